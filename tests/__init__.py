@@ -1,1 +1,1 @@
-"""Tests of tokpar; `texts`, `tokenizers_drawn` and `fakes` serve all of them."""
+"""Tests of tokpar by room, as `tokpar/` has them; `support` serves all of them."""

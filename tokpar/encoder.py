@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 import threading
@@ -24,16 +25,23 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.joining import Method
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.plan import Plan
+from tokpar.policy import TOO_SHORT, fit_for, fitting_executor, smallest_row
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
-from tokpar.sizes import TOO_SHORT, fit_for, fitting_executor, smallest_row
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.asynchronous import AsyncCalls
+    from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.end_ids import Side
+    from tokpar.chunks.text_chunks import TextChunk
+    from tokpar.decoding.streams import DecodeStream, DecodeStreams
+    from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
     from tokpar.short_texts import ShortTexts
 
@@ -41,6 +49,10 @@ LEAST_CACHED = 64
 """Code points from which on the cache answers a short text faster than the engine."""
 CACHE_AFTER = 1 << 14
 """The encoder asks the cache for short texts after this many code points of short texts."""
+BATCH_BYTES = 8 << 20
+"""UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
+Texts = Iterable[str] | Iterable[bytes] | Any
+"""`str`, UTF-8 `bytes`, or a pyarrow.Array or pyarrow.ChunkedArray of strings."""
 
 
 class Encoder:
@@ -92,6 +104,8 @@ class Encoder:
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
+        self._decode_tables: DecodeTables | None = None
+        self._calls: AsyncCalls | None = None
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
@@ -118,14 +132,26 @@ class Encoder:
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
         twin._own_call = getattr(adapter, "encode_whole", None)
-        twin._short_texts = None
+        twin._short_texts = twin._decode_tables = twin._calls = None
         return twin
 
-    def encode(self, text: str) -> Encoding:
+    def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
-        tokenizer's own call."""
+        tokenizer's own call.
+
+        `max_tokens`: the most ids of the result, special tokens included, as `truncation=True,
+        max_length=max_tokens` of transformers. `side`: where a longer text loses ids, as
+        `truncation_side`: "right" keeps the first ids, "left" the last ids. Only as much of the
+        text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
+        settings that keeps fewer ids holds, too; padding is not applied. The result knows no
+        spans."""
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if max_tokens is not None:
+            from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
+
+            tokenizer = self.tokenizer
+            return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._from_cache(text)
             if found is not None:
@@ -149,9 +175,68 @@ class Encoder:
             short = self._short_texts = ShortTexts(self._tokenizer, self._short)
         return short.encode(text)
 
-    def encode_batch(self, texts: Iterable[str]) -> Batch:
-        """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them."""
-        return self._encode_batch(_texts(texts), self.tokenizer)
+    def encode_batch(self, texts: Texts) -> Batch:
+        """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them.
+
+        `texts`: str, UTF-8 `bytes`, or a pyarrow.Array or ChunkedArray of strings, whose memory is
+        read in place where the cache answers. OptionError for nulls and invalid UTF-8, which names
+        the text and the byte."""
+        from tokpar.cache.utf8_texts import texts_of  # importing tokpar does without it
+
+        return self._encode_batch(texts_of(texts), self.tokenizer)
+
+    def encode_iter(self, texts: Texts, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Encoding]:
+        """Returns an iterator of the encodings of `texts`, in order, in bounded memory.
+
+        Each encoding equals `encode(text)`: no text is padded to the length of others. `texts`: any
+        iterable, see `encode_batch`. Texts are read when encodings are asked for, until
+        `batch_bytes` of UTF-8 are there to be encoded together; a longer text is encoded alone. An
+        encoding keeps its own text alive and no other. When the caller stops early, a generator
+        that yields the texts is closed. Raises what `encode` raises, with the number of the text;
+        encodings of the texts before it come first."""
+        from tokpar.text_batches import batches_of, each_encoding  # see `encode_batch`
+
+        batches = batches_of(texts, batch_bytes)
+        return each_encoding(batches, self._encodings_of)
+
+    def _encodings_of(self, texts: Sequence[str]) -> Callable[[int], Encoding]:
+        """Returns a function that returns the encoding of text k, as `encode` returns it."""
+        from tokpar.text_batches import post_processed  # see `encode_batch`
+
+        tokenizer = self.tokenizer
+        if len(texts) == 1:
+            return self._encode_batch(texts, tokenizer).__getitem__
+        return post_processed(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
+
+    async def aencode(self, text: str) -> Encoding:
+        """Returns what `encode` returns, without blocking the event loop of the caller.
+
+        A thread of the encoder encodes the text, slice by slice. If more texts come than threads
+        and their queue take, the call waits for a place. A cancelled call ends before its next
+        slice. Raises what `encode` raises, and EngineError if the encoder is closed before."""
+        if not isinstance(text, str):
+            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        return (await self.aencode_batch([text]))[0]
+
+    async def aencode_batch(self, texts: Texts) -> Batch:
+        """Returns what `encode_batch` returns, as `aencode` does."""
+        from tokpar.cache.utf8_texts import texts_of  # see `encode_batch`
+
+        some, tokenizer = texts_of(texts), self.tokenizer
+
+        def encode(before_slice: Callable[[], None]) -> Batch:
+            before_slice()
+            return self._encode_batch(some, tokenizer, before_slice=before_slice)
+
+        return await self._async_calls().run(encode)
+
+    def _async_calls(self) -> AsyncCalls:
+        from tokpar.asynchronous import AsyncCalls  # importing tokpar does without it
+
+        with self._lock:
+            if self._calls is None or self._calls.pid != os.getpid():
+                self._calls = AsyncCalls(self._workers)
+            return self._calls
 
     @property
     def smallest_split(self) -> int:
@@ -165,7 +250,11 @@ class Encoder:
         return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
+        self,
+        texts: Sequence[str],
+        tokenizer: TokenizerAdapter,
+        postprocess: bool = True,
+        before_slice: Callable[[], None] | None = None,
     ) -> Batch:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
@@ -175,12 +264,14 @@ class Encoder:
             smallest = smallest_row(tokenizer, smallest)
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
-        executor = self._executor_for(tokenizer, *sizes)
-        whole = self._smallest_split > 0  # the caller set no chunk size
-        method = Method(self._splitter, executor, self._merger, self._strategy, whole, self._uncut)
-        return pipeline.encode_batch(
-            texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
-        )
+        plan = self._plan_for(tokenizer, *sizes)
+        if before_slice is not None:
+            from tokpar.asynchronous import in_slices  # importing tokpar does without it
+
+            plan = in_slices(plan, before_slice)
+        if plan.licence is None and not isinstance(texts, list):
+            texts = list(texts)  # only the cache reads UTF-8
+        return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """Returns an iterator of arrays of ids for the text that `chunks` make up.
@@ -190,6 +281,44 @@ class Encoder:
         from tokpar import streaming
 
         return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
+
+    def chunks(
+        self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
+    ) -> Iterator[TextChunk]:
+        """Returns an iterator of slices of `text` that have at most `max_tokens` ids each.
+
+        The slices tile the text. Each slice fits when it is encoded alone by the tokenizer's own
+        call, special tokens included. `boundary` says where a chunk may end: "token": between two
+        tokens of the whole text that share no character; "cut": at a certified cut; "line": after
+        a line end; "sentence": after a sentence or a line end. The end of the text is a place of
+        each boundary.
+
+        A chunk from `start` on ends at the last such place that meets two conditions: at most
+        `max_tokens` tokens of the whole text, less the special tokens, overlap the slice; and the
+        slice alone has at most `max_tokens` ids. If no place does, "line" and "sentence" fall back
+        to "cut", and "cut" to "token". If no place of "token" does either, the chunk ends where it
+        fits and one character more does not. A longer slice may have fewer ids than a shorter one,
+        so a place beyond the first condition might fit, too; it is not looked for.
+
+        `overlap`: the next chunk begins at the first place of the boundary, or of those it falls
+        back to, at which at most `overlap` tokens of the whole text lie before the end of this
+        chunk. It does not overlap where it would not reach further than this chunk.
+
+        The whole text is encoded once, region by region. At certified cuts the ids of a chunk are
+        a slice of these ids (theorem 27). Elsewhere only the ends of the chunk are encoded alone.
+
+        Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
+        below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a
+        character that has more than `max_tokens` ids alone."""
+        from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
+
+        tokenizer = self.tokenizer
+        encode = self._rows_of(tokenizer)
+        return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
+
+    def _rows_of(self, tokenizer: TokenizerAdapter) -> Callable[[Sequence[str]], Rows]:
+        """Returns a function that encodes texts before post-processing."""
+        return lambda texts: self.unprocessed_batch(texts, tokenizer).rows
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
@@ -213,9 +342,18 @@ class Encoder:
         """True if a seam that no rule licenses is never joined."""
         return not self._arguments["allow_approximate"]
 
-    def count(self, text: str) -> int:
-        """Returns the number of ids of `encode(text)`."""
-        return len(self.encode(text).ids)
+    def count(self, text: str, *, limit: int | None = None) -> int:
+        """Returns the number of ids of `encode(text)`.
+
+        With `limit`, counting stops as soon as there are more than `limit` ids, and returns
+        `limit` + 1: ``encoder.count(text, limit=8192) > 8192`` encodes the beginning of the text
+        only, up to a certified cut (theorem 27)."""
+        if limit is None:
+            return len(self.encode(text).ids)
+        from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
+
+        tokenizer = self.tokenizer
+        return count_up_to(text, tokenizer, self._rows_of(tokenizer), limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
@@ -223,6 +361,32 @@ class Encoder:
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
+
+    def decode_stream(
+        self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
+    ) -> DecodeStream:
+        """Returns a stream that takes ids one by one and returns text as soon as it is final.
+
+        All texts of the stream together are the text of the tokenizer's own `decode` for all ids.
+        `prefill`: ids before the stream, such as the prompt: `decode(prefill)` is not returned, but
+        the text of the later ids is as it is after these. `skip_special_tokens`: as in `decode` of
+        the tokenizer. Raises OptionError if some later id may change text without bound."""
+        from tokpar.decoding.streams import DecodeStream
+
+        return DecodeStream(self._decode_table(skip_special_tokens), prefill)
+
+    def decode_streams(self, *, skip_special_tokens: bool = False) -> DecodeStreams:
+        """Returns many streams that share one table, for a server. Raises: see `decode_stream`."""
+        from tokpar.decoding.streams import DecodeStreams
+
+        return DecodeStreams(self._decode_table(skip_special_tokens))
+
+    def _decode_table(self, skip_special_tokens: bool) -> DecodeTable:
+        from tokpar.decoding.tables import DecodeTables
+
+        if self._decode_tables is None:
+            self._decode_tables = DecodeTables()
+        return self._decode_tables.of(self.tokenizer, skip_special_tokens)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
@@ -276,6 +440,11 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools of this encoder. The encoder can be used again afterwards."""
+        if self._calls is not None:
+            with self._lock:
+                calls, self._calls = self._calls, None
+            if calls is not None and calls.pid == os.getpid():
+                calls.close()
         if not self._executors:
             return
         with self._lock:
@@ -295,12 +464,17 @@ class Encoder:
     ) -> Encoding:
         return self._encode_batch([text], tokenizer, postprocess)[0]
 
-    def _executor_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Executor:
-        name = self._executor
-        if not isinstance(name, str):
-            return name
-        if name == "auto":
-            name = fitting_executor(tokenizer, length, self._workers, long)
+    def _plan_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Plan:
+        executor = self._executor
+        if executor == "auto":
+            executor = fitting_executor(tokenizer, length, self._workers, long)
+        if isinstance(executor, str):
+            executor = self._built_executor(executor)
+        whole = self._smallest_split > 0  # the caller set no chunk size
+        parts = self._splitter, executor, self._merger
+        return Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+
+    def _built_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
@@ -346,9 +520,3 @@ def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 
     return None if finder_for(facts).edges.refusal is None else facts.unprovable
-
-
-def _texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    return list(texts)  # the caller may change the list before asking for a row

@@ -1,10 +1,12 @@
 """The results of a call: a `Batch` of the ids of many texts, and the `Encoding` of one text."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,6 +21,25 @@ Mask = NDArray[np.bool_]
 """True for each id of a rectangle that belongs to a text and is not padding; (rows, longest)."""
 
 
+class RowOrigin(Protocol):
+    """Makes the fields of one `Encoding` when a caller asks for them."""
+
+    @property
+    def seams(self) -> Seams: ...
+
+    @property
+    def report(self) -> Report: ...
+
+    @property
+    def origin(self) -> Origin: ...
+
+    def alone(self) -> RowOrigin:
+        """Returns the origin of this text alone, which keeps no other text of a batch alive."""
+
+
+_MADE_LATER = ("seams", "report", "origin")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Encoding:
     """The ids of one text, the seams where pieces were joined, and a report.
@@ -31,7 +52,34 @@ class Encoding:
     ids: IdArray
     seams: Seams
     report: Report
-    origin: Origin | None = None
+    origin: Origin | None = field(default_factory=lambda: None)  # a default would hide __getattr__
+
+    @classmethod
+    def of_row(cls, ids: IdArray, make_row: Callable[[], RowOrigin]) -> Encoding:
+        """Returns an encoding whose seams, report and origin are made when a caller asks for them.
+
+        A batch has many rows, and most callers read only the ids. `ids` is read-only."""
+        encoding = object.__new__(cls)
+        values = encoding.__dict__
+        values["ids"], values["make_row"] = ids, make_row
+        return encoding
+
+    def alone(self, ids: IdArray) -> Encoding:
+        """Returns an encoding of the text with other final `ids`, as if encoded without a batch.
+
+        Only for an encoding of `of_row`. The result keeps no other text of the batch alive."""
+        row: RowOrigin = self.__dict__["make_row"]().alone()
+        return Encoding.of_row(ids, lambda: row)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Makes a field of an encoding of `of_row`. Python asks only for missing attributes."""
+            make_row = self.__dict__.get("make_row") if name in _MADE_LATER else None
+            if make_row is None:
+                raise AttributeError(f"'Encoding' object has no attribute {name!r}")
+            self.__dict__[name] = made = getattr(make_row(), name)
+            return made
 
     @cached_property
     def spans(self) -> SpanArray:
@@ -212,6 +260,9 @@ class Batch(Sequence[Encoding]):
         if isinstance(k, slice):
             return [self._row(i) for i in range(*k.indices(len(self)))]
         return self._row(range(len(self))[k])
+
+    def __iter__(self) -> Iterator[Encoding]:
+        return map(self._row, range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Batch):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Split
+from tokpar.types import Chunk, Chunks, DecodingParts, Facts, Joins, Pieces, Rows, Seam, Split
 
 
 class TokenizerAdapter(Protocol):
@@ -120,11 +120,14 @@ class MatchesSpans(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class DividesRows(Protocol, metaclass=Ability):
-    """A splitter that lets an executor divide texts that are too short to be split."""
+class LicensesTexts(Protocol, metaclass=Ability):
+    """A splitter that lets a cache cut whole texts, which the splitter is then not asked about."""
 
-    @property
-    def divides_rows(self) -> bool: ...
+    def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
+        """Returns the seam that licenses a cut before every space that follows a character other
+        than white space, in any text of the tokenizer. None if there is no such licence.
+
+        An added token in a text may forbid a cut. The cache looks for such added tokens."""
 
 
 @runtime_checkable
@@ -142,35 +145,23 @@ class Mends(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Divides(Protocol, metaclass=Ability):
-    """An executor that may divide texts further where the planner licenses cuts."""
-
-    @property
-    def undivided(self) -> str:
-        """The name of the executor that encodes the texts that are not divided."""
-
-    def divide(
-        self, texts: Sequence[str], divisible: Flags, tokenizer: TokenizerAdapter
-    ) -> Divided:
-        """Returns one row per text, and whether each text was divided.
-
-        A divided text is cut before every space that follows a character other than white space.
-        Only `divisible` texts may be divided. Raises the same errors as `map`."""
-
-
-@runtime_checkable
-class Recalls(Protocol, metaclass=Ability):
+class LooksUp(Protocol, metaclass=Ability):
     """An executor that may answer texts from a cache, without encoding the other texts."""
 
-    def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
+    @property
+    def without_cache(self) -> str:
+        """The name of the executor that encodes the texts that the cache does not answer."""
+
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """Returns the rows of `texts`, and which texts the cache answered.
 
-        All `texts` may be divided. A text that the cache did not answer has an empty row."""
+        Every text may be cut before each space that follows a character other than white space. A
+        text that the cache does not answer has an empty row."""
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
-Divided = tuple[Rows, Flags]
-"""Rows, and which of them were divided."""
+Served = tuple[Rows, Flags]
+"""Rows, and which of them a cache answered."""
 
 
 @runtime_checkable
@@ -201,7 +192,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache so far, by name: `Report.cache`."""
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+    def remembered(self, texts: Sequence[str], workers: int) -> Served:
         """Returns the ids of `texts` from the cache, and which texts the cache answered.
 
         Every text may be cut before each space that follows a character other than white space,
@@ -259,6 +250,19 @@ class PostProcesses(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class KnowsSpecialTokens(Protocol, metaclass=Ability):
+    """An adapter that knows its special tokens even if its settings truncate or pad."""
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """The ids inserted before and after every text. None if they depend on the text."""
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that post-processing keeps, special tokens included; None: it keeps all."""
+
+
+@runtime_checkable
 class ChecksText(Protocol, metaclass=Ability):
     """An adapter that refuses texts before they are split, with the error of the engine's own call.
 
@@ -274,6 +278,16 @@ class Decodes(Protocol, metaclass=Ability):
     """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
+
+
+@runtime_checkable
+class DecodesInParts(Protocol, metaclass=Ability):
+    """An adapter that says how it decodes, so that ids can be decoded while they arrive."""
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """Returns the parts of `decode`, as the tokenizer is now.
+
+        Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
 
 
 @runtime_checkable

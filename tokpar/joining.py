@@ -12,65 +12,14 @@ import numpy as np
 from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
 from tokpar.encoding import Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.interfaces import (
-    Divided,
-    Divides,
-    DividesRows,
-    EncodesMany,
-    Executor,
-    Flags,
-    Locates,
-    MatchesSpans,
-    Mends,
-    Merger,
-    Splitter,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import EncodesMany, Flags, LooksUp, Mends, TokenizerAdapter, facts_of
+from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
-from tokpar.sizes import TOO_SHORT
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially. Each round at least halves the
 # number of open seams, so more rounds would only repeat work.
 MOST_REPAIR_ROUNDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """How texts are encoded: the splitter cuts, the executor encodes, the merger joins.
-
-    `whole`: a cache may be asked for whole texts before the splitter cuts the texts. `uncut`: the
-    reason in reports for texts that the splitter is not asked about."""
-
-    splitter: Splitter
-    executor: Executor
-    merger: Merger
-    name: str = ""
-    whole: bool = False
-    uncut: str = TOO_SHORT
-
-    def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
-        """Returns the splitter's first answer, or one chunk if the merger needs spans that the
-        tokenizer cannot give."""
-        spans = self.spans(tokenizer)
-        if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
-            return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")
-        return self.splitter.split(text, tokenizer, 0)
-
-    @property
-    def divides_rows(self) -> bool:
-        """True if the executor may divide texts that the splitter is not asked about."""
-        splitter = self.splitter
-        may = isinstance(splitter, DividesRows) and splitter.divides_rows
-        return may and isinstance(self.executor, Divides)
-
-    def spans(self, tokenizer: TokenizerAdapter) -> bool:
-        """True if the executor must return spans. Tokens that tile the text need none: their spans
-        follow from their lengths."""
-        merger = self.merger
-        matches = isinstance(merger, MatchesSpans) and merger.matches_spans
-        return matches and not facts_of(tokenizer).tiles
 
 
 @dataclass
@@ -107,8 +56,7 @@ class Work:
     """The chunks and pieces of one text while they are joined and repaired."""
 
     text: str
-    tokenizer: TokenizerAdapter
-    method: Method
+    plan: Plan
     split: Split
     clock: Clock
     pieces: dict[tuple[int, int, str], Piece] = field(default_factory=dict)
@@ -126,11 +74,11 @@ class Work:
                 self.pieces[_slice(chunk)] = Piece(np.full(times, token, dtype=np.uint32))
         return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
 
-    def take(self, chunks: Sequence[Chunk], rows: Rows, divided: Flags) -> None:
-        """Store the ids of `chunks`, and which chunks the executor divided further."""
+    def take(self, chunks: Sequence[Chunk], rows: Rows, served: Flags) -> None:
+        """Store the ids of `chunks`, and which chunks the cache answered."""
         for k, chunk in enumerate(chunks):
             self.pieces[_slice(chunk)] = rows.piece(k)
-            if divided[k]:
+            if served[k]:
                 self.divided.add(_slice(chunk))
         self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
 
@@ -139,11 +87,11 @@ class Work:
 
         Seams that no rule licenses are repaired. If the merger returns no repair, the splitter's
         next attempt starts over."""
-        chunks = self.split.chunks
+        chunks, merger, tokenizer = self.split.chunks, self.plan.merger, self.plan.tokenizer
         rounds = 0
         while rounds < MOST_REPAIR_ROUNDS and self._encode(chunks):
             pieces = [self.pieces[_slice(chunk)] for chunk in chunks]
-            joins = self.method.merger.merge(self.text, chunks, pieces, self.tokenizer)
+            joins = merger.merge(self.text, chunks, pieces, tokenizer)
             assert len(joins) == len(chunks) - 1, "one join, or None, for each neighbouring pair"
             self.clock.lap("merge")
             joins = sound_joins(joins, chunks, pieces)
@@ -152,13 +100,12 @@ class Work:
                 return self._joined(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
-            merger = self.method.merger
             repaired: Sequence[Chunk] | None = fused(chunks, failed)
             if isinstance(merger, Mends):
-                repaired = merger.mended(self.text, chunks, failed, self.tokenizer)
+                repaired = merger.mended(self.text, chunks, failed, tokenizer)
             if repaired is None:
                 self.retries += 1
-                again = self.method.splitter.split(self.text, self.tokenizer, self.retries)
+                again = self.plan.splitter.split(self.text, tokenizer, self.retries)
                 self.split, repaired = replace(again, licence=None), again.chunks
                 self.pieces, self.divided = {}, set()
                 self.clock.lap("split")
@@ -180,13 +127,13 @@ class Work:
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
         divisible = [chunk.divisible for chunk in fresh]
-        spans = self.method.spans(self.tokenizer)
+        spans = self.plan.spans
         try:
-            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, spans)
+            rows, served = self.plan.run(texts, divisible, spans)
         except LookupError as error:
             if not spans:
                 raise
-            self.why = f"{self.tokenizer.name} cannot tell where its tokens lie: {error}"
+            self.why = f"{self.plan.tokenizer.name} cannot tell where its tokens lie: {error}"
             return False
         except EngineError as error:
             certified = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
@@ -196,7 +143,7 @@ class Work:
             return False
         finally:
             self.clock.lap("tokenize")
-        self.take(fresh, rows, divided)
+        self.take(fresh, rows, served)
         return True
 
     def _joined(
@@ -215,13 +162,13 @@ class Work:
         return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
-        executor = self.method.executor
+        executor = self.plan.executor
         name = executor.name
-        if isinstance(executor, Divides) and not self.divided:
-            name = executor.undivided
+        if isinstance(executor, LooksUp) and not self.divided:
+            name = executor.without_cache
         runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
         return Report(
-            strategy=self.method.name,
+            strategy=self.plan.name,
             plan=self.split.plan or f"{len(chunks):,} chunks",
             why=self.split.why,
             executor=name,
@@ -230,7 +177,7 @@ class Work:
             repairs=self.repairs,
             redundant=self.tokenized + runs - len(self.text),
             serial_regions=self.split.serial_regions,
-            agreement=facts_of(self.tokenizer).agreement,
+            agreement=facts_of(self.plan.tokenizer).agreement,
         )
 
     def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:
@@ -241,14 +188,14 @@ class Work:
             if _slice(chunk) in self.divided and stands_apart(chunks, i, len(self.text))
         ]
         if not divided or self.split.licence is None:
-            return Seams(planned, proofs=proofs_named(self.tokenizer, planned.licences))
+            return Seams(planned, proofs=proofs_named(self.plan.tokenizer, planned.licences))
         ends = [(chunks[i].start, chunks[i].stop) for i in divided]
         everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
         counts = np.stack([before[divided], before[1:][divided]], axis=1)
         licence = self.split.licence
         licences = [*planned.licences, (licence.rule, "", licence.witness)]
-        proofs = proofs_named(self.tokenizer, licences)
-        recount = Recount(self.text, self.tokenizer, everywhere, counts)
+        proofs = proofs_named(self.plan.tokenizer, licences)
+        recount = Recount(self.text, self.plan.tokenizer, everywhere, counts)
         return Seams(planned, everywhere, recount, proofs)
 
 
@@ -338,26 +285,6 @@ def seams_of_wholes(tokenizer: TokenizerAdapter, licence: Seam) -> Callable[[str
         return Seams(NO_SEAMS.planned, everywhere, recount, proofs)
 
     return seams
-
-
-def run(
-    executor: Executor,
-    texts: Sequence[str],
-    divisible: Flags,
-    tokenizer: TokenizerAdapter,
-    spans: bool = False,
-) -> Divided:
-    """Returns the rows of `texts`, and which texts the executor divided at every licensed place."""
-    if not texts:
-        return Rows.of([]), []
-    if not spans and np.any(divisible) and isinstance(executor, Divides):
-        rows, divided = executor.divide(texts, divisible, tokenizer)
-    else:
-        rows, divided = executor.map(texts, tokenizer, spans), np.zeros(len(texts), dtype=bool)
-    if not isinstance(rows, Rows) or len(rows) != len(texts):
-        got = f"{len(rows)} rows" if isinstance(rows, Rows) else type(rows).__name__
-        raise EngineError(f"executor {executor.name!r} gave {got} for {len(texts)} texts")
-    return rows, divided
 
 
 def sound_joins(

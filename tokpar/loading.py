@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
@@ -83,11 +82,6 @@ _defaults: dict[str, TokenizerAdapter] = {}
 def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     key = repr((engine, sorted(settings.items())))
     if key not in _defaults:
-        if engine is None:
-            try:
-                import_module("tokenizers")
-            except ImportError:
-                engine = "pure"  # the same ids, slower
         from importlib import resources  # slow to import
 
         path = resources.files("tokpar.data") / "default.json"

@@ -1,26 +1,28 @@
-"""Turns texts into ids: split -> encode -> join -> post-process. One text is a batch of one.
+"""Turns texts into ids: look up -> split -> encode -> join -> post-process.
 
-The functions here take objects only. They know no plugins, no names and no defaults."""
+One text is a batch of one. The functions here know no plugins, no names and no defaults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.interfaces import ChecksText, HasSegmentCache, PostProcesses, TokenizerAdapter, facts_of
-from tokpar.job import Job, encoded, recalled
-from tokpar.joining import Method, Watch, Work
-from tokpar.results import DIVIDED, Results, in_one_call, serial_report
-from tokpar.types import Report, Rows, tiles
+from tokpar.interfaces import ChecksText, facts_of
+from tokpar.joining import Watch, Work
+from tokpar.plan import Plan
+from tokpar.results import NO_ROWS, Result, in_one_call, serial_report
+from tokpar.types import Chunk, Rows, tiles
 
 
 def encode_batch(
     texts: Sequence[str],
-    tokenizer: TokenizerAdapter,
-    method: Method,
+    plan: Plan,
     *,
     long: Sequence[int] | None = None,
     postprocess: bool = True,
@@ -33,91 +35,151 @@ def encode_batch(
     were joined. Raises the tokenizer's own error for the first text that the tokenizer refuses, and
     EngineError when the tokenizer fails on a chunk. With several texts, the error names the number
     of the text."""
-    job = Job(texts, tokenizer, method, watch)
+    result = Result(texts, plan, np.zeros(len(texts), dtype=np.bool_))
     long = range(len(texts)) if long is None else long
-    _check(job, long)
-    may_cut = recalled(job, long)
-    if isinstance(may_cut, Rows):
-        return _build_batch(job, may_cut, postprocess)
-    _split(job, may_cut)
-    if len(texts) == 1:
-        encoding = _join(job, 0)
-        if encoding is None:
-            whole = _encode_whole(job, 0, postprocess)
-            rows = Rows.of([whole.ids])
-            return Batch(rows, whole.report, [whole].__getitem__, partial(_spans_of_one, whole))
-        job.rows[0] = encoding
-        return _build_batch(job, Rows.of([encoding.ids]), postprocess)
+    _check(result, long)
+    looked_up = plan.whole and watch is None
+    asked, known = _look_up(result, () if looked_up else long)
+    if result.served.all() and len(texts):
+        return result.batch(known, postprocess)
+    long = [row for row in long if not result.served[row]]
+    works = _split(result, long)
+    if len(texts) == 1 and not works:
+        return _whole_batch(result, postprocess)
     try:
-        parts = encoded(job)
-        for row in job.works:
-            job.rows[row] = _encode_alone(job, row)
+        rest, own = _encode(result, works)
+        for row in works:
+            result.encodings[row] = _joined(result, works[row], row, watch)
     except (MismatchError, WorkerError):
         raise
     except EngineError:  # encode the texts one by one, to learn which text fails, and where
-        parts, job.divided = [Rows.of([])] * (len(texts) + 1), None
-        _split(job, may_cut)  # new `Work` objects, without any pieces
-        for row in range(len(texts)):
-            job.rows[row] = job.rows[row] if row in job.rows else _encode_alone(job, row)
-    return _build_batch(job, _in_order(job, parts), postprocess)
+        works = _split(result, long)  # new `Work` objects, without any pieces
+        rest, own = np.array([], dtype=np.int64), NO_ROWS
+        for row in np.flatnonzero(~result.served).tolist():
+            result.encodings[row] = _joined(result, works.get(row), row, watch)
+    alone = sorted(result.encodings)
+    cut = alone, Rows.of(result.encodings[row].ids for row in alone)
+    return result.batch(Rows.placed(len(texts), [(asked, known), (rest, own), cut]), postprocess)
 
 
-def _check(job: Job, long: Sequence[int]) -> None:
+def _check(result: Result, long: Sequence[int]) -> None:
     """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
-    checked = range(len(job.texts)) if facts_of(job.tokenizer).forbidden else long
-    if checked and isinstance(job.tokenizer, ChecksText):
+    tokenizer, texts = result.plan.tokenizer, result.texts
+    forbidden, checked = facts_of(tokenizer).forbidden, long
+    if forbidden:
+        from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
+
+        checked = to_check(texts, forbidden, long)
+    if checked and isinstance(tokenizer, ChecksText):
         row = 0
         try:
             for row in checked:
-                job.tokenizer.check_text(job.texts[row])
+                tokenizer.check_text(texts[row])
         except Exception as error:
-            _name_text(error, row, job.texts)
+            _name_text(error, row, texts)
             raise
 
 
-def _split(job: Job, long: Sequence[int]) -> None:
-    """Ask the splitter for the chunks of each long text, and make a `Work` for each cut text."""
+def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Rows]:
+    """Ask the cache for all texts but those of `long`, and note which texts it answered.
+
+    Returns the numbers of the texts that the cache was asked for, and their rows."""
+    from tokpar.cache.text_arrays import chosen, lengths_of  # importing tokpar does without it
+
+    texts, plan = result.texts, result.plan
+    asked = np.zeros(len(texts), dtype=np.bool_)
+    if plan.licence is not None:
+        asked = lengths_of(texts) > 0
+        asked[np.array(long, dtype=np.int64)] = False
+    numbers = np.flatnonzero(asked)
+    if not len(numbers):
+        return numbers, NO_ROWS
+    some = texts if len(numbers) == len(texts) else chosen(texts, numbers)
+    rows, result.served[numbers] = plan.look_up(some)
+    result.clock.lap("tokenize")
+    return numbers, rows
+
+
+def _split(result: Result, long: Sequence[int]) -> dict[int, Work]:
+    """Ask the splitter for the chunks of each long text. Returns a `Work` for each cut text."""
+    works: dict[int, Work] = {}
     for row in long:
-        text = job.texts[row]
-        split = job.splits[row] = job.method.split(text, job.tokenizer)
+        text = result.texts[row]
+        split = result.plan.split(text)
         assert tiles(split.chunks, len(text)), "a splitter's cores must tile the text"
+        result.whys[row] = split.why
         if len(split.chunks) > 1:
-            job.works[row] = Work(text, job.tokenizer, job.method, split, job.clock)
+            works[row] = Work(text, result.plan, split, result.clock)
     if long:
-        job.clock.lap("split")
+        result.clock.lap("split")
+    return works
 
 
-def _encode_alone(job: Job, row: int) -> Encoding:
+def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], Rows]:
+    """Encode, by one call of the executor, the chunks of all cut texts and the texts that are
+    neither cut nor answered by the cache.
+
+    Returns the numbers of these texts, and their rows. Each `Work` takes the rows of its own
+    chunks. If the merger needs spans, each `Work` encodes its chunks by itself later."""
+    rest = ~result.served
+    rest[list(works)] = False
+    numbers = np.flatnonzero(rest)
+    slices = result.texts  # not copied: a list of many small texts is long
+    if len(numbers) < len(slices) or not isinstance(slices, list):
+        slices = [result.texts[k] for k in numbers.tolist()]
+    opened: dict[int, list[Chunk]] = {}
+    if works and not result.plan.spans:
+        opened = {row: work.open_chunks(work.split.chunks) for row, work in works.items()}
+        chunks = [work.text[c.start : c.stop] for row, work in works.items() for c in opened[row]]
+        slices = [*slices, *chunks]
+    divisible = np.zeros(len(slices), dtype=np.bool_)
+    divisible[len(numbers) :] = [chunk.divisible for own in opened.values() for chunk in own]
+    rows, served = result.plan.run(slices, divisible)
+    first = len(numbers)
+    for row, own in opened.items():
+        stop = first + len(own)
+        works[row].take(own, rows.part(first, stop), served[first:stop])
+        first = stop
+    result.clock.lap("tokenize")
+    return numbers, rows.part(0, len(numbers)) if opened else rows
+
+
+def _joined(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
     """Returns the encoding of one text before post-processing: joined, or from one serial call."""
     try:
-        encoding = _join(job, row)
-        return _encode_whole(job, row, postprocess=False) if encoding is None else encoding
+        joined = None if work is None else work.join()
+        if joined is None:
+            return _whole(result, row, work, postprocess=False)
     except Exception as error:
-        _name_text(error, row, job.texts)
+        _name_text(error, row, result.texts)
         raise
+    if watch is not None:
+        watch(joined)
+    return joined.encoding
 
 
-def _join(job: Job, row: int) -> Encoding | None:
-    """Returns the encoding of a cut text before post-processing.
-
-    None if the text is not cut, or if its chunks cannot be joined."""
-    joined = job.works[row].join() if row in job.works else None
-    if joined is not None and job.watch is not None:
-        job.watch(joined)
-    return None if joined is None else joined.encoding
-
-
-def _encode_whole(job: Job, row: int, postprocess: bool) -> Encoding:
-    why = job.splits[row].why if row in job.splits else job.method.uncut
-    report = serial_report(job.method.name, why, job.tokenizer)
-    encoding = in_one_call(job.texts[row], job.tokenizer, report, postprocess)
-    job.clock.lap("tokenize")
-    known: dict[str, Any] = {"seconds": job.clock.seconds}
-    if row in job.works:
-        work = job.works[row]
+def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> Encoding:
+    """Returns the encoding of one text by one serial call."""
+    plan = result.plan
+    report = serial_report(plan.name, result.whys.get(row, plan.uncut), plan.tokenizer)
+    encoding = in_one_call(result.texts[row], plan.tokenizer, report, postprocess)
+    result.clock.lap("tokenize")
+    known: dict[str, Any] = {"seconds": result.clock.seconds}
+    if work is not None:
         known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
         known["redundant"] = work.tokenized
-    return replace(encoding, report=replace(report, **known))
+    return replace(encoding, report=replace(encoding.report, **known))
+
+
+def _whole_batch(result: Result, postprocess: bool) -> Batch:
+    """Returns the only text of the call, encoded and post-processed by the tokenizer's own call."""
+    whole = _whole(result, 0, None, postprocess)
+    rows = Rows.of([whole.ids])
+    return Batch(rows, whole.report, [whole].__getitem__, partial(_spans_of_one, whole))
+
+
+def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
+    return encoding.char_spans if code_points else encoding.spans
 
 
 def _name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
@@ -130,47 +192,3 @@ def _name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
         error.args = (f"text {row} of the batch: {error.args[0]}", *error.args[1:])
     if isinstance(error, EngineError):
         error.row = row
-
-
-def _in_order(job: Job, parts: Sequence[Rows]) -> Rows:
-    """Returns the ids of all texts, in order, before post-processing.
-
-    `job.rows` has the texts that were encoded by themselves. `parts` has the other texts: those
-    before, between and after them."""
-    rows = [parts[0]]
-    for row, part in zip(sorted(job.rows), parts[1:], strict=True):
-        rows += [Rows.of([job.rows[row].ids]), part]
-    return Rows.joined(rows)
-
-
-def _build_batch(job: Job, own: Rows, postprocess: bool) -> Batch:
-    """Post-process the ids of all texts, and build the `Batch` with the report of all texts."""
-    tokenizer = job.tokenizer
-    processor = tokenizer if postprocess and isinstance(tokenizer, PostProcesses) else None
-    final = own if processor is None else processor.postprocess(own, job.texts)
-    job.clock.lap("convert")
-    reports = [row.report for row in job.rows.values()]
-    divided = sum(each.plan == DIVIDED for each in reports)
-    divided += 0 if job.divided is None else int(job.divided.flags.sum())
-    plan = f"{len(job.works):,} of {len(job.texts):,} texts cut"
-    report = Report(
-        strategy=job.method.name,
-        plan=f"{plan}, {divided:,} divided at every space" if divided else plan,
-        executor=job.method.executor.name,
-        chunks=len(job.texts) - len(reports) + sum(each.chunks for each in reports),
-        retries=sum(each.retries for each in reports),
-        repairs=sum(each.repairs for each in reports),
-        redundant=sum(each.redundant for each in reports),
-        seconds=job.clock.seconds,
-        agreement=facts_of(tokenizer).agreement,
-        cache=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
-    )
-    whys = {row: split.why for row, split in job.splits.items()}
-    uncut = job.method.uncut
-    results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided, uncut)
-    shown = results.report_of(0) if len(job.texts) == 1 else report
-    return Batch(final, shown, results.encoding, results.spans)
-
-
-def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
-    return encoding.char_spans if code_points else encoding.spans

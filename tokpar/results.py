@@ -1,134 +1,206 @@
-"""Build the `Batch` and its `Encoding` rows from the pipeline's results."""
+"""The result of a call: post-processes the ids, and builds the `Batch` and its `Encoding` rows."""
+
+from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
-from tokpar.encoding import Encoding
+from tokpar.encoding import Batch, Encoding
 from tokpar.executors.serial import PASSING, engine_error
-from tokpar.interfaces import EncodesWhole, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    EncodesWhole,
+    HasSegmentCache,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.joining import Clock, seams_of_wholes
+from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.sizes import TOO_SHORT
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
 from tokpar.types import Report, Rows
 
 DIVIDED = "divided at every space"
 NO_REGION_LEFT = "no region is left"
+NO_ROWS, NO_REPORT = Rows.of([]), Report("")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Divided:
-    """Which texts were divided at every certified space, without the splitter.
+class BatchFacts:
+    """What the rows of one batch share. Keeps no text alive.
 
-    `flags`: one bool for each text. `seams`: returns the seams of a text, given the text and its
-    number of ids."""
+    `seams_of`: returns the seams of a text that the cache answered, given the text and its number
+    of ids; None without a cache. `code_points`: of all texts, at least 1."""
 
-    flags: NDArray[np.bool_]
-    seams: Callable[[str, int], Seams]
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """The texts of one call with their ids, and how the ids were made.
-
-    `own`: the ids before post-processing; `final`: the ids after post-processing. `rows`: the
-    encodings of texts that were encoded by themselves, before post-processing. `whys`: why the
-    splitter did not cut a text, by the number of the text. `uncut`: the reason for every text that
-    the splitter was not asked about. `report`: the report of all texts together."""
-
-    texts: Sequence[str]
     tokenizer: TokenizerAdapter
-    own: Rows
-    final: Rows
-    rows: Mapping[int, Encoding]
-    whys: Mapping[int, str]
     report: Report
-    divided: Divided | None = None
-    uncut: str = TOO_SHORT
+    seams_of: Callable[[str, int], Seams] | None
+    code_points: int
 
-    def encoding(self, k: int) -> Encoding:
-        """Returns the encoding of text `k`. The encoding is built by this call, not earlier."""
-        text, own = self.texts[k], self.own[k]
-        final = own if self.final is self.own else self.final[k]
-        if self._is_divided(k):
-            assert self.divided is not None
-            seams = self.divided.seams(text, len(own))
-        else:
-            seams = NO_SEAMS if k not in self.rows else self.rows[k].seams
-        origin = Origin(text, self.tokenizer, own, partial(self._layout, k))
-        return Encoding(frozen_ids(final), seams, self.report_of(k), origin)
 
-    def _is_divided(self, k: int) -> bool:
-        """True if text `k` was divided at every certified space."""
-        return self.divided is not None and bool(self.divided.flags[k])
+@dataclass(slots=True, eq=False)
+class BatchRow:
+    """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
 
-    def report_of(self, k: int) -> Report:
-        """Returns the report of text `k`. The text gets a share of the seconds by its length."""
-        length, row = len(self.texts[k]), self.rows.get(k)
-        if row is not None:
-            seconds = self._seconds(length)
-            return replace(row.report, seconds=seconds, cache=self.report.cache)
-        plan, why = "serial", self.whys.get(k, self.uncut)
-        if self._is_divided(k):
-            plan, why = DIVIDED, NO_REGION_LEFT
-        known = self._reports.get((length, plan, why))
-        if known is None:
-            known = self._reports[length, plan, why] = self._report(length, plan, why)
-        return known
+    `own`: the ids before post-processing. `why`: why the text was not cut. `divided`: the text was
+    divided at every certified space. `joined`: the seams and the report of a text that was encoded
+    by itself. `layout`: see `Origin`; it may keep the whole batch alive."""
 
-    def _report(self, length: int, plan: str, why: str) -> Report:
-        whole = self.report
+    text: str
+    own: IdArray
+    shared: BatchFacts
+    why: str
+    divided: bool
+    joined: tuple[Seams, Report] | None
+    layout: Callable[[int], IdArray] | None
+
+    @property
+    def seams(self) -> Seams:
+        if self.divided:
+            assert self.shared.seams_of is not None
+            return self.shared.seams_of(self.text, len(self.own))
+        return NO_SEAMS if self.joined is None else self.joined[0]
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.text, self.shared.tokenizer, self.own, self.layout)
+
+    @property
+    def report(self) -> Report:
+        whole = self.shared.report
+        share = len(self.text) / self.shared.code_points
+        seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
+        if self.joined is not None:
+            return replace(self.joined[1], seconds=seconds, cache=whole.cache)
         return Report(
             whole.strategy,
-            plan,
-            why,
+            DIVIDED if self.divided else "serial",
+            NO_REGION_LEFT if self.divided else self.why,
             executor=whole.executor,
-            seconds=self._seconds(length),
+            seconds=seconds,
             agreement=whole.agreement,
             cache=whole.cache,
         )
 
-    def _seconds(self, length: int) -> dict[str, float]:
-        share = length / self._code_points
-        return {stage: spent * share for stage, spent in self.report.seconds.items()}
+    def alone(self) -> BatchRow:
+        """Returns this row without the rest of the batch, post-processed as a single text."""
+        return replace(self, own=self.own.copy(), layout=None)
+
+
+@dataclass(eq=False)
+class Result:
+    """The texts of one call, and what is known of their ids so far. The pipeline fills it in.
+
+    `served`: which texts the cache answered, bool, (texts,). `whys`: why the splitter did not cut a
+    text, by the number of the text. `encodings`: the encodings of texts that were cut, or encoded
+    by themselves, before post-processing. `own`: the ids of all texts before post-processing;
+    `final`: the ids after post-processing. `report`: the report of all texts together."""
+
+    texts: Sequence[str]
+    plan: Plan
+    served: NDArray[np.bool_]
+    clock: Clock = field(default_factory=Clock)
+    whys: dict[int, str] = field(default_factory=dict)
+    encodings: dict[int, Encoding] = field(default_factory=dict)
+    own: Rows = NO_ROWS
+    final: Rows = NO_ROWS
+    report: Report = NO_REPORT
+
+    def batch(self, own: Rows, postprocess: bool) -> Batch:
+        """Post-process the ids `own` of all texts. Returns them with the report of all texts."""
+        tokenizer, plan = self.plan.tokenizer, self.plan
+        self.own = self.final = own
+        if postprocess and isinstance(tokenizer, PostProcesses):
+            self.final = tokenizer.postprocess(own, self.texts)
+        self.clock.lap("convert")
+        self.report = Report(
+            strategy=plan.name,
+            executor=plan.executor.name,
+            chunks=len(self.texts),
+            seconds=self.clock.seconds,
+            agreement=facts_of(tokenizer).agreement,
+            cache=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
+        )
+        self.report = self.report_of(0) if len(self.texts) == 1 else self._added_up()
+        return Batch(self.final, self.report, self.encoding, self.spans)
+
+    def _added_up(self) -> Report:
+        reports = [encoding.report for encoding in self.encodings.values()]
+        cut = sum(each.chunks > 1 for each in reports)
+        plan, divided = f"{cut:,} of {len(self.texts):,} texts cut", int(self.served.sum())
+        return replace(
+            self.report,
+            plan=f"{plan}, {divided:,} {DIVIDED}" if divided else plan,
+            chunks=len(self.texts) + sum(each.chunks - 1 for each in reports),
+            retries=sum(each.retries for each in reports),
+            repairs=sum(each.repairs for each in reports),
+            redundant=sum(each.redundant for each in reports),
+        )
+
+    def encoding(self, k: int) -> Encoding:
+        """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
+        return Encoding.of_row(self._shown[k], partial(self._row, k))
+
+    def report_of(self, k: int) -> Report:
+        """Returns the report of text `k`. The text gets a share of the seconds by its length."""
+        return self._row(k).report
+
+    def _row(self, k: int) -> BatchRow:
+        joined = self.encodings.get(k)
+        return BatchRow(
+            self.texts[k],
+            self.own[k],
+            self._shared,
+            self.whys.get(k, self.plan.uncut),
+            bool(self.served[k]),
+            None if joined is None else (joined.seams, joined.report),
+            partial(self._layout, k),
+        )
 
     @cached_property
-    def _reports(self) -> dict[tuple[int, str, str], Report]:
-        """Reports by (length, plan, why): texts that agree in all three share one report."""
-        return {}
+    def _shown(self) -> Rows:
+        """The final ids, read-only."""
+        return Rows(frozen_ids(self.final.ids), self.final.offsets)
 
     @cached_property
-    def _code_points(self) -> int:
-        """The number of code points of all texts together, at least 1."""
-        return max(1, sum(map(len, self.texts)))
+    def _shared(self) -> BatchFacts:
+        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+
+        tokenizer, licence = self.plan.tokenizer, self.plan.licence
+        seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
+        code_points = max(1, int(lengths_of(self.texts).sum()))
+        return BatchFacts(tokenizer, self.report, seams_of, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2).
 
         Positions count the code points or the UTF-8 bytes of each text. Inserted ids have the span
         (0, 0). Raises LookupError if the tokenizer cannot locate its tokens."""
-        seams = [self.rows[k].seams if k in self.rows else NO_SEAMS for k in range(len(self.texts))]
-        spans = spans_of(self.tokenizer, self.texts, self.own, seams, code_points=code_points)
+        tokenizer, known = self.plan.tokenizer, self.encodings
+        seams = [known[k].seams if k in known else NO_SEAMS for k in range(len(self.texts))]
+        spans = spans_of(tokenizer, self.texts, self.own, seams, code_points=code_points)
         origin = numbered(len(self.own.ids))
-        if self.final is not self.own and isinstance(self.tokenizer, PostProcesses):
-            origin = self.tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
+        if self.final is not self.own and isinstance(tokenizer, PostProcesses):
+            origin = tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
         return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """Returns `numbered(count)`, post-processed as the ids of text `k` are."""
-        if self.final is self.own or not isinstance(self.tokenizer, PostProcesses):
+        tokenizer = self.plan.tokenizer
+        if self.final is self.own or not isinstance(tokenizer, PostProcesses):
             return numbered(count)
-        if self.tokenizer.around is not None or len(self.texts) == 1:
-            return alone(self.tokenizer, numbered(count), self.texts[k])
+        if tokenizer.around is not None or len(self.texts) == 1:
+            return alone(tokenizer, numbered(count), self.texts[k])
         stand_ins = numbered(len(self.own.ids)) - np.repeat(
             self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
         )
-        return self.tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
+        return tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
 
 
 def in_one_call(

@@ -20,10 +20,10 @@ class ShortTexts:
     Answers no text unless the tokenizer's texts may be cut at every certified space."""
 
     def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
-        from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
+        from tokpar.overlap.chunks import licence_of_texts  # importing tokpar does without it
 
         has_segment_cache = isinstance(tokenizer, HasSegmentCache)
-        licence = licence_of_rows(tokenizer) if has_segment_cache else None
+        licence = licence_of_texts(tokenizer) if has_segment_cache else None
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         # looking up the abilities of a tokenizer takes longer than encoding a short text
         self._look_up = tokenizer.known if isinstance(tokenizer, HasSegmentCache) else _no_ids

@@ -10,7 +10,15 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of, together
+from tokpar.arrays import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    concatenate_ids,
+    copy_rows,
+    offsets_of,
+    together,
+)
 
 _Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
@@ -199,6 +207,24 @@ class Rows:
             np.concatenate(spans) if spans else None,
         )
 
+    @classmethod
+    def placed(cls, count: int, groups: Iterable[tuple[Sequence[int] | IntArray, Rows]]) -> Rows:
+        """Returns `count` rows from groups of rows without spans, each with its rows' places.
+
+        `places`: ascending. A place may be in several groups if all its rows but one are empty."""
+        known = [(np.asarray(places, dtype=np.int64), rows) for places, rows in groups]
+        known = [(places, rows) for places, rows in known if len(places)]
+        if len(known) == 1 and len(known[0][0]) == count:
+            return known[0][1]
+        lengths = np.zeros(count, dtype=np.int64)
+        for places, rows in known:
+            lengths[places] += np.diff(rows.offsets)
+        offsets = offsets_of(lengths)
+        ids = np.empty(offsets[-1], dtype=np.uint32)
+        for places, rows in known:
+            copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), ids, offsets[places])
+        return cls(ids, offsets)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -332,6 +358,30 @@ class Facts:
             self._derived.setdefault(make, make(self))
         found: _Made = self._derived[make]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingParts:
+    """How a tokenizer decodes, part by part, for `Encoder.decode_stream`.
+
+    `token_of`: the token of an id as `decoder` reads it; None for an id that `decode` leaves out;
+    raises LookupError where `decode` raises. `in_bytes`: tokens are bytes, and the text is all
+    bytes as UTF-8 with U+FFFD; else `decoder` is the "decoder" of a ``tokenizer.json``.
+    `replacements`: what is replaced in the whole text afterwards, in order. `longest_token`: code
+    points of the longest token. `decode`: the tokenizer's own call for all ids. `id_count`: ids
+    from 0 on, of which most are tokens. `replace_regex`: (regex, content) -> what the engine's own
+    Replace makes of one token; None: the regex is read by tokpar. `state`: compared with ==; other
+    parts have another."""
+
+    token_of: Callable[[int], str | bytes | None]
+    decode: Callable[[Sequence[int]], str]
+    id_count: int
+    in_bytes: bool = False
+    decoder: Mapping[str, Any] | None = None
+    replacements: tuple[tuple[str, str], ...] = ()
+    longest_token: Callable[[], int] = lambda: 0
+    replace_regex: Callable[[str, str], Callable[[str], str]] | None = None
+    state: object = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.benchmarks.texts import long_text, read_texts, standard_library
 from tests.benchmarks.turns import LEAST_SECONDS, spread, timed
-from tests.tokenizers_drawn import PATTERNS
+from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import Encoder, load, strategies
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of

@@ -1,8 +1,11 @@
-"""Writes the tables of ``tokpar/cuts`` again, or compares: `python -m tests.recipes.generate_cuts`.
+"""Write the tables of ``tokpar/data/tables`` again, or compare them with what is there.
 
-atoms.json asks the real engines (needs regex, tiktoken and tokenizers); families.json follows
-from the stored atoms by `contexts.decide` alone; the windows of each family (`windows.py`) ask the
-engines again.
+    python -m tests.recipes.generate_cuts [--check]
+
+atoms.json asks the real engines (needs regex, tiktoken and tokenizers). families.json, and
+triples.json beside this file, follow from the stored atoms by `contexts.decide` alone. The windows
+of each family (`windows.py`) ask the engines again. Only tests read triples.json: the windows must
+find each of its cuts.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
+TRIPLES = Path(__file__).parent / "triples.json"
 WINDOWS = TABLES / "windows"
 SPACES = {"space", "newline", "tab", "space_control", "space_Z"}
 
@@ -148,7 +152,7 @@ def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
 
 
 def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
-    """The families.json entry of one recipe."""
+    """Returns the rows of one recipe, for families.json and for triples.json."""
     contexts, phase = decide_recipe(recipe, atoms)
     classes = {name: list(members) for name, members in recipe.classes.items()}
     listed = sorted(atom for members in classes.values() for atom in members)
@@ -204,7 +208,7 @@ def _theorem(recipe: Recipe, left: str, right: str) -> str:
 
 
 def stated_family(stated: Stated) -> dict[str, Any]:
-    """The families.json entry of a pair-local pre-tokenizer."""
+    """Returns the rows of a pair-local pre-tokenizer."""
     return {
         "sources": [],
         "classes": {name: list(atoms) for name, atoms in stated.classes.items()},
@@ -224,13 +228,21 @@ def atoms_text(atoms: Iterable[Atom]) -> str:
     return f'{{"atoms": {{\n{body}\n}},\n"provenance": {json.dumps(provenance)}}}\n'
 
 
-def families_text(atoms: tuple[Atom, ...]) -> str:
-    """families.json, indented two deep with one table row per line."""
+def make_families(atoms: tuple[Atom, ...]) -> dict[str, dict[str, Any]]:
+    """Returns the rows of all families by name."""
     families = {recipe.name: make_family(recipe, atoms) for recipe in RECIPES}
-    families |= {stated.name: stated_family(stated) for stated in STATED}
+    return families | {stated.name: stated_family(stated) for stated in STATED}
+
+
+def families_text(families: Mapping[str, Mapping[str, Any]], triples: bool = False) -> str:
+    """Returns families.json, or triples.json, with one table row per line, indented by depth."""
     blocks = []
     for name, family in families.items():
-        fields = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in family.items()]
+        fields = [
+            f"  {json.dumps(key)}: {_rows(value)}"
+            for key, value in family.items()
+            if key.endswith("triples") == triples
+        ]
         blocks.append(f" {json.dumps(name)}: {{\n" + ",\n".join(fields) + "\n }")
     return '{"families": {\n' + ",\n".join(blocks) + "\n}}\n"
 
@@ -258,13 +270,15 @@ def _same_but_provenance(text: str, path: Path) -> bool:
 def main(arguments: list[str] | None = None) -> int:
     """Write all tables, or with --check report those that differ (exit code 1)."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.recipes.generate_cuts", description=__doc__
+        prog="python -m tests.recipes.generate_cuts", description="Write the tables of cuts again."
     )
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args(arguments).check
     atoms = make_atoms()
     differing = []
-    made = {ATOMS: atoms_text(atoms), FAMILIES: families_text(atoms)}
+    families = make_families(atoms)
+    made = {ATOMS: atoms_text(atoms), FAMILIES: families_text(families)}
+    made[TRIPLES] = families_text(families, triples=True)
     made |= {WINDOWS / f"{r.name}.json": windows.text(sources_of(r), atoms) for r in RECIPES}
     for path, text in made.items():
         if not check:

@@ -18,9 +18,9 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 import tokpar
-from tests import texts as kit
-from tests.kernel_edges import SEEDS, edges_by_kernel
-from tests.merges_drawn import LETTERS
+from tests.support import texts as kit
+from tests.support.kernel_edges import SEEDS, edges_by_kernel
+from tests.support.merges_drawn import LETTERS
 from tokpar.cache import compiled
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import machine_for

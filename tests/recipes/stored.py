@@ -13,6 +13,7 @@ from typing import Any
 from tokpar.patterns.class_tables import Ranges, Spelling, load_atoms, merged, range_class
 
 FAMILIES = Path(__file__).parents[2] / "tokpar" / "data" / "tables" / "families.json"
+TRIPLES = Path(__file__).parent / "triples.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +60,11 @@ def _atom_of() -> Mapping[str, str]:
 
 @cache
 def load_stored() -> Mapping[str, Stored]:
-    """All families by name."""
-    entries = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"]
-    return {name: _stored(name, entry) for name, entry in entries.items()}
+    """Returns all families by name."""
+    entries, triples = (
+        json.loads(path.read_text(encoding="utf-8"))["families"] for path in (FAMILIES, TRIPLES)
+    )
+    return {name: _stored(name, entry | triples[name]) for name, entry in entries.items()}
 
 
 @cache

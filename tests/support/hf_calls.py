@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from tests.tokenizers_drawn import contents, texts_with, token_texts
+from tests.support.tokenizers_drawn import contents, texts_with, token_texts
 
 base = pytest.importorskip("transformers.tokenization_utils_base", reason="transformers is missing")
 PaddingStrategy, TruncationStrategy = base.PaddingStrategy, base.TruncationStrategy

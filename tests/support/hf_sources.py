@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken, Tokenizer, processors
 
-from tests.tokenizers_drawn import contents, named_tokenizers, plain_copy
+from tests.support.tokenizers_drawn import contents, named_tokenizers, plain_copy
 
 FILES = ("default", "deepseek_part", "bert_part", "llama_style")
 CHATML = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tokenizers import AddedToken, Encoding, Tokenizer
 
-from tests.tokenizers_drawn import is_panic
+from tests.support.tokenizers_drawn import is_panic
 
 ENCODING = (
     *("ids", "type_ids", "tokens", "offsets", "word_ids", "sequence_ids", "n_sequences"),

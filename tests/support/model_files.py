@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 
-from tests.tokenizers_drawn import DATA, PATTERNS, VOCAB
+from tests.support.tokenizers_drawn import DATA, PATTERNS, VOCAB
 
 CHATML = """\
 {%- if tools %}<|im_start|>system

@@ -1,20 +1,40 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, freethreading_compatible=True
-"""Segments of text to ids without an engine: the pre-tokens of a segment by the machines of its
-row of Splits (Definition 39, theorem 51), the ids of each from a table of pieces, or by the merges
-of a byte-level BPE (theorem 52). Compiled by Cython; uncompiled it is the oracle of its own tests,
-given memoryviews.
+"""Encodes segments of text without an engine.
 
-Machines are one array `moves`: a state is the place of its row there; in it, for each symbol and
-behind these for the end of the text, the next state, plus `HIT` where a match ends before the
-symbol, plus `DEAD` where no match can end any more. `begins` has the first state of each Split,
-`idle` 256 bytes for each: 1 for an ASCII character with which none of its matches begins.
-`symbol_of` has a symbol for each code point, and `symbols`, which is none, for those that no piece
-may have.
+A segment has the ids of its pre-tokens. The machines of the tokenizer's Splits find the pre-tokens
+(Definition 39, theorem 51). The ids of a pre-token come from a table, or from the merges of a
+byte-level BPE (theorem 52).
 
-A slot of a table is as in `_segments`, with `PIECE` added to the length. `merges` is a table of
-pairs, two words each: (left id << 32 | right id) + 1, and rank << 32 | id of both together; a power
-of two of pairs, some free. `byte_ids` has the id of each byte."""
+Cython compiles this file. Uncompiled, and given memoryviews, it is the oracle of its own tests.
+Arrays belong to the callers, who make them long enough; 16 bytes of `data` lie behind the last
+segment.
+
+In reading order: pre-tokens; merges; slots; `encode`, which uses all three; and the functions that
+fill the tables.
+
+The machines of all Splits are one array. A state is the index of its first number:
+
+    moves     | state 0                      | state `symbols + 1`          | ...
+              | one number for each symbol, and one for the end of the text | ...
+    number      bits 0-29   the next state
+                bit    30   DEAD: no match can end after this symbol
+                bit    31   HIT: a match ends before this symbol
+    begins    the first state of each Split
+    idle      256 bytes for each Split: 1 for an ASCII character that begins no match
+    symbol_of the symbol of each code point; `symbols` for a code point that no segment may have
+
+Tables of pre-tokens have the slots of `_segments`, with bit 15 of the length set (PIECE):
+
+    slots     | bytes 0-7 | bytes 8-15 | ids, or their place | length, number of ids, key | ...
+    keys      the bytes of keys that are longer than 16 bytes
+    ids       the ids of entries that have more than two
+
+Merges are a table of pairs, two words each; a free pair is two zeros:
+
+    merges    | (left id << 32 | right id) + 1 | rank << 32 | id of the merged token | ...
+    byte_ids  the id of each byte
+"""
 
 from __future__ import annotations
 
@@ -22,7 +42,7 @@ from typing import Any
 
 import cython
 
-if not cython.compiled:  # else from words.h; tests put in the same in Python
+if not cython.compiled:  # else from words.h; tests put in the same functions in Python
     fetch: Any = None
     find_slot: Any = None
     free_slot: Any = None
@@ -30,32 +50,35 @@ if not cython.compiled:  # else from words.h; tests put in the same in Python
     high_of: Any = None
     low_of: Any = None
     pair_hash: Any = None
+    token_at: Any = None
 
 COMPILED = cython.compiled
 HIT, DEAD = 1 << 31, 1 << 30
 PIECE = 1 << 15
 BATCH = 256
-"""Pieces that are looked up together, or more where a segment has more."""
+"""Pre-tokens that are looked up together. A segment with more of them is one batch."""
 SHORT = 40
-"""Bytes of a piece whose merges are found by looking at all of them."""
+"""The most bytes of a pre-token for which `_merge_short` is faster than `_merge_long`."""
 
 _HIT = cython.declare(cython.uint, 1 << 31)
 _DEAD = cython.declare(cython.uint, 1 << 30)
 _STATE = cython.declare(cython.uint, (1 << 30) - 1)
 _PIECE = cython.declare(cython.ulonglong, 1 << 15)
-_BATCH = cython.declare(cython.Py_ssize_t, 256)
 _SHORT = cython.declare(cython.Py_ssize_t, 40)
 _MOST = cython.declare(cython.Py_ssize_t, 512)
 _NONE = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 
 
+# --------------------------------------------------------------------------------------- pre-tokens
+
+
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _code(p: cython.p_uchar, i: cython.Py_ssize_t, size: cython.p_longlong) -> cython.uint:
-    """The code point of the UTF-8 character at byte `i`; how many bytes it has goes to `size`."""
+def _code_point(p: cython.p_uchar, i: cython.Py_ssize_t, size: cython.p_longlong) -> cython.uint:
+    """Returns the code point at byte `i`. size[0] becomes its number of UTF-8 bytes."""
     c: cython.uint = p[i]
     if c < 0x80:
         size[0] = 1
@@ -73,7 +96,7 @@ def _code(p: cython.p_uchar, i: cython.Py_ssize_t, size: cython.p_longlong) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _pieces(
+def _pretoken_ends(
     p: cython.p_uchar,
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
@@ -88,9 +111,17 @@ def _pieces(
     count: cython.Py_ssize_t,
     left: cython.p_longlong,
 ) -> cython.Py_ssize_t:
-    """Where the pieces of [start, stop) end, to `ends` from `count` on; the new count. Matches of
-    `stage` are pieces, and so is what stands between two of them; the later stages divide each.
-    -1: a character without a symbol, or more steps than `left` has."""
+    """Writes the ends of the pre-tokens of [start, stop) to `ends` from index `count` on.
+
+    Returns the new count, or -1 for a character without a symbol, or if `left`, the steps that may
+    still be taken, runs out. A match of `stage` is a pre-token, and so is the text between two
+    matches. The later stages divide both again:
+
+        bytes      start          i      hit    gap = i          stop
+                   | gap          | match |     | gap            |
+        stage + 1  | divides it   | divides it  | divides it     |
+        ends       ...  ends[count]  ends[count + 1]  ...        stop
+    """
     if stage == stages:
         ends[count] = stop
         return count + 1
@@ -112,7 +143,7 @@ def _pieces(
             if c < 0x80:
                 size[0] = 1
             else:
-                c = _code(p, at, size)
+                c = _code_point(p, at, size)
             c = symbol_of[c]
             if c == symbols:
                 return -1
@@ -134,7 +165,7 @@ def _pieces(
             i = first
             continue
         if i > gap:
-            count = _pieces(
+            count = _pretoken_ends(
                 p,
                 gap,
                 i,
@@ -155,7 +186,7 @@ def _pieces(
             ends[count] = hit
             count += 1
         else:
-            count = _pieces(
+            count = _pretoken_ends(
                 p,
                 i,
                 hit,
@@ -174,7 +205,7 @@ def _pieces(
                 return -1
         i = gap = hit
     if stop > gap:
-        count = _pieces(
+        count = _pretoken_ends(
             p,
             gap,
             stop,
@@ -192,14 +223,17 @@ def _pieces(
     return count
 
 
+# ------------------------------------------------------------------------------------------- merges
+
+
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _merged(
+def _merge_of(
     merges: cython.p_ulonglong, last: cython.ulonglong, a: cython.ulonglong, b: cython.ulonglong
 ) -> cython.ulonglong:
-    """Rank << 32 | id of the merge of two ids; all bits if there is none."""
+    """Returns rank << 32 | id for the merge of two ids, or all bits if the pair does not merge."""
     key: cython.ulonglong = ((a << 32) | b) + 1
     slot: cython.ulonglong = pair_hash(key) & last
     while merges[2 * slot] != 0:
@@ -222,8 +256,17 @@ def _merge_short(
     out: cython.p_uint,
     to: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """The ids of the piece of `n` bytes at `at` to `out` from `to` on; how many: the merge of the
-    least rank, the leftmost of these, again and again (definition 1). `n` up to SHORT."""
+    """Writes the ids of the pre-token p[at : at + n] to `out` from index `to` on. n is at most 40.
+
+    Returns the number of ids. Merges the pair of least rank, the leftmost one of equal rank, until
+    no pair merges (definition 1):
+
+        out[to + i]  | id 0 | id 1 | id 2 | ... | id n-1 |
+        ways[i]         | 0,1  | 1,2  | ...            rank << 32 | id of each neighbouring pair
+
+    A merge at `best` writes out[to + best], moves the later entries of both arrays one place to the
+    left, and looks up the two new pairs.
+    """
     ways: cython.ulonglong[40]
     i: cython.Py_ssize_t
     best: cython.Py_ssize_t
@@ -232,7 +275,7 @@ def _merge_short(
     for i in range(n):
         out[to + i] = byte_ids[p[at + i]]
     for i in range(n - 1):
-        ways[i] = _merged(merges, last, out[to + i], out[to + i + 1])
+        ways[i] = _merge_of(merges, last, out[to + i], out[to + i + 1])
     while n > 1:
         best = 0
         for i in range(1, n - 1):
@@ -247,9 +290,9 @@ def _merge_short(
             ways[i] = ways[i + 1]
         n -= 1
         if best + 1 < n:
-            ways[best] = _merged(merges, last, out[to + best], out[to + best + 1])
+            ways[best] = _merge_of(merges, last, out[to + best], out[to + best + 1])
         if best > 0:
-            ways[best - 1] = _merged(merges, last, out[to + best - 1], out[to + best])
+            ways[best - 1] = _merge_of(merges, last, out[to + best - 1], out[to + best])
     return n
 
 
@@ -257,9 +300,10 @@ def _merge_short(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _push(
+def _heap_push(
     heap: cython.p_ulonglong, count: cython.Py_ssize_t, entry: cython.ulonglong
 ) -> cython.Py_ssize_t:
+    """Puts `entry` into a heap of `count` entries, the least one first. Returns the new count."""
     k: cython.Py_ssize_t = count
     while k > 0 and heap[(k - 1) // 2] > entry:
         heap[k] = heap[(k - 1) // 2]
@@ -272,8 +316,8 @@ def _push(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _pop(heap: cython.p_ulonglong, count: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Takes the least entry, heap[0], away."""
+def _heap_pop(heap: cython.p_ulonglong, count: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Removes heap[0], the least entry, from a heap of `count` entries. Returns the new count."""
     entry: cython.ulonglong = heap[count - 1]
     k: cython.Py_ssize_t = 0
     below: cython.Py_ssize_t = 1
@@ -304,8 +348,18 @@ def _merge_long(
     to: cython.Py_ssize_t,
     work: cython.p_ulonglong,
 ) -> cython.Py_ssize_t:
-    """As `_merge_short`, in n log n steps. A heap of rank << 32 | place; an entry is stale unless
-    the pair that begins there has this rank now. `work`: 7 n words."""
+    """Does the same as `_merge_short`, for any n, in n log n steps.
+
+    `work` has 7 words for each byte of the pre-token:
+
+        ids[i]      the id that begins at byte i
+        ways[i]     rank << 32 | id of the pair that begins at byte i; all bits: no pair
+        behind[i]   the byte where the next id begins; n after the last id
+        before[i]   the byte where the id before begins
+        heap        up to 3 n entries: rank << 32 | byte where the pair begins
+
+    An entry of the heap is stale unless the pair at its byte still has its rank.
+    """
     ids: cython.p_ulonglong
     ways: cython.p_ulonglong
     behind: cython.p_ulonglong
@@ -326,12 +380,14 @@ def _merge_long(
         before[i] = i - 1 if i else 0
     ways[n - 1] = _NONE
     for i in range(n - 1):
-        ways[i] = _merged(merges, last, ids[i], ids[i + 1])
+        ways[i] = _merge_of(merges, last, ids[i], ids[i + 1])
         if ways[i] != _NONE:
-            count = _push(heap, count, (ways[i] >> 32) << 32 | cython.cast(cython.ulonglong, i))
+            count = _heap_push(
+                heap, count, (ways[i] >> 32) << 32 | cython.cast(cython.ulonglong, i)
+            )
     while count > 0:
         entry: cython.ulonglong = heap[0]
-        count = _pop(heap, count)
+        count = _heap_pop(heap, count)
         i = entry & _LOW
         if ways[i] == _NONE or ways[i] >> 32 != entry >> 32:
             continue
@@ -342,14 +398,18 @@ def _merge_long(
         ways[i] = _NONE
         if cython.cast(cython.Py_ssize_t, behind[i]) < n:
             before[behind[i]] = i
-            ways[i] = _merged(merges, last, ids[i], ids[behind[i]])
+            ways[i] = _merge_of(merges, last, ids[i], ids[behind[i]])
             if ways[i] != _NONE:
-                count = _push(heap, count, (ways[i] >> 32) << 32 | cython.cast(cython.ulonglong, i))
+                count = _heap_push(
+                    heap, count, (ways[i] >> 32) << 32 | cython.cast(cython.ulonglong, i)
+                )
         if i > 0:
             j = before[i]
-            ways[j] = _merged(merges, last, ids[j], ids[i])
+            ways[j] = _merge_of(merges, last, ids[j], ids[i])
             if ways[j] != _NONE:
-                count = _push(heap, count, (ways[j] >> 32) << 32 | cython.cast(cython.ulonglong, j))
+                count = _heap_push(
+                    heap, count, (ways[j] >> 32) << 32 | cython.cast(cython.ulonglong, j)
+                )
     i = count = 0
     while i < n:
         out[to + count] = cython.cast(cython.uint, ids[i])
@@ -358,18 +418,23 @@ def _merge_long(
     return count
 
 
+# --------------------------------------------------------------------------------- slots of a table
+
+
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _taken(
+def _copy_ids(
     slots: cython.p_ulonglong,
     ids: cython.p_uint,
     e: cython.Py_ssize_t,
     out: cython.p_uint,
     to: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """The ids of a slot to `out` from `to` on, where two may be written; how many."""
+    """Copies the ids of the slot at `e` to `out` from index `to` on. Returns the number of ids.
+
+    Two places of `out` are always written, even for a slot with one id."""
     given: cython.Py_ssize_t = (slots[e + 3] >> 16) & 0xFFFF
     value: cython.ulonglong = slots[e + 2]
     if given <= 2:
@@ -387,7 +452,7 @@ def _taken(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _kept(
+def _put_slot(
     slots: cython.p_ulonglong,
     last: cython.ulonglong,
     keys: cython.p_uchar,
@@ -406,8 +471,10 @@ def _kept(
     first: cython.Py_ssize_t,
     many: cython.Py_ssize_t,
 ) -> cython.bint:
-    """Puts a key of `n` bytes into a table that does not have it; False if it is full, and has then
-    changed nothing."""
+    """Puts a key of `n` bytes, which the table does not have, into the table.
+
+    Returns False, and changes nothing, if the table is full. `used` counts entries, bytes of `keys`
+    and places of `ids`. The ids are given[first : first + many]."""
     e: cython.Py_ssize_t
     i: cython.Py_ssize_t
     wanted: cython.ulonglong = 8 * (used[0] + 1)
@@ -443,6 +510,9 @@ def _kept(
     return True
 
 
+# ---------------------------------------------------------------------------------- segments to ids
+
+
 def encode(
     data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     starts: cython.longlong[::1],
@@ -476,17 +546,30 @@ def encode(
     merging: cython.bint,
     counts: cython.longlong[::1],
 ) -> int:
-    """The ids of segment k of `data`, `lengths[k]` bytes from `starts[k]` on, to
-    out[firsts[k] : stops[k]]; stops[k] is -1 for one that has a character without a symbol, or
-    takes too many steps. Returns how many ids were written.
+    """Encodes segments. Returns the number of ids written.
 
-    `tokens`: a table of the tokens that are one id as whole pieces. `newer`, `older`: tables of
-    pieces; new ones are put into `own` as long as it has room. `work`: 9 words for each byte of
-    the longest segment, and 9 for each of a batch of pieces. `out`: two places more than bytes.
-    Of new pieces those whose hash has none of the bits of `mask` go to `asked`: first byte, bytes,
-    first id, ids, as long as there is room. Without `merging` no piece is merged: all new ones go
-    there, 0 ids, and stops[k] is -2 where there is one, -1 where there is no more room; `counts`
-    is how many of those, how many pieces there were, and how many of these were new."""
+    Segment k is data[starts[k] : starts[k] + lengths[k]]. Its ids are out[firsts[k] : stops[k]].
+    stops[k] is -1 if the segment has a character without a symbol, or takes too many steps.
+
+    Tables, in the order in which a pre-token is looked up: `newer`; `own`, which new pre-tokens are
+    put into as long as it has room; `older`; `tokens`, the tokens that are one id as whole
+    pre-tokens. A pre-token that no table has is merged.
+
+    Samples: a new pre-token whose hash has none of the bits of `mask` is written to `asked`, as
+    long as there is room. Without `merging`, every new pre-token is written there instead of being
+    merged, with 0 ids; then stops[k] is -2 for a segment that has one, and -1 if there was no room.
+
+        asked   | first byte | bytes | first id | ids | ...
+        counts  | samples | pre-tokens | new pre-tokens |
+        out     2 places more than the segments have bytes
+
+    `work` has 9 words for each byte of the longest segment, and for BATCH + 1 more:
+
+        | ends, `room` words | hashes, `room` words | rest: 7 * room words, for `_merge_long` |
+          end of each          hash of each           room = longest + BATCH + 1
+          pre-token of         pre-token
+          the batch
+    """
     total: cython.Py_ssize_t = starts.shape[0]
     longest: cython.Py_ssize_t = 0
     bytes_: cython.Py_ssize_t = 0
@@ -591,10 +674,10 @@ def encode(
         while k < total:
             count: cython.Py_ssize_t = 0
             lo = k
-            # the pre-tokens of some segments, then the ids of all of them
+            # find the pre-tokens of some segments, then the ids of all of them
             while k < total and count < wide:
                 left[0] = 64 * lengths[k] + 64
-                got: cython.Py_ssize_t = _pieces(
+                got: cython.Py_ssize_t = _pretoken_ends(
                     p,
                     starts[k],
                     starts[k] + lengths[k],
@@ -616,7 +699,7 @@ def encode(
             seen += count
             piece: cython.Py_ssize_t = 0
             at: cython.Py_ssize_t
-            # all hashes and first slots, then all comparisons: the processor fetches ahead
+            # all hashes and first slots before all comparisons, so that the processor fetches ahead
             for j in range(lo, k):
                 at = starts[j]
                 while piece < stops[j]:
@@ -645,15 +728,15 @@ def encode(
                     many: cython.Py_ssize_t = -1
                     e: cython.Py_ssize_t = find_slot(ns, n_last, nk, h, k0, k1, p, at, n, size)
                     if e >= 0:
-                        many = _taken(ns, ni, e, to, written)
+                        many = _copy_ids(ns, ni, e, to, written)
                     else:
                         e = find_slot(ws, w_last, wk, h, k0, k1, p, at, n, size)
                         if e >= 0:
-                            many = _taken(ws, wi, e, to, written)
+                            many = _copy_ids(ws, wi, e, to, written)
                         else:
                             e = find_slot(os, o_last, ok, h, k0, k1, p, at, n, size)
                             if e >= 0:
-                                many = _taken(os, oi, e, to, written)
+                                many = _copy_ids(os, oi, e, to, written)
                     if many < 0:
                         e = find_slot(ts, t_last, tk, h, k0, k1, p, at, n, size)
                         if e >= 0:
@@ -686,7 +769,7 @@ def encode(
                             asked[4 * sampled + 3] = many
                             sampled += 1
                     if e < 0 and n <= _MOST and many <= _MOST:
-                        _kept(
+                        _put_slot(
                             ws,
                             w_last,
                             wk,
@@ -714,7 +797,280 @@ def encode(
     return written
 
 
-def merged(
+# --------------------------------------------------------------------------------- tables of merges
+
+
+def put_merges(
+    left: cython.uint[::1],
+    right: cython.uint[::1],
+    both: cython.uint[::1],
+    merges: cython.ulonglong[::1],
+) -> None:
+    """Puts all merges into `merges`, a table of zeros with places for twice as many.
+
+    Merge k has rank k, and makes both[k] of left[k] and right[k]. Of equal pairs the last counts.
+    """
+    count: cython.Py_ssize_t = both.shape[0]
+    if min(left.shape[0], right.shape[0]) < count or merges.shape[0] < 4 * count + 2:
+        raise ValueError("arrays too short")
+    last: cython.ulonglong = merges.shape[0] // 2 - 1
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(count):
+            key: cython.ulonglong = (
+                (cython.cast(cython.ulonglong, left[k]) << 32)
+                | cython.cast(cython.ulonglong, right[k])
+            ) + 1
+            slot: cython.ulonglong = pair_hash(key) & last
+            while merges[2 * slot] != 0 and merges[2 * slot] != key:
+                slot = (slot + 1) & last
+            merges[2 * slot] = key
+            merges[2 * slot + 1] = cython.cast(cython.ulonglong, k) << 32 | cython.cast(
+                cython.ulonglong, both[k]
+            )
+
+
+def put_ranks(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    lengths: cython.longlong[::1],
+    token_ids: cython.uint[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    seeds: cython.ulonglong[::1],
+    merges: cython.ulonglong[::1],
+) -> int:
+    """Puts each way to make a token of two tokens into `merges`, a table of zeros.
+
+    The rank of a merge is the id of the token that it makes, as in tiktoken. `slots`, `keys`: all
+    tokens, from `put_tokens`. Returns the number of merges, or -1 if they take more than half of
+    the table."""
+    total: cython.Py_ssize_t = token_ids.shape[0]
+    t_last: cython.ulonglong = slots.shape[0] // 4 - 1
+    last: cython.ulonglong = merges.shape[0] // 2 - 1
+    most: cython.Py_ssize_t = merges.shape[0] // 4
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    at: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t = 0
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    sd: cython.p_ulonglong
+    if total == 0:
+        return 0
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
+    else:
+        p, s, q, sd = data, slots, keys, seeds
+    with cython.nogil:
+        for k in range(total):
+            n: cython.Py_ssize_t = lengths[k]
+            for i in range(1, n):
+                left: cython.longlong = token_at(s, t_last, q, sd, p, at, i)
+                if left < 0:
+                    continue
+                right: cython.longlong = token_at(s, t_last, q, sd, p, at + i, n - i)
+                if right < 0:
+                    continue
+                if count == most:
+                    count = -1
+                    break
+                key: cython.ulonglong = (
+                    (cython.cast(cython.ulonglong, left) << 32)
+                    | cython.cast(cython.ulonglong, right)
+                ) + 1
+                slot: cython.ulonglong = pair_hash(key) & last
+                while merges[2 * slot] != 0:
+                    slot = (slot + 1) & last
+                whole: cython.ulonglong = token_ids[k]
+                merges[2 * slot] = key
+                merges[2 * slot + 1] = whole << 32 | whole
+                count += 1
+            if count < 0:
+                break
+            at += n
+    return count
+
+
+def merge_pieces(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    starts: cython.longlong[::1],
+    lengths: cython.longlong[::1],
+    merges: cython.ulonglong[::1],
+    byte_ids: cython.uint[::1],
+    short: cython.Py_ssize_t,
+    work: cython.ulonglong[::1],
+    out: cython.uint[::1],
+    stops: cython.longlong[::1],
+) -> None:
+    """Encodes pre-tokens, which may be any bytes, by the merges alone (definition 1).
+
+    The ids of all pre-tokens go to `out`, and the end of the ids of each to `stops`. Pre-tokens of
+    at most `short` bytes use `_merge_short`; `short` is at most SHORT. `work` has 7 words for each
+    byte of the longest pre-token."""
+    total: cython.Py_ssize_t = starts.shape[0]
+    last: cython.ulonglong = merges.shape[0] // 2 - 1
+    k: cython.Py_ssize_t
+    written: cython.Py_ssize_t = 0
+    p: cython.p_uchar
+    mg: cython.p_ulonglong
+    bi: cython.p_uint
+    to: cython.p_uint
+    rest: cython.p_ulonglong
+    for k in range(total):
+        written += lengths[k]
+        if 7 * lengths[k] > work.shape[0]:
+            raise ValueError("arrays too short")
+    if min(lengths.shape[0], stops.shape[0]) < total or out.shape[0] < written or short > SHORT:
+        raise ValueError("arrays too short")
+    if total == 0:
+        return
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        mg, bi = cython.address(merges[0]), cython.address(byte_ids[0])
+        to, rest = cython.address(out[0]), cython.address(work[0])
+    else:
+        p, mg, bi, to, rest = data, merges, byte_ids, out, work
+    written = 0
+    with cython.nogil:
+        for k in range(total):
+            n: cython.Py_ssize_t = lengths[k]
+            if n <= short:
+                written += _merge_short(p, starts[k], n, mg, last, bi, to, written)
+            else:
+                written += _merge_long(p, starts[k], n, mg, last, bi, to, written, rest)
+            stops[k] = written
+
+
+# ----------------------------------------------------------------------------- tables of pre-tokens
+
+
+def put_tokens(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    lengths: cython.longlong[::1],
+    token_ids: cython.uint[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    seeds: cython.ulonglong[::1],
+) -> int:
+    """Puts tokens into a table of zeros, as pre-tokens with one id.
+
+    `data` has the bytes of all tokens, one after the other. Returns the number of tokens in the
+    table: less than there are if two are equal, one is too long, or `slots` is too small."""
+    total: cython.Py_ssize_t = token_ids.shape[0]
+    last: cython.ulonglong = slots.shape[0] // 4 - 1
+    used: cython.longlong[3] = [0, 0, 0]
+    k: cython.Py_ssize_t
+    at: cython.Py_ssize_t = 0
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    g: cython.p_uint
+    sd: cython.p_ulonglong
+    if total == 0:
+        return 0
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q = cython.address(slots[0]), cython.address(keys[0])
+        g, sd = cython.address(token_ids[0]), cython.address(seeds[0])
+    else:
+        p, s, q, g, sd = data, slots, keys, token_ids, seeds
+    key_room: cython.Py_ssize_t = keys.shape[0]
+    with cython.nogil:
+        for k in range(total):
+            n: cython.Py_ssize_t = lengths[k]
+            if n < 32768:
+                k0: cython.ulonglong = low_of(p, at, n)
+                k1: cython.ulonglong = high_of(p, at, n)
+                size: cython.ulonglong = _PIECE + n
+                h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
+                if find_slot(s, last, q, h, k0, k1, p, at, n, size) < 0:
+                    _put_slot(s, last, q, key_room, g, 0, used, h, k0, k1, size, p, at, n, g, k, 1)
+            at += n
+    return used[0]
+
+
+def token_id(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    n: cython.Py_ssize_t,
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    seeds: cython.ulonglong[::1],
+) -> int:
+    """Returns the id of the token of the first `n` bytes of `data`, or -1. 16 more bytes follow."""
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    sd: cython.p_ulonglong
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
+    else:
+        p, s, q, sd = data, slots, keys, seeds
+    return token_at(s, slots.shape[0] // 4 - 1, q, sd, p, 0, n)
+
+
+def put_pieces(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    starts: cython.longlong[::1],
+    lengths: cython.longlong[::1],
+    given: cython.uint[::1],
+    firsts: cython.longlong[::1],
+    stops: cython.longlong[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    ids: cython.uint[::1],
+    used: cython.longlong[::1],
+    seeds: cython.ulonglong[::1],
+) -> int:
+    """Puts different pre-tokens and their ids into a table that has none of them.
+
+    Leaves out pre-tokens of more than 512 bytes, or with more ids than bytes. Returns the number of
+    pre-tokens that were handled: less than there are if the table is full."""
+    total: cython.Py_ssize_t = lengths.shape[0]
+    last: cython.ulonglong = slots.shape[0] // 4 - 1
+    k: cython.Py_ssize_t
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    u: cython.p_uint
+    g: cython.p_uint
+    w: cython.p_longlong
+    sd: cython.p_ulonglong
+    if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
+        raise ValueError("arrays too short")
+    if total == 0 or given.shape[0] == 0:
+        return 0
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q, u = cython.address(slots[0]), cython.address(keys[0]), cython.address(ids[0])
+        g, w, sd = cython.address(given[0]), cython.address(used[0]), cython.address(seeds[0])
+    else:
+        p, s, q, u, g, w, sd = data, slots, keys, ids, given, used, seeds
+    key_room: cython.Py_ssize_t = keys.shape[0]
+    id_room: cython.Py_ssize_t = ids.shape[0]
+    done: cython.Py_ssize_t = total
+    with cython.nogil:
+        for k in range(total):
+            at: cython.Py_ssize_t = starts[k]
+            n: cython.Py_ssize_t = lengths[k]
+            many: cython.Py_ssize_t = stops[k] - firsts[k]
+            if n > _MOST or many > n or many < 0:
+                continue
+            k0: cython.ulonglong = low_of(p, at, n)
+            k1: cython.ulonglong = high_of(p, at, n)
+            size: cython.ulonglong = _PIECE + n
+            h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
+            if not _put_slot(
+                s, last, q, key_room, u, id_room, w, h, k0, k1, size, p, at, n, g, firsts[k], many
+            ):
+                done = k
+                break
+    return done
+
+
+def copy_entries(
     slots: cython.ulonglong[::1],
     keys: cython.uchar[::1],
     ids: cython.uint[::1],
@@ -725,8 +1081,10 @@ def merged(
     seeds: cython.ulonglong[::1],
     first: cython.Py_ssize_t,
 ) -> int:
-    """Puts what is in the slots of a table from number `first` on into another one, unless it is
-    there; how many slots of all are done with: fewer than there are where the other is full."""
+    """Copies the entries of a table, from slot `first` on, into another table that lacks them.
+
+    Returns the slot after the last slot that was handled: smaller than the number of slots if the
+    other table is full."""
     total: cython.Py_ssize_t = slots.shape[0] // 4
     last: cython.ulonglong = into_slots.shape[0] // 4 - 1
     k: cython.Py_ssize_t
@@ -765,7 +1123,7 @@ def merged(
             if many <= 2:
                 two[0] = s[4 * k + 2] & _LOW
                 two[1] = s[4 * k + 2] >> 32
-                put: cython.bint = _kept(
+                put: cython.bint = _put_slot(
                     t,
                     last,
                     q,
@@ -785,7 +1143,7 @@ def merged(
                     many,
                 )
             else:
-                put = _kept(
+                put = _put_slot(
                     t,
                     last,
                     q,
@@ -805,286 +1163,6 @@ def merged(
                     many,
                 )
             if not put:
-                done = k
-                break
-    return done
-
-
-def put_merges(
-    left: cython.uint[::1],
-    right: cython.uint[::1],
-    both: cython.uint[::1],
-    merges: cython.ulonglong[::1],
-) -> None:
-    """Merge k, of rank k, makes both[k] of left[k] and right[k]; `merges` is a table of zeros, with
-    places for twice as many. Of equal pairs the last counts."""
-    count: cython.Py_ssize_t = both.shape[0]
-    if min(left.shape[0], right.shape[0]) < count or merges.shape[0] < 4 * count + 2:
-        raise ValueError("arrays too short")
-    last: cython.ulonglong = merges.shape[0] // 2 - 1
-    k: cython.Py_ssize_t
-    with cython.nogil:
-        for k in range(count):
-            key: cython.ulonglong = (
-                (cython.cast(cython.ulonglong, left[k]) << 32)
-                | cython.cast(cython.ulonglong, right[k])
-            ) + 1
-            slot: cython.ulonglong = pair_hash(key) & last
-            while merges[2 * slot] != 0 and merges[2 * slot] != key:
-                slot = (slot + 1) & last
-            merges[2 * slot] = key
-            merges[2 * slot + 1] = cython.cast(cython.ulonglong, k) << 32 | cython.cast(
-                cython.ulonglong, both[k]
-            )
-
-
-def merge_pieces(
-    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
-    starts: cython.longlong[::1],
-    lengths: cython.longlong[::1],
-    merges: cython.ulonglong[::1],
-    byte_ids: cython.uint[::1],
-    short: cython.Py_ssize_t,
-    work: cython.ulonglong[::1],
-    out: cython.uint[::1],
-    stops: cython.longlong[::1],
-) -> None:
-    """The ids of pieces, any bytes, by the merges alone (definition 1); where those of each end
-    among `out` goes to `stops`. `short`: bytes up to which all merges are looked at, SHORT at most.
-    `work`: 7 words for each byte of the longest."""
-    total: cython.Py_ssize_t = starts.shape[0]
-    last: cython.ulonglong = merges.shape[0] // 2 - 1
-    k: cython.Py_ssize_t
-    written: cython.Py_ssize_t = 0
-    p: cython.p_uchar
-    mg: cython.p_ulonglong
-    bi: cython.p_uint
-    to: cython.p_uint
-    rest: cython.p_ulonglong
-    for k in range(total):
-        written += lengths[k]
-        if 7 * lengths[k] > work.shape[0]:
-            raise ValueError("arrays too short")
-    if min(lengths.shape[0], stops.shape[0]) < total or out.shape[0] < written or short > SHORT:
-        raise ValueError("arrays too short")
-    if total == 0:
-        return
-    if cython.compiled:
-        p = cython.cast(cython.p_uchar, cython.address(data[0]))
-        mg, bi = cython.address(merges[0]), cython.address(byte_ids[0])
-        to, rest = cython.address(out[0]), cython.address(work[0])
-    else:
-        p, mg, bi, to, rest = data, merges, byte_ids, out, work
-    written = 0
-    with cython.nogil:
-        for k in range(total):
-            n: cython.Py_ssize_t = lengths[k]
-            if n <= short:
-                written += _merge_short(p, starts[k], n, mg, last, bi, to, written)
-            else:
-                written += _merge_long(p, starts[k], n, mg, last, bi, to, written, rest)
-            stops[k] = written
-
-
-def put_tokens(
-    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
-    lengths: cython.longlong[::1],
-    token_ids: cython.uint[::1],
-    slots: cython.ulonglong[::1],
-    keys: cython.uchar[::1],
-    seeds: cython.ulonglong[::1],
-) -> int:
-    """Tokens, one behind the other in `data`, and the id of each, into a table of zeros, as pieces;
-    how many found a place: fewer than there are if two are the same, one is too long, or `slots`
-    too small."""
-    total: cython.Py_ssize_t = token_ids.shape[0]
-    last: cython.ulonglong = slots.shape[0] // 4 - 1
-    used: cython.longlong[3] = [0, 0, 0]
-    k: cython.Py_ssize_t
-    at: cython.Py_ssize_t = 0
-    p: cython.p_uchar
-    s: cython.p_ulonglong
-    q: cython.p_uchar
-    g: cython.p_uint
-    sd: cython.p_ulonglong
-    if total == 0:
-        return 0
-    if cython.compiled:
-        p = cython.cast(cython.p_uchar, cython.address(data[0]))
-        s, q = cython.address(slots[0]), cython.address(keys[0])
-        g, sd = cython.address(token_ids[0]), cython.address(seeds[0])
-    else:
-        p, s, q, g, sd = data, slots, keys, token_ids, seeds
-    key_room: cython.Py_ssize_t = keys.shape[0]
-    with cython.nogil:
-        for k in range(total):
-            n: cython.Py_ssize_t = lengths[k]
-            if n < 32768:
-                k0: cython.ulonglong = low_of(p, at, n)
-                k1: cython.ulonglong = high_of(p, at, n)
-                size: cython.ulonglong = _PIECE + n
-                h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
-                if find_slot(s, last, q, h, k0, k1, p, at, n, size) < 0:
-                    _kept(s, last, q, key_room, g, 0, used, h, k0, k1, size, p, at, n, g, k, 1)
-            at += n
-    return used[0]
-
-
-def token_id(
-    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
-    n: cython.Py_ssize_t,
-    slots: cython.ulonglong[::1],
-    keys: cython.uchar[::1],
-    seeds: cython.ulonglong[::1],
-) -> int:
-    """The id of the token of the first `n` bytes of `data`, of which there are 16 more; -1 if there
-    is none."""
-    p: cython.p_uchar
-    s: cython.p_ulonglong
-    q: cython.p_uchar
-    sd: cython.p_ulonglong
-    if cython.compiled:
-        p = cython.cast(cython.p_uchar, cython.address(data[0]))
-        s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
-    else:
-        p, s, q, sd = data, slots, keys, seeds
-    return _token(p, 0, n, s, slots.shape[0] // 4 - 1, q, sd)
-
-
-def put_ranks(
-    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
-    lengths: cython.longlong[::1],
-    token_ids: cython.uint[::1],
-    slots: cython.ulonglong[::1],
-    keys: cython.uchar[::1],
-    seeds: cython.ulonglong[::1],
-    merges: cython.ulonglong[::1],
-) -> int:
-    """Each way to make a token of two tokens to `merges`, a table of zeros; the rank of a merge is
-    the id of what it makes, as tiktoken has it. `slots`, `keys`: all tokens, as `put_tokens` puts
-    them. Returns how many there are, -1 if they take more than half of the table."""
-    total: cython.Py_ssize_t = token_ids.shape[0]
-    t_last: cython.ulonglong = slots.shape[0] // 4 - 1
-    last: cython.ulonglong = merges.shape[0] // 2 - 1
-    most: cython.Py_ssize_t = merges.shape[0] // 4
-    k: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    at: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t = 0
-    p: cython.p_uchar
-    s: cython.p_ulonglong
-    q: cython.p_uchar
-    sd: cython.p_ulonglong
-    if total == 0:
-        return 0
-    if cython.compiled:
-        p = cython.cast(cython.p_uchar, cython.address(data[0]))
-        s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
-    else:
-        p, s, q, sd = data, slots, keys, seeds
-    with cython.nogil:
-        for k in range(total):
-            n: cython.Py_ssize_t = lengths[k]
-            for i in range(1, n):
-                left: cython.longlong = _token(p, at, i, s, t_last, q, sd)
-                if left < 0:
-                    continue
-                right: cython.longlong = _token(p, at + i, n - i, s, t_last, q, sd)
-                if right < 0:
-                    continue
-                if count == most:
-                    count = -1
-                    break
-                key: cython.ulonglong = (
-                    (cython.cast(cython.ulonglong, left) << 32)
-                    | cython.cast(cython.ulonglong, right)
-                ) + 1
-                slot: cython.ulonglong = pair_hash(key) & last
-                while merges[2 * slot] != 0:
-                    slot = (slot + 1) & last
-                whole: cython.ulonglong = token_ids[k]
-                merges[2 * slot] = key
-                merges[2 * slot + 1] = whole << 32 | whole
-                count += 1
-            if count < 0:
-                break
-            at += n
-    return count
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _token(
-    p: cython.p_uchar,
-    at: cython.Py_ssize_t,
-    n: cython.Py_ssize_t,
-    slots: cython.p_ulonglong,
-    last: cython.ulonglong,
-    keys: cython.p_uchar,
-    seeds: cython.p_ulonglong,
-) -> cython.longlong:
-    k0: cython.ulonglong = low_of(p, at, n)
-    k1: cython.ulonglong = high_of(p, at, n)
-    size: cython.ulonglong = _PIECE + n
-    h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, seeds)
-    e: cython.Py_ssize_t = find_slot(slots, last, keys, h, k0, k1, p, at, n, size)
-    return -1 if e < 0 else cython.cast(cython.longlong, slots[e + 2] & _LOW)
-
-
-def put_pieces(
-    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
-    starts: cython.longlong[::1],
-    lengths: cython.longlong[::1],
-    given: cython.uint[::1],
-    firsts: cython.longlong[::1],
-    stops: cython.longlong[::1],
-    slots: cython.ulonglong[::1],
-    keys: cython.uchar[::1],
-    ids: cython.uint[::1],
-    used: cython.longlong[::1],
-    seeds: cython.ulonglong[::1],
-) -> int:
-    """Different pieces, those of 512 bytes at most and with no more ids than bytes, and their ids
-    into a table that has none of them; how many of all are done with: fewer where it is full."""
-    total: cython.Py_ssize_t = lengths.shape[0]
-    last: cython.ulonglong = slots.shape[0] // 4 - 1
-    k: cython.Py_ssize_t
-    p: cython.p_uchar
-    s: cython.p_ulonglong
-    q: cython.p_uchar
-    u: cython.p_uint
-    g: cython.p_uint
-    w: cython.p_longlong
-    sd: cython.p_ulonglong
-    if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
-        raise ValueError("arrays too short")
-    if total == 0 or given.shape[0] == 0:
-        return 0
-    if cython.compiled:
-        p = cython.cast(cython.p_uchar, cython.address(data[0]))
-        s, q, u = cython.address(slots[0]), cython.address(keys[0]), cython.address(ids[0])
-        g, w, sd = cython.address(given[0]), cython.address(used[0]), cython.address(seeds[0])
-    else:
-        p, s, q, u, g, w, sd = data, slots, keys, ids, given, used, seeds
-    key_room: cython.Py_ssize_t = keys.shape[0]
-    id_room: cython.Py_ssize_t = ids.shape[0]
-    done: cython.Py_ssize_t = total
-    with cython.nogil:
-        for k in range(total):
-            at: cython.Py_ssize_t = starts[k]
-            n: cython.Py_ssize_t = lengths[k]
-            many: cython.Py_ssize_t = stops[k] - firsts[k]
-            if n > _MOST or many > n or many < 0:
-                continue
-            k0: cython.ulonglong = low_of(p, at, n)
-            k1: cython.ulonglong = high_of(p, at, n)
-            size: cython.ulonglong = _PIECE + n
-            h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
-            if not _kept(
-                s, last, q, key_room, u, id_room, w, h, k0, k1, size, p, at, n, g, firsts[k], many
-            ):
                 done = k
                 break
     return done

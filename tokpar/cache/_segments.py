@@ -1,17 +1,27 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, freethreading_compatible=True
-"""A table of segments of text and their ids: found, put in, made larger; and the few loops around
-it. Compiled by Cython; uncompiled it is the oracle of its own tests, given memoryviews.
+"""Looks up segments of text in a table of their ids, and puts new segments into the table.
 
-A segment begins at the start of a row, or at an ASCII space behind a character other than white
-space (U1, theorem 20), of some tokenizers only where the bytes beside it are such as a table says
-(theorem 50). A slot has four words: bytes 0 to 7 and 8 to 15 of the segment; its ids if
-they are two at most, else where they begin among `ids`; its length, 16 bits, the number of its ids,
-16 bits, and where among `keys` it stands if it is longer than 16 bytes, 32 bits. The highest bit of
-the length is set in slots of pieces (`_pretokens`), which nobody finds here. A slot whose last
-word is 0 is free. The whole segment is compared, always. Arrays are the callers', who make them
-long enough; 16 bytes of `data` lie behind the last row. `seeds`: two words that nobody can guess,
-and which bits of a hash count (fewer in tests)."""
+A segment begins at the start of a row, or at an ASCII space after a character that is not white
+space (U1, theorem 20). For some tokenizers, a table of bytes bars such spaces (theorem 50).
+
+The table is three arrays. A slot has four words of 64 bits:
+
+    slots   word 0           word 1            word 2                    word 3
+            bytes 0-7 of     bytes 8-15 of     one or two ids: bits      bits  0-14  length, bytes
+            the segment      the segment       0-31 and 32-63;           bit     15  a pre-token
+                                               more: their place         bits 16-31  number of ids
+                                               in `ids`                  bits 32-63  place in `keys`
+    keys    the bytes of segments of more than 16 bytes, one after the other
+    ids     the ids of segments with more than two ids, one after the other
+
+A slot whose word 3 is 0 is free. Bit 15 is set in slots of pre-tokens (`_pretokens`), so a lookup
+of a segment never finds them. A lookup compares all bytes of the segment.
+
+Arrays belong to the callers, who make them long enough; 16 bytes of `data` lie behind the last row.
+`seeds` are two words that nobody can guess, and a mask of the bits of a hash that count (fewer in
+tests). Cython compiles this file. Uncompiled, and given memoryviews, it is the oracle of its own
+tests."""
 
 from __future__ import annotations
 
@@ -19,7 +29,7 @@ from typing import Any
 
 import cython
 
-if not cython.compiled:  # else from words.h; tests put in the same in Python
+if not cython.compiled:  # else from words.h; tests put in the same functions in Python
     fetch: Any = None
     find_slot: Any = None
     free_slot: Any = None
@@ -32,8 +42,7 @@ if not cython.compiled:  # else from words.h; tests put in the same in Python
 
 COMPILED = cython.compiled
 BLOCK = 2048
-"""Bytes whose cuts are found together, and segments at most; `scratch` has twice as many words."""
-INLINE = 16  # bytes of a segment
+"""Bytes in which cuts are found together. A block has at most as many segments."""
 
 _BLOCK = cython.declare(cython.Py_ssize_t, 2048)
 _GROUP = cython.declare(cython.Py_ssize_t, 64)
@@ -46,8 +55,8 @@ _LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 @cython.nogil
 @cython.exceptval(check=False)
 def _white_before(p: cython.p_uchar, start: cython.Py_ssize_t, i: cython.Py_ssize_t) -> cython.bint:
-    r"""Whether the character that ends before byte `i`, and begins at `start` or later, is one of
-    the 25 of ``\s`` (`tokpar.arrays.SPACES`)."""
+    r"""True if the character before byte `i`, which begins at `start` or later, is white space: one
+    of the 25 characters of ``\s`` (`tokpar.arrays.SPACES`)."""
     c: cython.int = p[i - 1]
     if c < 0x80:
         return c == 32 or 9 <= c <= 13
@@ -78,9 +87,14 @@ def _cuts(
     barred: cython.bint,
     found: cython.p_ulonglong,
 ) -> cython.Py_ssize_t:
-    """Cuts in [lo, hi), of a row [start, stop) with start < lo, to `found`; and how many. `barred`:
-    only where `beside` has bit 1 for the byte before the space, 2 for the one before that, 4 for
-    the one behind it, if there are such."""
+    """Writes the cuts in [lo, hi) of the row [start, stop) to `found`. Returns how many there are.
+
+    start < lo. With `barred`, a cut counts only if `beside` has these bits for the bytes next to
+    the space, as far as the row has these bytes:
+
+        byte    p[at - 2]   p[at - 1]   space   p[at + 1]
+        bit         2           1                   4
+    """
     i: cython.Py_ssize_t
     at: cython.Py_ssize_t
     wide: cython.int[1] = [0]
@@ -121,14 +135,26 @@ def look_up(
     misses: cython.longlong[::1],
     beside: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
 ) -> int:
-    """The ids of all segments that two tables know, one behind the other, to `out`. `beside`: 256
-    bytes, see `_cuts`, or one for no bar.
+    """Looks up the segments of all rows in two tables. Returns the number of misses, or -1 if `out`
+    or `misses` is too short.
 
-    `rows`: where in `data` each row begins, and the end, bytes. For each row, to `ends`, how many
-    ids were written up to its end, and to `passed`, how many segments were not known; for each of
-    these, to `misses`, first byte, length, and how many ids stand before it. How many segments
-    there were goes to the last place of `passed`, which has one place more than there are rows.
-    Returns how many were not known, -1 if `out` is too short."""
+    `beside` has 256 bytes (see `_cuts`), or one byte if it bars nothing.
+
+        data      | row 0: segment, segment, ...  | row 1 | ...  | 16 bytes that may be read |
+        rows      0                               rows[1]        rows[-1]
+        out       | ids of row 0 without those of misses | ids of row 1 | ...
+        ends[r]   number of ids written up to the end of row r
+        passed[r] number of misses up to the end of row r; the last place: number of segments
+        misses    | first byte | bytes | ids written before | ... three numbers for each miss
+
+    `scratch` (`near`) has the cuts of one block of a row, and what the tables are asked for one
+    group of its segments:
+
+        near      | cuts, up to BLOCK + 1     | hash, bytes 0-7, bytes 8-15 of each segment |
+                  0                           _KEYED          up to _GROUP segments
+
+    Hashes of a group are computed, and their slots fetched, before the first comparison.
+    """
     if (
         ends.shape[0] < rows.shape[0] - 1
         or passed.shape[0] < rows.shape[0]
@@ -187,7 +213,7 @@ def look_up(
                 group: cython.Py_ssize_t = 0
                 while group < cuts:
                     behind: cython.Py_ssize_t = group + _GROUP if group + _GROUP < cuts else cuts
-                    # all hashes and first slots, then all comparisons: the processor fetches ahead
+                    # all hashes and first slots before all comparisons: the processor fetches ahead
                     for k in range(group, behind):
                         end: cython.Py_ssize_t = near[k]
                         n: cython.Py_ssize_t = end - at
@@ -253,11 +279,14 @@ def distinct(
     firsts: cython.longlong[::1],
     kinds: cython.uchar[::1],
 ) -> int:
-    """How many different segments there are among the first `count` of `misses`.
+    """Returns the number of distinct segments among the first `count` of `misses`.
 
-    Their numbers go to `which`; the first miss of each to `firsts`; to `kinds`, 1 if it does not
-    begin with a space, plus 2 if it ends in white space. `table`: a power of two of places, at
-    least twice as many as misses, all -1."""
+    which[k]    the index, among the distinct segments, of miss k
+    firsts[i]   the first miss of distinct segment i
+    kinds[i]    bit 0: segment i does not begin with a space; bit 1: it ends in white space
+    table       the index of a distinct segment, or -1: a power of two of places, at least twice
+                as many as misses, all -1 at first
+    """
     if which.shape[0] < count or firsts.shape[0] < count or kinds.shape[0] < count:
         raise ValueError("arrays too short")
     if table.shape[0] < 2 * count or misses.shape[0] < 3 * count:
@@ -312,13 +341,19 @@ def put(
     met: cython.longlong[::1],
     door: cython.uchar[::1],
 ) -> int:
-    """Puts segments `first` and on, those of `most` bytes and ids at most, below 32768, into a
-    table, but for those whose stop is below their first; and those met once only, as `met` says,
-    whose hash `door` does not know from before, a power of two of bytes, or one byte where all are
-    put in. Returns how many of all are
-    done with: fewer than there are if one of `slots` (three eighths are left free), `keys` and
-    `ids` is full. `used` counts entries, bytes of `keys`, places of `ids`. The ids of segment k are
-    given[firsts[k] : stops[k]]; 8 bytes behind the last key are left free."""
+    """Puts segments, from index `first` on, into a table. Returns the index after the last segment
+    that was handled: smaller than the number of segments if the table is full.
+
+    Leaves out a segment of more than `most` bytes or ids (below 32768), one whose stop is below its
+    first, and one that was met once only: met[k] < 2, and `door`, a Bloom filter of one hash, does
+    not have it from an earlier call. A `door` of one byte lets all segments in.
+
+        given       the ids of segment k are given[firsts[k] : stops[k]]
+        used        | entries | bytes of `keys` | places of `ids` |
+        slots       three eighths stay free
+        keys        8 bytes after the last key stay free
+        door        a power of two of bytes, 1 where a hash was met
+    """
     total: cython.Py_ssize_t = lengths.shape[0]
     if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
         raise ValueError("arrays too short")
@@ -392,13 +427,13 @@ def put(
     return done
 
 
-def moved(
+def copy_to_larger(
     slots: cython.ulonglong[::1],
     keys: cython.uchar[::1],
     larger: cython.ulonglong[::1],
     seeds: cython.ulonglong[::1],
 ) -> int:
-    """Puts all entries of `slots` into `larger`; how many found a place."""
+    """Copies all entries of `slots` into `larger`. Returns the number of copied entries."""
     last: cython.ulonglong = larger.shape[0] // 4 - 1
     count: cython.Py_ssize_t = slots.shape[0] // 4
     k: cython.Py_ssize_t
@@ -431,8 +466,9 @@ def moved(
     return found
 
 
-def lengths(texts: list[object], found: cython.longlong[::1]) -> int:
-    """Code points of each text to `found`; which is the first that is no str, -1 if all are."""
+def count_code_points(texts: list[object], found: cython.longlong[::1]) -> int:
+    """Writes the code points of each text to `found`. Returns the index of the first text that is
+    no str, or -1."""
     k: cython.Py_ssize_t
     for k in range(found.shape[0]):
         text = texts[k]
@@ -442,9 +478,11 @@ def lengths(texts: list[object], found: cython.longlong[::1]) -> int:
     return -1
 
 
-def written(texts: list[object], rows: cython.longlong[::1], data: cython.uchar[::1]) -> int:
-    """The texts as UTF-8 to `data`, as far as they fit; where each begins and the last ends, to
-    `rows`. Returns how many bytes they have. Raises UnicodeEncodeError for lone surrogates."""
+def write_utf8(texts: list[object], rows: cython.longlong[::1], data: cython.uchar[::1]) -> int:
+    """Writes the texts in UTF-8 to `data`, as far as they fit. Returns their number of bytes.
+
+    `rows` becomes the first byte of each text, and the end. Raises UnicodeEncodeError for lone
+    surrogates."""
     k: cython.Py_ssize_t
     i: cython.Py_ssize_t
     size: cython.Py_ssize_t[1] = [0]
@@ -467,7 +505,7 @@ def gather(
     target: cython.uchar[::1],
     places: cython.longlong[::1],
 ) -> None:
-    """data[starts[k] : starts[k] + lengths[k]] to target[places[k] : ...], for all k."""
+    """Copies data[starts[k] : starts[k] + lengths[k]] to target[places[k] : ...], for all k."""
     k: cython.Py_ssize_t
     i: cython.Py_ssize_t
     if starts.shape[0] < lengths.shape[0] or places.shape[0] < lengths.shape[0]:
@@ -488,8 +526,12 @@ def splice(
     fresh: cython.uint[::1],
     target: cython.uint[::1],
 ) -> None:
-    """The first `count` ids of `known`, and where each miss was, its own to `target`: those of miss
-    k are fresh[starts[w] : stops[w]], w = which[k]."""
+    """Writes the first `count` ids of `known` to `target`, with the ids of each miss put in.
+
+    known      | ids  | ids        | ids |
+    misses            ^ miss 0     ^ miss 1    misses[3 * k + 2]: the ids before miss k
+    fresh      the ids of miss k are fresh[starts[w] : stops[w]], w = which[k]
+    """
     done: cython.Py_ssize_t = 0
     at: cython.Py_ssize_t = 0
     k: cython.Py_ssize_t

@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, freethreading_compatible=True
-"""The vocabulary and the merges of a byte-level BPE, as a `tokenizer.json` has them, to arrays,
-without an object for each. Compiled by Cython; uncompiled it is the oracle of its own tests, given
-memoryviews.
+"""Reads the vocabulary and the merges of a byte-level BPE from a `tokenizer.json` into arrays,
+without an object for each token.
 
-`text` is UTF-8 JSON that some library has read before, so what is wrong with it is only told, by
--1. `byte_of` has the byte that each character below its length stands for, -1 for none."""
+`text` is the file in UTF-8, which another library has read before, so a mistake in it is reported
+by -1 only. `byte_of` has the byte that each character below its length stands for, or -1.
+
+Cython compiles this file. Uncompiled, and given memoryviews, it is the oracle of its own tests."""
 
 from __future__ import annotations
 
@@ -13,16 +14,12 @@ from typing import Any
 
 import cython
 
-if not cython.compiled:  # else from words.h; tests put in the same in Python
-    find_slot: Any = None
-    hash_of: Any = None
-    high_of: Any = None
+if not cython.compiled:  # else from words.h; tests put in the same functions in Python
     low_of: Any = None
+    token_at: Any = None
 
 COMPILED = cython.compiled
 
-_LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
-_PIECE = cython.declare(cython.ulonglong, 1 << 15)
 _COMMENT = cython.declare(cython.ulonglong, 0x6E6F697372657623)  # "#version"
 
 
@@ -30,9 +27,10 @@ _COMMENT = cython.declare(cython.ulonglong, 0x6E6F697372657623)  # "#version"
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _behind_white(
+def _after_white(
     p: cython.p_uchar, at: cython.Py_ssize_t, stop: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
+    """Returns the first place from byte `at` on that is not white space, at most `stop`."""
     while at < stop and (p[at] == 32 or 9 <= p[at] <= 13):
         at += 1
     return at
@@ -43,7 +41,7 @@ def _behind_white(
 @cython.nogil
 @cython.exceptval(check=False)
 def _hex(p: cython.p_uchar, at: cython.Py_ssize_t) -> cython.int:
-    """Of four digits; -1 for others."""
+    """Returns the value of four hexadecimal digits, or -1 for other characters."""
     value: cython.int = 0
     k: cython.Py_ssize_t
     for k in range(at, at + 4):
@@ -70,10 +68,13 @@ def _string(
     size: cython.p_longlong,
     space: cython.p_longlong,
 ) -> cython.Py_ssize_t:
-    """The string behind the quote at `at`: its bytes to `to` from `size` on, which grows by them,
-    or becomes -1 - n if some of its n characters are no letters of the alphabet. If `space` is -1
-    it becomes `size` at the first space, which is then no character. Returns what comes behind the
-    closing quote, -1 if there is none."""
+    """Reads the JSON string whose opening quote is at `at`, and writes its bytes to `to`.
+
+    Returns the place after the closing quote, or -1 if there is none. The bytes are written from
+    index `size[0]` on, and `size[0]` grows by their number. If some of the n characters of the
+    string are not in the byte alphabet, `size[0]` becomes -1 - n instead. If `space[0]` is -1, it
+    becomes the value of `size[0]` at the first space, which is then left out: this is where "a b"
+    is divided."""
     count: cython.Py_ssize_t = size[0]
     characters: cython.Py_ssize_t = 0
     fine: cython.bint = True
@@ -117,7 +118,7 @@ def _string(
 
 
 def value_end(text: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> int:  # type: ignore[valid-type]
-    """What comes behind the JSON value at `at`; -1 if it does not end."""
+    """Returns the place after the JSON value at `at`, or -1 if the value does not end."""
     stop: cython.Py_ssize_t = text.shape[0]
     depth: cython.Py_ssize_t = 0
     while at < stop:
@@ -151,10 +152,16 @@ def read_vocabulary(
     lengths: cython.longlong[::1],
     ids: cython.longlong[::1],
 ) -> int:
-    """The entries of the object at [start, stop): the bytes of each token to `data`, one behind the
-    other; how many bytes it has, or -1 - n if some of its n characters are no letters of the
-    alphabet; its id. Returns how many entries there are, -1 if they cannot be read or do not fit.
-    `data` is as long as the object."""
+    """Reads the entries of the JSON object text[start:stop]. Returns how many there are.
+
+    Returns -1 if an entry cannot be read, or if `lengths` and `ids` are too short. `data` is at
+    least as long as the object.
+
+        data      | bytes of token 0 | bytes of token 1 | ...
+        lengths   bytes of each token, or -1 - n for a token of n characters that are not all in
+                  the byte alphabet, which has no bytes in `data`
+        ids       the id of each token
+    """
     p: cython.p_uchar
     to: cython.p_uchar
     b: cython.p_int
@@ -172,13 +179,13 @@ def read_vocabulary(
     else:
         p, to, b = text, data, byte_of
     with cython.nogil:
-        at: cython.Py_ssize_t = _behind_white(p, start + 1, stop)
+        at: cython.Py_ssize_t = _after_white(p, start + 1, stop)
         while at < stop and p[at] == 34:
             size[0] = used
             at = _string(p, at, stop, b, letters, to, size, space)
             if at < 0 or count == room:
                 break
-            at = _behind_white(p, _behind_white(p, at, stop) + 1, stop)
+            at = _after_white(p, _after_white(p, at, stop) + 1, stop)
             value: cython.longlong = 0
             digits: cython.int = 0
             while at < stop and 48 <= p[at] <= 57 and digits < 18:
@@ -194,9 +201,9 @@ def read_vocabulary(
                 lengths[count] = size[0] - used
                 used = size[0]
             count += 1
-            at = _behind_white(p, at, stop)
+            at = _after_white(p, at, stop)
             if at < stop and p[at] == 44:
-                at = _behind_white(p, at + 1, stop)
+                at = _after_white(p, at + 1, stop)
     return count if 0 <= at < stop and text[at] == 125 else -1
 
 
@@ -204,29 +211,8 @@ def read_vocabulary(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _id(
-    slots: cython.p_ulonglong,
-    last: cython.ulonglong,
-    keys: cython.p_uchar,
-    seeds: cython.p_ulonglong,
-    p: cython.p_uchar,
-    at: cython.Py_ssize_t,
-    n: cython.Py_ssize_t,
-) -> cython.longlong:
-    k0: cython.ulonglong = low_of(p, at, n)
-    k1: cython.ulonglong = high_of(p, at, n)
-    size: cython.ulonglong = _PIECE + n
-    h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, seeds)
-    e: cython.Py_ssize_t = find_slot(slots, last, keys, h, k0, k1, p, at, n, size)
-    return -1 if e < 0 else cython.cast(cython.longlong, slots[e + 2] & _LOW)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
 def _is_comment(to: cython.p_uchar, n: cython.Py_ssize_t) -> cython.bint:
-    """Whether n bytes begin with "#version": the engine passes over such a merge, if it is written
+    """True if the `n` bytes begin with "#version". The engine ignores such a merge if it is written
     "a b"."""
     return n >= 8 and low_of(to, 0, 8) == _COMMENT
 
@@ -244,10 +230,16 @@ def read_merges(
     right: cython.uint[::1],
     both: cython.uint[::1],
 ) -> int:
-    """The merges of the array at [start, stop), each "a b" or ["a", "b"], by the ids of a table of
-    tokens (`_pretokens.put_tokens`). Those of tokens that are not of the alphabet are left out: no
-    text comes to them. Returns how many there are, -1 if one cannot be read, is of what is no
-    token, or looks like a comment. `scratch`: as long as the array, and 16 more."""
+    """Reads the merges of the JSON array text[start:stop]. Returns how many there are.
+
+    A merge is "a b" or ["a", "b"]. Merge k makes the token both[k] of left[k] and right[k]: ids of
+    a table of tokens (`_pretokens.put_tokens`). A merge with a character outside the byte alphabet
+    is left out, because no text leads to it. Returns -1 if a merge cannot be read, has a part that
+    is no token, or looks like a comment. `scratch` is 16 bytes longer than the array:
+
+        scratch   | bytes of a | bytes of b | 16 bytes that may be read |
+                  0            space[0]     size[0]
+    """
     p: cython.p_uchar
     to: cython.p_uchar
     q: cython.p_uchar
@@ -273,13 +265,13 @@ def read_merges(
     else:
         p, to, q, b, t, s = text, scratch, keys, byte_of, slots, seeds
     with cython.nogil:
-        at: cython.Py_ssize_t = _behind_white(p, start + 1, stop)
+        at: cython.Py_ssize_t = _after_white(p, start + 1, stop)
         while at < stop and (p[at] == 34 or p[at] == 91):
             two: cython.bint = p[at] == 91
             size[0] = 0
             space[0] = -2 if two else -1
             if two:
-                at = _behind_white(p, at + 1, stop)
+                at = _after_white(p, at + 1, stop)
                 if at >= stop or p[at] != 34:
                     at = -1
                     break
@@ -289,8 +281,8 @@ def read_merges(
             fine: cython.bint = size[0] >= 0
             if two:
                 space[0] = size[0]
-                at = _behind_white(p, at, stop)
-                at = _behind_white(p, at + 1, stop)
+                at = _after_white(p, at, stop)
+                at = _after_white(p, at + 1, stop)
                 if not fine:
                     size[0] = 0
                 if at >= stop or p[at] != 34:
@@ -300,18 +292,18 @@ def read_merges(
                 if at < 0:
                     break
                 fine = fine and size[0] >= 0
-                at = _behind_white(p, at, stop) + 1
+                at = _after_white(p, at, stop) + 1
             elif space[0] < 0 or (fine and _is_comment(to, space[0])):
                 at = -1
                 break
-            at = _behind_white(p, at, stop)
+            at = _after_white(p, at, stop)
             if at < stop and p[at] == 44:
-                at = _behind_white(p, at + 1, stop)
+                at = _after_white(p, at + 1, stop)
             if not fine:
                 continue
-            one: cython.longlong = _id(t, last, q, s, to, 0, space[0])
-            other: cython.longlong = _id(t, last, q, s, to, space[0], size[0] - space[0])
-            whole: cython.longlong = _id(t, last, q, s, to, 0, size[0])
+            one: cython.longlong = token_at(t, last, q, s, to, 0, space[0])
+            other: cython.longlong = token_at(t, last, q, s, to, space[0], size[0] - space[0])
+            whole: cython.longlong = token_at(t, last, q, s, to, 0, size[0])
             if one < 0 or other < 0 or whole < 0 or count == room:
                 at = -1
                 break

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import IntArray
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Solved
+from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.pretoken_machine import DEAD, HIT, Machine
 from tokpar.cache.segments import EncodeMany, Fresh, Segments, Unbatcher, separator_of
 from tokpar.patterns.class_tables import family_named
@@ -45,14 +47,13 @@ class EnginePieces:
 
         If `encode_many` fails on the pieces, the engine encodes whole segments, and its error shows
         which text fails."""
-        size = int(new.lengths.sum())
-        asked = np.empty(4 * size, dtype=np.int64)
         own = Generation.empty(16)
-        fresh, sampled, pieces = self._looked_up(new, generations, own, asked)
+        found = self._look_up(new, generations, own, int(new.lengths.sum()))
+        fresh, pieces = found.fresh, found.pretokens
         lacking = np.flatnonzero(fresh.stops == -2)
         if not len(lacking):
             return Solved(fresh, own, pieces, 0)
-        unknown = self._different(new, asked[: 4 * sampled])
+        unknown = self._different(new, found.samples)
         encoded = None
         if unknown.lengths.sum() <= MOST_NEW * new.lengths[lacking].sum():
             try:
@@ -65,52 +66,26 @@ class EnginePieces:
             fresh.stops[lacking] = -1
             return Solved(fresh, own, pieces, 0)
         own = self._table(unknown, encoded)
-        rest, _, _ = self._looked_up(new.part(lacking), generations, own, asked[:0])
+        rest = self._look_up(new.part(lacking), generations, own).fresh
         fresh.firsts[lacking] = rest.firsts + len(fresh.ids)
         # -2: a piece that is too long for a table
         fresh.stops[lacking] = np.where(rest.stops < 0, -1, rest.stops + len(fresh.ids))
         ids = np.concatenate([fresh.ids, rest.ids])
         return Solved(Fresh(ids, fresh.firsts, fresh.stops), own, pieces, len(unknown.lengths))
 
-    def _looked_up(
+    def _look_up(
         self,
         new: Segments,
         generations: Sequence[Generation],
         own: Generation,
-        asked: NDArray[np.int64],
-    ) -> tuple[Fresh, int, int]:
-        """The ids of segments; how many new pieces went to `asked`, and how many there are."""
-        size, count = int(new.lengths.sum()), len(new.lengths)
-        room = int(new.lengths.max(initial=0)) + self._functions.BATCH + 1
-        out = np.empty(size + 2, dtype=np.uint32)
-        firsts, stops = np.zeros((2, count), dtype=np.int64)
-        counts = np.zeros(3, dtype=np.int64)
-        written = self._functions.encode(
-            new.data,
-            new.starts,
-            new.lengths,
-            *self._machine.arrays,
-            np.zeros(4, dtype=np.uint64),
-            np.zeros(256, dtype=np.uint32),
-            *_NO_TOKENS,
-            *(array for each in generations for array in each.arrays),
-            *own.arrays,
-            own.used,
-            self._seeds,
-            np.empty(9 * room, dtype=np.uint64),
-            out,
-            firsts,
-            stops,
-            asked,
-            0,
-            False,
-            counts,
-        )
-        return Fresh(out[:written], firsts, stops), int(counts[0]), int(counts[1])
+        most_samples: int = 0,
+    ) -> PretokenIds:
+        """Returns the ids of segments. The new pieces are samples."""
+        given = self._functions, new, self._machine, None, generations, own, self._seeds
+        return encode_pretokens(*given, most_samples)
 
-    def _different(self, new: Segments, asked: NDArray[np.int64]) -> Segments:
-        """Returns the distinct pieces. Each piece of `asked` is four numbers."""
-        places = asked.reshape(-1, 4)
+    def _different(self, new: Segments, places: IntArray) -> Segments:
+        """Returns the distinct pieces of `places`: see `PretokenIds.samples`."""
         count = len(places)
         misses = np.ascontiguousarray(places[:, :3]).ravel()
         table = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int64)
@@ -134,9 +109,6 @@ class EnginePieces:
         rows = encoded.ids, encoded.firsts, encoded.stops
         self._functions.put_pieces(*told, *rows, *own.arrays, own.used, self._seeds)
         return own
-
-
-_NO_TOKENS = np.zeros(4, dtype=np.uint64), np.zeros(16, dtype=np.uint8)
 
 
 def engine_pieces_for(facts: Facts, seeds: NDArray[np.uint64]) -> EnginePieces | None:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, offsets_of
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import GateError, Merges, token_table
+from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
 from tokpar.cache.pretoken_machine import Machine, machine_for
 from tokpar.cache.segments import EncodeMany, Fresh, Segments
 from tokpar.cache.stored_tables import Source, forget, key_of, read, write
@@ -31,6 +32,7 @@ LONGEST = 1 << 18
 """The most bytes of a segment that is encoded here. Each byte needs 72 bytes of work space."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
+_MOST_SAMPLES = 64
 
 Tokenize = Callable[[bytes], IdArray | None]
 """The engine's model on the bytes of one piece: returns its ids, or None if the model changed."""
@@ -80,7 +82,8 @@ class Pieces:
         self._tokenize, self._mask, self._functions = tokenize, mask, functions
         self._key = key
         whole = merges.tokens if merges.whole.all() else merges.tokens.part(merges.whole)
-        self._slots, self._keys = token_table(whole, seeds, functions)
+        tokens = token_table(whole, seeds, functions)
+        self._tables = MergeTables(merges.table, merges.byte_ids, *tokens)
 
     def solve(
         self,
@@ -91,42 +94,21 @@ class Pieces:
         """Returns the ids of `new`. `encode_many` is not used.
 
         Raises MismatchError if the engine has other ids for a compared piece."""
-        size, count = int(new.lengths.sum()), len(new.lengths)
-        longest = int(new.lengths.max(initial=0))
-        own = self._own(size)
-        room = longest + self._functions.BATCH + 1
-        out = np.empty(size + 2, dtype=np.uint32)
-        firsts, stops = np.zeros((2, count), dtype=np.int64)
-        asked, counts = np.empty(4 * 64, dtype=np.int64), np.zeros(3, dtype=np.int64)
-        if self._mask == 0:
-            asked = np.empty(4 * size, dtype=np.int64)
-        tables = [array for each in generations for array in each.arrays]
-        written = self._functions.encode(
-            new.data,
-            new.starts,
-            new.lengths,
-            *self._machine.arrays,
-            self._merges.table,
-            self._merges.byte_ids,
-            self._slots,
-            self._keys,
-            *tables,
-            *own.arrays,
-            own.used,
+        own = self._own(int(new.lengths.sum()))
+        found = encode_pretokens(
+            self._functions,
+            new,
+            self._machine,
+            self._tables,
+            generations,
+            own,
             self._seeds,
-            np.empty(9 * room, dtype=np.uint64),
-            out,
-            firsts,
-            stops,
-            asked,
+            int(new.lengths.sum()) if self._mask == 0 else _MOST_SAMPLES,
             self._mask,
-            True,
-            counts,
         )
-        sampled, pieces, unknown = counts.tolist()
-        for at, n, first, many in asked[: 4 * sampled].reshape(-1, 4).tolist():
-            self._compare(new.data[at : at + n].tobytes(), out[first : first + many])
-        return Solved(Fresh(out[:written], firsts, stops), own, pieces, unknown)
+        for at, n, first, many in found.samples.tolist():
+            self._compare(new.data[at : at + n].tobytes(), found.fresh.ids[first : first + many])
+        return Solved(found.fresh, own, found.pretokens, found.new)
 
     def ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
         """Returns the ids of pieces by the merges only. A piece may be any bytes but not empty."""
@@ -169,7 +151,7 @@ class Pieces:
 
     def whole_ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
         """Returns the ids of pieces. A piece that is one token has the id of this token."""
-        tokens = self._slots, self._keys, self._seeds
+        tokens = self._tables.slots, self._tables.keys, self._seeds
         found = []
         for piece, row in zip(pieces, self.ids(pieces), strict=True):
             data = np.frombuffer(piece + bytes(16), dtype=np.uint8)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IntArray
+from tokpar.arrays import IntArray, utf8_bytes
 from tokpar.cache import compiled
+from tokpar.cache.utf8_texts import PAD, Utf8Texts
 from tokpar.errors import OptionError
-
-PAD = 16
-"""Bytes after the last row, because the kernel reads several bytes at once."""
 
 
 def lengths_of(texts: Sequence[str], functions: Any = compiled.SEGMENTS) -> IntArray:
     """Returns the number of code points of each text. OptionError for a text that is no str."""
+    if isinstance(texts, Utf8Texts):
+        return texts.lengths
     found = np.empty(len(texts), dtype=np.int64)
     if functions is not None:
-        wrong = functions.lengths(texts if type(texts) is list else list(texts), found)
+        wrong = functions.count_code_points(texts if type(texts) is list else list(texts), found)
     else:
         wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), -1)
         if wrong < 0:
@@ -35,13 +35,38 @@ def utf8_rows(
 ) -> tuple[NDArray[np.uint8], IntArray]:
     """Returns the UTF-8 bytes of all texts in one buffer, and where each text begins, and the end.
 
-    16 zero bytes follow the last text. Positions are bytes. `size`: code points of all texts.
-    Raises UnicodeEncodeError for lone surrogates."""
+    At least 16 bytes follow the last text. Positions are bytes. `size`: code points of all texts.
+    `Utf8Texts` are mostly not copied. Raises UnicodeEncodeError for lone surrogates."""
+    if isinstance(texts, Utf8Texts):
+        return texts.rows()
     rows = np.empty(len(texts) + 1, dtype=np.int64)
     data = np.empty(size + size // 16 + PAD, dtype=np.uint8)
-    total = functions.written(list(texts), rows, data)
+    total = functions.write_utf8(list(texts), rows, data)
     if total + PAD > len(data):
         data = np.empty(total + PAD, dtype=np.uint8)
-        functions.written(list(texts), rows, data)
+        functions.write_utf8(list(texts), rows, data)
     data[total : total + PAD] = 0
     return data, rows
+
+
+def utf8_text(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Returns the UTF-8 bytes of a single text, not copied. UnicodeEncodeError as `utf8_rows`."""
+    return texts.columns[0].own if isinstance(texts, Utf8Texts) else utf8_bytes(texts[0])
+
+
+def chosen(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:
+    """Returns the texts with these numbers, ascending."""
+    if isinstance(texts, Utf8Texts):
+        return texts.chosen(numbers)
+    return [texts[k] for k in numbers.tolist()]
+
+
+def to_check(
+    texts: Sequence[str], forbidden: Collection[str], long: Sequence[int]
+) -> Sequence[int]:
+    """Returns the numbers of the texts that a tokenizer may refuse, ascending.
+
+    `Utf8Texts` are valid, so a short one is refused only for a `forbidden` string."""
+    if isinstance(texts, Utf8Texts):
+        return sorted({*long, *texts.holding(forbidden)})
+    return range(len(texts))

@@ -1,6 +1,6 @@
-/* What _stretches.py and _pieces.py have in common, and what Python cannot say: eight bytes at once,
-   the slots of a table, a mask of cuts, the bytes of a str. tests/kernel_words.py is the same in
-   Python. */
+/* Functions that _segments.py, _pretokens.py and _vocabulary.py share, and what Python has no words
+   for: reading eight bytes at once, the slots of a table, a mask of cuts, the UTF-8 of a str.
+   _segments.py has a picture of a slot. tests/support/kernel_words.py has the same functions in Python. */
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define FETCH(place) ((void)0)
 #endif
 
-/* Bytes i to i + 7, the first one lowest. */
+/* Returns bytes i to i + 7 as a number, byte i lowest. */
 static inline unsigned long long word_at(const unsigned char *p, ptrdiff_t i)
 {
     unsigned long long word;
@@ -25,7 +25,8 @@ static inline unsigned long long word_at(const unsigned char *p, ptrdiff_t i)
     return word;
 }
 
-/* The UTF-8 of a str, which Python keeps with it; NULL with an error for lone surrogates. */
+/* Returns the UTF-8 of a str, which Python keeps with the str; NULL, with an error set, for lone
+   surrogates. */
 static inline unsigned char *utf8_of(PyObject *text, Py_ssize_t *size)
 {
     return (unsigned char *)PyUnicode_AsUTF8AndSize(text, size);
@@ -33,7 +34,7 @@ static inline unsigned char *utf8_of(PyObject *text, Py_ssize_t *size)
 
 typedef unsigned long long word;
 
-/* The first n of eight bytes, 0 <= n <= 8, without a branch. */
+/* Returns bytes i to i + n - 1 as a number, 0 <= n <= 8. Reads eight bytes; has no branch. */
 static inline word part_at(const unsigned char *p, ptrdiff_t i, ptrdiff_t n)
 {
     word few = (word)n;
@@ -41,7 +42,7 @@ static inline word part_at(const unsigned char *p, ptrdiff_t i, ptrdiff_t n)
     return word_at(p, i) & kept;
 }
 
-/* Bytes 0 to 7, and 8 to 15, of a key of n bytes. */
+/* Return words 0 and 1 of a slot: bytes 0 to 7, and 8 to 15, of a key of n bytes. */
 static inline word low_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n)
 {
     return part_at(p, i, n < 8 ? n : 8);
@@ -57,8 +58,8 @@ static inline word mixed(word h, word more)
     return h ^ (h >> 32);
 }
 
-/* Of a key of n bytes at i, which begins with the words k0 and k1; `size` is n, and what else tells
-   keys apart. */
+/* Returns the hash of the key p[i : i + n], whose first 16 bytes are the words k0 and k1. `size` is n
+   for a segment, PIECE + n for a pre-token. */
 static inline word hash_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n, word size, word k0,
                            word k1, const word *seeds)
 {
@@ -69,7 +70,7 @@ static inline word hash_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n, wor
     return (h >> 32) & seeds[2];
 }
 
-/* Whether n bytes at both places are equal; 8 bytes behind either may be read. */
+/* True if n bytes at both places are equal. Up to 8 bytes behind either may be read. */
 static inline int same_bytes(const unsigned char *p, ptrdiff_t i, const unsigned char *q,
                              ptrdiff_t j, ptrdiff_t n)
 {
@@ -82,11 +83,11 @@ static inline int same_bytes(const unsigned char *p, ptrdiff_t i, const unsigned
 }
 
 enum {
-    PROBES = 32,   /* slots in a row that are looked at */
-    PIECE = 0x8000 /* added to the length of a key that is a piece, not a stretch; none is as long */
+    PROBES = 32,   /* a key stands in one of so many slots in a row */
+    PIECE = 0x8000 /* added to the length of a pre-token; no key is as long */
 };
 
-/* Where among `slots` a key stands; -1 if it does not. `last`: the number of the last slot. */
+/* Returns the index of word 0 of the slot of a key, or -1. `last`: the number of the last slot. */
 static inline ptrdiff_t find_slot(const word *slots, word last, const unsigned char *keys, word h,
                                   word k0, word k1, const unsigned char *p, ptrdiff_t i,
                                   ptrdiff_t n, word size)
@@ -106,6 +107,7 @@ static inline ptrdiff_t find_slot(const word *slots, word last, const unsigned c
     return -1;
 }
 
+/* Returns the index of word 0 of a free slot for a key of hash h, or -1. */
 static inline ptrdiff_t free_slot(const word *slots, word last, word h)
 {
     word slot = h & last;
@@ -117,23 +119,37 @@ static inline ptrdiff_t free_slot(const word *slots, word last, word h)
     return -1;
 }
 
-/* Of two ids that may be merged. */
+/* Returns the id of the token p[at : at + n], or -1. The table has tokens as pre-tokens with one id;
+   16 bytes behind the token may be read. */
+static inline long long token_at(const word *slots, word last, const unsigned char *keys,
+                                 const word *seeds, const unsigned char *p, ptrdiff_t at,
+                                 ptrdiff_t n)
+{
+    word k0 = low_of(p, at, n), k1 = high_of(p, at, n), size = PIECE + (word)n;
+    word h = hash_of(p, at, n, size, k0, k1, seeds);
+    ptrdiff_t e = find_slot(slots, last, keys, h, k0, k1, p, at, n, size);
+    return e < 0 ? -1 : (long long)(slots[e + 2] & 0xFFFFFFFF);
+}
+
+/* Returns the hash of a pair of ids in the table of merges. */
 static inline word pair_hash(word pair)
 {
     pair *= 0x9E3779B97F4A7C15u;
     return pair ^ (pair >> 29);
 }
 
+/* Tells the processor to fetch words[i] into its cache. */
 static inline void fetch(const unsigned long long *words, ptrdiff_t i) { FETCH(words + i); }
 
+/* True if byte i is a space after a byte that is not ASCII white space. */
 static inline int is_cut(const unsigned char *p, ptrdiff_t i)
 {
     unsigned char before = p[i - 1];
     return p[i] == ' ' && before != ' ' && (unsigned char)(before - 9) > 4;
 }
 
-/* Each place in [lo, hi) of a space behind a byte other than ASCII white space, to `found`; returns
-   how many. `*wide` becomes true where one of these bytes is not ASCII. */
+/* Writes each place in [lo, hi) where `is_cut` holds to `found`, and returns how many there are.
+   Sets `*wide` if the byte before one of them is not ASCII: that character may be white space. */
 static inline ptrdiff_t spaces_at(const unsigned char *p, ptrdiff_t lo, ptrdiff_t hi,
                                   unsigned long long *found, int *wide)
 {

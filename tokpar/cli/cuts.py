@@ -56,7 +56,7 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[
     """The chunks of a text, and where `encode` cuts it, with the executor that suits the tokenizer
     and a cache that has room. Nothing is tokenized."""
     from tokpar.encoder import why_never_cut
-    from tokpar.sizes import TOO_SHORT, fit_for
+    from tokpar.policy import TOO_SHORT, fit_for
     from tokpar.types import Split
 
     fit = fit_for(tokenizer)
@@ -78,11 +78,11 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[
 def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
     """Where the cache cuts a text that it gets before the splitter does; None if it does not, or
     leaves the text to the splitter because an added token forbids a cut."""
-    from tokpar.interfaces import DividesRows
+    from tokpar.interfaces import LicensesTexts
     from tokpar.overlap.chunks import dividing_finder
 
     finder = dividing_finder(tokenizer)
-    if not isinstance(splitter, DividesRows) or finder is None or finder.at_spaces is None:
+    if not isinstance(splitter, LicensesTexts) or finder is None or finder.at_spaces is None:
         return None
     if not finder.added.at_spaces.absent(text, 0, len(text)):
         return None

@@ -23,7 +23,7 @@ import numpy as np
 from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
-from tokpar.interfaces import Divided, Divides, Executor, Recalls, TokenizerAdapter, facts_of
+from tokpar.interfaces import Executor, LooksUp, Served, TokenizerAdapter, facts_of
 from tokpar.types import Rows
 
 STEPS = 50
@@ -48,37 +48,28 @@ class ProgressExecutor:
         self._inner: Executor | None = None
 
     @property
-    def undivided(self) -> str:
-        """The name of the executor for what is not divided."""
+    def without_cache(self) -> str:
+        """The name of the executor for what the cache does not answer."""
         inner = self._inner
-        return inner.undivided if isinstance(inner, Divides) else self.name
+        return inner.without_cache if isinstance(inner, LooksUp) else self.name
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         inner = self._chosen(texts, tokenizer)
         rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
         return Rows.joined(rows or [Rows.of([])])
 
-    def divide(
-        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
-    ) -> Divided:
-        inner = self._chosen(texts, tokenizer)
-        if not isinstance(inner, Divides):
-            return self.map(texts, tokenizer, False), [False] * len(texts)
-        parts = [inner.divide(texts[own], divisible[own], tokenizer) for own in self._moving(texts)]
-        return Rows.joined([rows for rows, _ in parts]), [each for _, own in parts for each in own]
-
-    def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """One text goes to the cache of the other executor part by part, between certified cuts."""
         inner = self._chosen(texts, tokenizer)
-        if not isinstance(inner, Recalls):
+        if not isinstance(inner, LooksUp):
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         places = certified_spaces(texts[0], tokenizer) if len(texts) == 1 else []
         if not places:
-            return inner.recall(texts, tokenizer)
+            return inner.look_up(texts, tokenizer)
         ids: list[IdArray] = []
         with closing(self._new_bar(len(texts[0]))) as bar:
             for start, stop in pairwise([0, *places, len(texts[0])]):
-                rows, flags = inner.recall([texts[0][start:stop]], tokenizer)
+                rows, flags = inner.look_up([texts[0][start:stop]], tokenizer)
                 if not flags[0]:
                     return Rows.of([np.empty(0, dtype=np.uint32)]), [False]
                 ids.append(rows.ids)
@@ -124,8 +115,8 @@ def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     """The executor's name, or one with a bar, if wanted, whose pools are closed at the end."""
     from tokpar.limits import worker_count
+    from tokpar.policy import fitting_executor
     from tokpar.registry import registry
-    from tokpar.sizes import fitting_executor
 
     name = arguments.executor
     if not _wanted(arguments):

@@ -11,15 +11,13 @@ from functools import partial
 
 import numpy as np
 
-from tokpar.arrays import IntArray, copy_rows, offsets_of
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
 from tokpar.interfaces import (
-    Divided,
     EncodesMany,
-    Flags,
     HasSegmentCache,
+    Served,
     TokenizerAdapter,
     facts_of,
 )
@@ -71,30 +69,13 @@ class CachedExecutor:
     def __init__(self, workers: int | None = None) -> None:
         self._workers = worker_count(workers)
         self._native, self._threads = NativeExecutor(workers), ThreadExecutor(workers)
-        self.undivided = self._native.name
+        self.without_cache = self._native.name
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
-        self.undivided = inner.name
+        self.without_cache = inner.name
         return inner.map(texts, tokenizer, spans)
-
-    def divide(
-        self, texts: Sequence[str], divisible: Flags, tokenizer: TokenizerAdapter
-    ) -> Divided:
-        """Returns one row per text, and which texts were divided. Raises the errors of `map`."""
-        may = np.asarray(divisible, dtype=np.bool_)
-        own = texts if may.all() else [texts[k] for k in np.flatnonzero(may).tolist()]
-        known, flags = self.recall(own, tokenizer)
-        divided = may.copy()
-        divided[may] = flags
-        if divided.all():
-            return known, divided
-        if not divided.any():
-            return self.map(texts, tokenizer, False), divided
-        others = np.flatnonzero(~divided).tolist()
-        rest = self.map([texts[k] for k in others], tokenizer, False)
-        return _merged(known, np.flatnonzero(may), rest, np.flatnonzero(~divided)), divided
 
     @staticmethod
     def _has_batch(texts: Sequence[str], tokenizer: TokenizerAdapter) -> bool:
@@ -109,7 +90,7 @@ class CachedExecutor:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
-    def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
         if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
@@ -125,23 +106,6 @@ class CachedExecutor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _merged(known: Rows, own: IntArray, rest: Rows, others: IntArray) -> Rows:
-    """Returns the rows of `known` at the places `own`, and the rows of `rest` at `others`.
-
-    A place may be in both lists: its row in `known` is then empty."""
-    first, last = int(others[0]), max(int(own[-1]), int(others[-1]))
-    if first and own[first - 1] == first - 1 and len(others) == last + 1 - first:
-        return Rows.joined([known.part(0, first), rest])  # all of `rest` comes after all of `known`
-    lengths = np.zeros(last + 1, dtype=np.int64)
-    lengths[own] = np.diff(known.offsets)
-    lengths[others] += np.diff(rest.offsets)
-    offsets = offsets_of(lengths)
-    ids = np.empty(offsets[-1], dtype=np.uint32)
-    for rows, places in ((known, own), (rest, others)):
-        copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), ids, offsets[places])
-    return Rows(ids, offsets)
 
 
 def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: range) -> Rows:

@@ -18,11 +18,12 @@ from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.joining import Joined, Method
+from tokpar.joining import Joined
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.parity.differing import first_difference
+from tokpar.plan import Plan
+from tokpar.policy import TOO_SHORT, fit_for
 from tokpar.results import in_one_call
-from tokpar.sizes import TOO_SHORT, fit_for
 from tokpar.types import Chunk, Piece, Seam, Split
 
 Located = tuple[IdArray, SpanArray | None]
@@ -245,11 +246,11 @@ def trace(
         adapter = encoder.tokenizer
     parts = chosen(strategy, options, allow_approximate)
     uncut = why_never_cut(adapter) or TOO_SHORT
-    method = Method(parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
+    plan = Plan(adapter, parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
     found: list[Joined] = []
     encoding = pipeline.encode_batch(
-        [text], adapter, method, long=long, postprocess=False, watch=found.append
+        [text], plan, long=long, postprocess=False, watch=found.append
     )[0]
     serial = encoding.ids
     chunks: Sequence[Chunk] = Split.whole(text, encoding.report.why).chunks

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import at_pair
@@ -16,9 +15,9 @@ from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
 from tokpar.interfaces import Contends, Strategy, TokenizerAdapter
 from tokpar.limits import require_sizes
 from tokpar.methods.cut import WINDOW, planned
-from tokpar.overlap.chunks import SURROGATE, chunks_at
+from tokpar.overlap.chunks import SURROGATE, chunks_at, licence_of_texts
 from tokpar.overlap.mergers import InsideMerger
-from tokpar.sizes import chunk_chars_for
+from tokpar.policy import chunk_chars_for
 from tokpar.types import Seam, Split
 
 
@@ -30,10 +29,12 @@ class AutoSplitter:
     text). Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
-    divides_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_sizes(self.chunk_chars)
+
+    def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
+        return licence_of_texts(tokenizer)
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))

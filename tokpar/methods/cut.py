@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import require_sizes
-from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licensed
-from tokpar.sizes import chunk_chars_for
-from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Split
+from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licence_of_texts, licensed
+from tokpar.policy import chunk_chars_for
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split
 
 WINDOW = 4096
 _KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
@@ -27,10 +26,12 @@ class CutSplitter:
     None: a size that suits the tokenizer and the text. Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
-    divides_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_sizes(self.chunk_chars)
+
+    def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
+        return licence_of_texts(tokenizer)
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         finder = finder_for(facts_of(tokenizer))

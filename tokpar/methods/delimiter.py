@@ -15,7 +15,7 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import require_choice, require_sizes
 from tokpar.overlap.chunks import SURROGATE, chunks_between, joins_at_cuts
-from tokpar.sizes import chunk_chars_for
+from tokpar.policy import chunk_chars_for
 from tokpar.types import Chunks, Join, Joins, Pieces, Seam, Split
 
 

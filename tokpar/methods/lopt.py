@@ -21,7 +21,7 @@ from tokpar.limits import (
 from tokpar.overlap.acceptance import by_match, certified
 from tokpar.overlap.chunks import FAR, SOON, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
-from tokpar.sizes import chunk_chars_for
+from tokpar.policy import chunk_chars_for
 from tokpar.types import Chunk, Split
 
 OVERLAP_CHARS = 512

@@ -181,7 +181,7 @@ def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
     return None if finder.at_spaces is None else finder
 
 
-def licence_of_rows(tokenizer: TokenizerAdapter) -> Seam | None:
+def licence_of_texts(tokenizer: TokenizerAdapter) -> Seam | None:
     """Returns the seam that licenses cuts before every space that follows a character other than
     white space, in whole texts. None if the tokenizer has no cache or no such cuts.
 

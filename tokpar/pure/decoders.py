@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from tokpar.errors import EngineError
 from tokpar.pure.formats import byte_alphabet
 from tokpar.pure.parts import Json, character, chosen, flag, interpreted, number, pattern_of, string
 from tokpar.pure.patterns import replaced
@@ -22,11 +23,12 @@ Tokens = Sequence[str]
 Step = Callable[[Tokens], list[str]]
 Decoder = Callable[[Tokens], str]
 
+_BYTE_OF = byte_alphabet()
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
-_CLEANED = [(f" {mark}", mark) for mark in ".?!,"]
-_CLEANED += [(" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't")]
-_CLEANED += [(f" '{end}", f"'{end}") for end in ("s", "ve", "re")]
-"""What WordPiece's cleanup replaces, in this order."""
+CLEANED = tuple((f" {mark}", mark) for mark in ".?!,")
+CLEANED += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
+CLEANED += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
+"""What the cleanup of WordPiece and CTC replaces, in this order."""
 
 
 def read_decoder(config: Json | None) -> Decoder:
@@ -48,17 +50,24 @@ def _each(change: Callable[[str], str]) -> Step:
     return lambda tokens: [change(token) for token in tokens]
 
 
+def bytes_of(token: str) -> bytes:
+    """The bytes of a token of a byte-level vocabulary. A token with a character that stands for no
+    byte, such as most added ones, is taken as text."""
+    try:
+        return bytes([_BYTE_OF[char] for char in token])
+    except KeyError:
+        return token.encode("utf-8")
+
+
 def _byte_level(stage: Json, where: str) -> Step:
-    """Tokens with a character that stands for no byte, such as added ones, are taken as text."""
-    byte_of = byte_alphabet()
+    return lambda tokens: [b"".join(map(bytes_of, tokens)).decode("utf-8", "replace")]
 
-    def data(token: str) -> bytes:
-        try:
-            return bytes(byte_of[char] for char in token)
-        except KeyError:
-            return token.encode("utf-8")
 
-    return lambda tokens: [b"".join(map(data, tokens)).decode("utf-8", "replace")]
+def cleaned(text: str) -> str:
+    """What the cleanup of WordPiece and CTC makes of a token."""
+    for old, new in CLEANED:
+        text = text.replace(old, new)
+    return text
 
 
 def _word_piece(stage: Json, where: str) -> Step:
@@ -68,9 +77,7 @@ def _word_piece(stage: Json, where: str) -> Step:
     def step(tokens: Tokens) -> list[str]:
         parts = [t.removeprefix(prefix) if t.startswith(prefix) else f" {t}" for t in tokens[1:]]
         parts = [*tokens[:1], *parts]
-        for old, new in _CLEANED if cleanup else ():
-            parts = [part.replace(old, new) for part in parts]
-        return parts
+        return [*map(cleaned, parts)] if cleanup else parts
 
     return step
 
@@ -103,24 +110,28 @@ def _byte_fallback(stage: Json, where: str) -> Step:
     return step
 
 
-def _strip(stage: Json, where: str) -> Step:
+def read_strip(stage: Json, where: str) -> Callable[[str], str]:
+    """What Strip does to a token. EngineError for a token for which the library panics."""
     char = character(stage, "content", where)
     front, back = number(stage, "start", where), number(stage, "stop", where)
 
     def change(token: str) -> str:
         start = min(front, len(token) - len(token.lstrip(char)))
-        stop = len(token) - min(back, len(token) - len(token.rstrip(char)))
-        return token[start:stop]
+        run = len(token) - len(token.rstrip(char))
+        if run == len(token) < front + back and back:
+            raise EngineError(f"the decoder Strip of tokenizers fails for {token!r}")
+        return token[start : len(token) - min(back, run)]
 
-    return _each(change)
+    return change
 
 
-def _replace(stage: Json, where: str) -> Step:
+def read_replace(stage: Json, where: str) -> Callable[[str], str]:
+    """What Replace does to a token."""
     pattern = pattern_of(stage, where)
     content = string(stage, "content", where)
     if isinstance(pattern, str):
-        return _each(lambda token: token.replace(pattern, content))
-    return _each(lambda token: replaced(pattern, content, token))
+        return lambda token: token.replace(pattern, content)
+    return lambda token: replaced(pattern, content, token)
 
 
 def _bpe(stage: Json, where: str) -> Step:
@@ -139,7 +150,7 @@ _READERS: dict[str, Callable[[Json, str], Step]] = {
     "ByteLevel": _byte_level,
     "Fuse": lambda *_: lambda tokens: ["".join(tokens)],
     "Metaspace": _metaspace,
-    "Replace": _replace,
-    "Strip": _strip,
+    "Replace": lambda *stage: _each(read_replace(*stage)),
+    "Strip": lambda *stage: _each(read_strip(*stage)),
     "WordPiece": _word_piece,
 }

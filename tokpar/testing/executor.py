@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.serial import encode_piece
-from tokpar.interfaces import Divides, EncodesMany, Executor, Locates, TokenizerAdapter, facts_of
+from tokpar.interfaces import EncodesMany, Executor, Locates, LooksUp, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ
 from tokpar.testing.pools import FAILS, Letters, Unknown, pools
-from tokpar.types import Rows
+from tokpar.types import Piece, Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
 LONGER = 40
@@ -50,8 +52,8 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
     yield errors.of(executor)
     yield after_errors.of(executor, tokenizer)
     yield threads.of(executor)
-    if isinstance(executor, Divides):
-        yield divide.of(executor, tokenizer)
+    if isinstance(executor, LooksUp):
+        yield look_up.of(executor, tokenizer)
     if hasattr(executor, "close"):
         yield close.of(executor, tokenizer)
 
@@ -144,41 +146,40 @@ def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     return None
 
 
-@check("divide", together=True)
-def divide(
+@check("look_up", together=True)
+def look_up(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
-    """divide gives rows as map does, and which texts were divided: divisible ones only"""
+    """look_up gives the rows of texts as map does, or empty rows, and says which"""
     finder = finder_for(facts_of(tokenizer))
     own = [
-        finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
+        text
         for text in texts
+        if finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
     ]
-    some = [may and k % 3 != 0 for k, may in enumerate(own)]
-    for subject, may in ((tokenizer, own), (tokenizer, some), (Unknown(), [False] * len(texts))):
-        wrong = _divided_wrong(executor, subject, texts, may)
+    for subject, some in ((tokenizer, own), (tokenizer, own[::3]), (Unknown(), own)):
+        wrong = _served_wrong(executor, subject, some)
         if wrong is not None:
             return wrong
     return None
 
 
-def _divided_wrong(
-    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str], may: Sequence[bool]
+def _served_wrong(
+    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
-    assert isinstance(executor, Divides)
-    if not isinstance(executor.undivided, str) or not executor.undivided:
-        return Complaint("undivided is no name", "a str", repr(executor.undivided))
-    got, flags = executor.divide(texts, may, tokenizer)
-    expected = [encode_piece(text, tokenizer, False) for text in texts]
-    wrong = rows_differ(expected, got, texts, tokenizer)
-    if wrong is not None:
-        return named(wrong, "divided")
+    assert isinstance(executor, LooksUp)
+    if not isinstance(executor.without_cache, str) or not executor.without_cache:
+        return Complaint("without_cache is no name", "a str", repr(executor.without_cache))
+    got, flags = executor.look_up(texts, tokenizer)
     if len(flags) != len(texts):
         return Complaint("not one answer per text", str(len(texts)), str(len(flags)))
-    for text, allowed, did in zip(texts, may, flags, strict=True):
-        if did and not allowed:
-            return Complaint("divided what is not divisible", "False", "True", text)
-    return None
+    empty = Piece(np.empty(0, dtype=np.uint32))
+    expected = [
+        encode_piece(text, tokenizer, False) if served else empty
+        for text, served in zip(texts, flags, strict=True)
+    ]
+    wrong = rows_differ(expected, got, texts, tokenizer)
+    return None if wrong is None else named(wrong, "looked up")
 
 
 @check("close", together=True, repeatable=False)

@@ -12,12 +12,13 @@ from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Mends, Merger, Splitter, TokenizerAdapter, facts_of
-from tokpar.joining import Method, sound_joins
+from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
+from tokpar.plan import Plan
 from tokpar.seams import Seams
 from tokpar.spans import alone
 from tokpar.testing.certificates import Certificates
@@ -110,7 +111,7 @@ def given(
     merger: Merger, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], text: str
 ) -> list[Piece]:
     """Pieces as the pipeline would hand them over; run chunks are filled in."""
-    spans = Method(SPLITTERS[0], SerialExecutor(), merger).spans(tokenizer)
+    spans = Plan(tokenizer, SPLITTERS[0], SerialExecutor(), merger).spans
     texts = [text[chunk.start : chunk.stop] for chunk in chunks if chunk.run is None]
     rows = SerialExecutor().map(texts, tokenizer, spans)
     encoded = map(rows.piece, range(len(rows)))

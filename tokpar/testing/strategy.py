@@ -15,9 +15,9 @@ from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import ChecksText, PostProcesses, Strategy, TokenizerAdapter, facts_of
-from tokpar.joining import Method
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
+from tokpar.plan import Plan
 from tokpar.registry import build_strategy, registry
 from tokpar.results import in_one_call
 from tokpar.testing.certificates import Certificates
@@ -163,12 +163,12 @@ def encoded(
     strategy: Strategy, tokenizer: TokenizerAdapter, options: Mapping[str, Any], text: str
 ) -> Encoding:
     """The encoding of a text by the pipeline, chunk by chunk in this thread."""
-    return encode_batch([text], tokenizer, _method(strategy, options))[0]
+    return encode_batch([text], _plan(tokenizer, strategy, options))[0]
 
 
-def _method(strategy: Strategy, options: Mapping[str, Any]) -> Method:
+def _plan(tokenizer: TokenizerAdapter, strategy: Strategy, options: Mapping[str, Any]) -> Plan:
     splitter, merger = build_strategy(strategy, options)
-    return Method(splitter, SerialExecutor(), merger, strategy.name)
+    return Plan(tokenizer, splitter, SerialExecutor(), merger, strategy.name)
 
 
 @check("strategy: batch", together=True)
@@ -181,7 +181,7 @@ def batch(
     """of texts that are encoded together each has the ids that it has alone"""
     some = texts[::BATCHED] if len(texts) > BATCHED else texts
     usual = [text for text in some if not isinstance(_own(tokenizer, text), Exception)]
-    found = encode_batch(usual, tokenizer, _method(strategy, options))
+    found = encode_batch(usual, _plan(tokenizer, strategy, options))
     own = Rows.of(ids_of(tokenizer, text) for text in usual)
     expected = tokenizer.postprocess(own, usual) if isinstance(tokenizer, PostProcesses) else own
     wrong = rows_complaint(found.rows, len(usual), "encode_batch")

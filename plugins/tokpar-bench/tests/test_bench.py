@@ -492,9 +492,6 @@ def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
     assert 0 < sum(seconds) < taken.seconds
 
 
-MAY = ([True, False], [False, True])
-
-
 def test_the_timing_executor_divides_where_the_other_does() -> None:
     method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
     with Opened() as opened:
@@ -504,8 +501,8 @@ def test_the_timing_executor_divides_where_the_other_does() -> None:
         alone = encode_job("k", subject, method, memo, TEXT * 20).call()
         native = TimingExecutor(opened.executor("native", 1, subject, 0))
         undivided = encode_job("k", subject, method, native, TEXT * 20).call()
-        flags = [TimingExecutor(memo).divide([TEXT] * 2, may, subject.adapter)[1] for may in MAY]
-    assert flags == list(MAY)
+        assert TimingExecutor(memo).look_up([TEXT] * 2, subject.adapter)[1] == [True, True]
+        assert TimingExecutor(native).look_up([TEXT], subject.adapter)[1] == [False]
     assert timed.same
     assert timed.report.executor == alone.report.executor == "memo"
     assert len(timed.chunk_seconds[0]) == timed.report.chunks == alone.report.chunks

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models
 from tests.recipes.tokenizer_files.gguf import bytes_of, pieces_of, unigram_of, wordpiece_of
 from tests.recipes.tokenizer_files.pieces import as_shape, converted
 from tests.recipes.tokenizer_files.shapes import SHAPES, around
-from tests.tokenizers_drawn import PATTERNS, byte_characters
+from tests.support.tokenizers_drawn import PATTERNS, byte_characters
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tokenizers import (
     processors,
 )
 
-from tests.tokenizers_drawn import PATTERNS
+from tests.support.tokenizers_drawn import PATTERNS
 
 Part = Any
 """A normalizer, pre-tokenizer, decoder or post-processor of `tokenizers`."""

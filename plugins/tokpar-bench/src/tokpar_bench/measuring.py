@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
-from tokpar.interfaces import Divided, Divides
-from tokpar.joining import run as run_chunks
+from tokpar.interfaces import LooksUp, Served
 from tokpar.parity.differing import first_difference
 from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
 from tokpar.types import Report
@@ -124,36 +123,38 @@ class TimingExecutor:
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
         self.name = inner.name
-        self.undivided = inner.undivided if isinstance(inner, Divides) else inner.name
+        self.without_cache = inner.without_cache if isinstance(inner, LooksUp) else inner.name
         self.calls: list[tuple[float, ...]] = []
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError."""
-        return self.divide(texts, [False] * len(texts), tokenizer, spans)[0]
 
-    def divide(
-        self,
-        texts: Sequence[str],
-        divisible: Sequence[bool],
-        tokenizer: TokenizerAdapter,
-        spans: bool = False,
-    ) -> Divided:
-        """One row per text, divided where the other executor does that. Raises EngineError."""
-        rows: list[Rows] = []
-        divided: list[bool] = []
+        def encoded(text: str) -> Rows:
+            return self._inner.map([text], tokenizer, spans)
+
+        return Rows.joined(self._timed(texts, encoded))
+
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+        """The rows that the other executor has in its cache, and which texts those are."""
+        inner = self._inner
+        if not isinstance(inner, LooksUp):
+            return Rows.of([()] * len(texts)), [False] * len(texts)
+        found = self._timed(texts, lambda text: inner.look_up([text], tokenizer))
+        return Rows.joined([rows for rows, _ in found]), [bool(own[0]) for _, own in found]
+
+    def _timed(self, texts: Sequence[str], call: Callable[[str], Item]) -> list[Item]:
+        found: list[Item] = []
         seconds: list[float] = []
-        for k, (text, may) in enumerate(zip(texts, divisible, strict=True)):
+        for k, text in enumerate(texts):
             start = time.perf_counter()
             try:
-                row, flags = run_chunks(self._inner, [text], [may], tokenizer, spans)
+                found.append(call(text))
             except EngineError as error:
                 error.row = k
                 raise
             seconds.append(time.perf_counter() - start)
-            rows.append(row)
-            divided += map(bool, flags)
         self.calls.append(tuple(seconds))
-        return Rows.joined(rows), divided
+        return found
 
 
 def encode_job(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tokpar.limits import cpu_count
 from tokpar.plugin import Executor
-from tokpar.sizes import fit_for
+from tokpar.policy import fit_for
 from tokpar_bench.comparing import stage_means
 from tokpar_bench.measuring import (
     Experiment,

@@ -21,7 +21,7 @@ from tokpar.plugin import (
     UnknownNameError,
     registry,
 )
-from tokpar.sizes import fitting_executor
+from tokpar.policy import fitting_executor
 
 DEFAULT = "default"
 PAPER = {"acceptance": "paper"}

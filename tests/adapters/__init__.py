@@ -1,0 +1,1 @@
+"""Tests of adapters: tokenizers of others, as tokpar reads and calls them."""

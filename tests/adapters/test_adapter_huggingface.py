@@ -1,0 +1,651 @@
+"""The Hugging Face adapter against the engine's own calls."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import (
+    AddedToken,
+    NormalizedString,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
+
+import tokpar
+from tests.support.paths import VOCAB
+from tokpar import interfaces, loading
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
+from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.spans import alone
+
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+
+PART_NAMES = ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"]
+TEXTS = [
+    "",
+    "a",
+    "The quick brown fox, 12345 times.\n\n  Jumps!",
+    "naïve café 中文字 🫠 e\u0301 \u200b 글",
+    "a  \t b\r\n" * 20,
+    "<｜User｜>hello<｜end▁of▁sentence｜> [MASK] <s>x</s>",
+    "1" * 300 + "=" * 300,
+]
+texts = st.text(st.sampled_from(list("aet 1\n.é中🫠")) | st.characters(exclude_categories=["Cs"]))
+
+
+def byte_level(**options: Any) -> Tokenizer:
+    """Byte-level BPE: 256 bytes, "he", "Ġa"."""
+    vocab = {char: i for i, char in enumerate(sorted(byte_alphabet()))}
+    vocab |= {"he": 256, "Ġa": 257}
+    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[("h", "e"), ("Ġ", "a")], **options))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def letters() -> Tokenizer:
+    """Single characters and "ab", without byte level."""
+    vocab = {char: i for i, char in enumerate("abcdefgh ")} | {"ab": 9}
+    return Tokenizer(models.BPE(vocab=vocab, merges=[("a", "b")]))
+
+
+def adapter_of(source: object, **options: Any) -> HuggingFaceTokenizer:
+    adapter = load(source, **options)
+    assert adapter is not None
+    return adapter
+
+
+def transformers_tokenizer(tokenizer: Tokenizer, **options: Any) -> Any:
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
+
+
+@pytest.mark.parametrize("source", [None, 3, "gpt2", "a/vocab.csv", b"x.json", object(), Path("x")])
+def test_other_sources_are_left_to_others(source: object) -> None:
+    assert load(source) is None
+
+
+def test_other_sources_are_left_to_others_whatever_their_settings() -> None:
+    assert load("gpt2", allowed_special="all") is None
+
+
+def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(OptionError, match=r"'special'; known: add_special_tokens"):
+        load(byte_level(), special=True)
+    with pytest.raises(OptionError, match="must be True or False, got 1"):
+        load(byte_level(), add_special_tokens=1)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"a": 1}', b"\xff\xfe", b"null"])
+def test_a_json_file_that_is_no_tokenizer_is_refused_by_name(
+    tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"other\.json is not a tokenizer\.json"):
+        load(path)
+
+
+def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
+        load(str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("name", PART_NAMES)
+def test_a_file_an_object_and_a_rebuilt_adapter_give_the_native_ids(name: str) -> None:
+    path = VOCAB / f"{name}.json"
+    native = Tokenizer.from_file(str(path))
+    plain = Tokenizer.from_file(str(path))
+    plain.no_truncation()
+    plain.no_padding()
+    adapters = [adapter_of(path), adapter_of(str(path)), adapter_of(native)]
+    build, arguments = pickle.loads(pickle.dumps(adapters[2].spec()))
+    for text in TEXTS:
+        expected = plain.encode(text, add_special_tokens=False).ids
+        assert build(**arguments).encode(text).tolist() == expected
+        for adapter in adapters:
+            ids = adapter.encode(text)
+            assert ids.dtype == np.uint32
+            assert ids.tolist() == expected
+            assert adapter.encode_whole(text).tolist() == native.encode(text).ids
+            assert alone(adapter, ids, text).tolist() == native.encode(text).ids
+
+
+@pytest.mark.parametrize("name", PART_NAMES)
+@pytest.mark.parametrize("spans", [False, True])
+def test_encode_many_gives_each_text_what_encode_and_locate_give(name: str, spans: bool) -> None:
+    adapter = adapter_of(VOCAB / f"{name}.json")
+    rows = adapter.encode_many(TEXTS, spans)
+    pieces = [rows.piece(k) for k in range(len(rows))]
+    assert len(pieces) == len(TEXTS)
+    for piece, text in zip(pieces, TEXTS, strict=True):
+        assert piece.ids.dtype == np.uint32
+        assert piece.ids.tolist() == adapter.encode(text).tolist()
+        if not spans:
+            assert piece.spans is None
+            continue
+        assert piece.spans is not None
+        assert piece.spans.dtype == np.int64
+        assert piece.spans.shape == (len(piece.ids), 2)
+        assert piece.spans.tolist() == adapter.locate(piece.ids, text).tolist()
+    assert len(adapter.encode_many([], spans)) == 0
+
+
+@given(text=texts)
+def test_spans_of_a_tiling_tokenizer_are_its_tokens_bytes(text: str) -> None:
+    adapter = adapter_of(byte_level())
+    assert adapter.facts.tiles
+    alphabet = {bytes([b]): adapter.encode(chr(b)).tolist() for b in range(128)}
+    ids = adapter.encode(text)
+    spans = adapter.locate(ids, text)
+    data = text.encode()
+    assert b"".join(data[a:b] for a, b in spans.tolist()) == data
+    for (a, b), one in zip(spans.tolist(), ids.tolist(), strict=True):
+        if data[a:b] in alphabet:
+            assert alphabet[data[a:b]] == [one]
+
+
+@given(text=texts)
+def test_spans_of_other_tokenizers_are_the_engines_offsets_in_bytes(text: str) -> None:
+    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    adapter = adapter_of(tokenizer)
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    expected = [[len(text[:a].encode()), len(text[:b].encode())] for a, b in encoding.offsets]
+    assert adapter.locate(adapter.encode(text), text).tolist() == expected
+
+
+def test_locate_refuses_ids_of_another_text() -> None:
+    for adapter in (adapter_of(byte_level()), adapter_of(VOCAB / "bert_part.json")):
+        ids = adapter.encode("the cat")
+        with pytest.raises(LookupError):
+            adapter.locate(ids, "the cats")
+        with pytest.raises(LookupError):
+            adapter.locate(np.array([10**6], dtype=np.uint32), "the cat")
+
+
+def test_added_tokens_count_with_the_bytes_of_their_content() -> None:
+    tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken("¿añadido?", normalized=False)])
+    adapter = adapter_of(tokenizer)
+    assert adapter.facts.tiles
+    text = "he ¿añadido? a"
+    assert adapter.locate(adapter.encode(text), text).tolist() == [
+        [0, 2], [2, 3], [3, 14], [14, 16]
+    ]  # fmt: skip
+
+
+def test_an_added_token_that_shares_the_id_of_a_byte_is_located_by_offsets() -> None:
+    tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken("é", normalized=False)])
+    adapter = adapter_of(tokenizer)
+    assert not adapter.facts.tiles
+    assert adapter.locate(adapter.encode("aéa"), "aéa").tolist() == [[0, 1], [1, 3], [3, 4]]
+
+
+def test_a_long_text_is_encoded_as_a_short_one() -> None:
+    adapter = adapter_of(byte_level())
+    unit = "he said a héé\n"
+    ids = adapter.encode(unit * 20_000)
+    assert len(unit) * 20_000 > 1 << 18
+    assert ids.tolist() == adapter.encode(unit).tolist() * 20_000
+
+
+def test_the_callers_object_is_never_changed() -> None:
+    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    tokenizer.encode_special_tokens = True
+    before = tokenizer.to_str()
+    adapter = adapter_of(tokenizer)
+    for text in TEXTS:
+        ids = adapter.encode(text)
+        alone(adapter, ids, text)
+        adapter.encode_many([text], True)
+        adapter.encode_whole(text)
+        adapter.locate(ids, text)
+    adapter.spec()
+    assert tokenizer.to_str() == before
+    assert tokenizer.encode_special_tokens is True
+
+
+def change_truncation(tokenizer: Tokenizer) -> None:
+    tokenizer.enable_truncation(3)
+
+
+def change_padding(tokenizer: Tokenizer) -> None:
+    tokenizer.enable_padding(length=12, pad_id=7)
+
+
+def change_added(tokenizer: Tokenizer) -> None:
+    tokenizer.add_tokens(["zab"])
+
+
+def change_added_flags(tokenizer: Tokenizer) -> None:
+    tokenizer.add_tokens([AddedToken("gh", lstrip=True, normalized=True)])
+
+
+def change_special(tokenizer: Tokenizer) -> None:
+    tokenizer.encode_special_tokens = True
+
+
+def change_post_processor(tokenizer: Tokenizer) -> None:
+    tokenizer.post_processor = processors.BertProcessing(("a", 0), ("b", 1))
+
+
+def change_normalizer(tokenizer: Tokenizer) -> None:
+    tokenizer.normalizer = normalizers.Lowercase()
+
+
+def change_pre_tokenizer(tokenizer: Tokenizer) -> None:
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+
+
+def change_model_setting(tokenizer: Tokenizer) -> None:
+    tokenizer.model.dropout = 1.0
+
+
+def change_model(tokenizer: Tokenizer) -> None:
+    vocab = {char: i for i, char in enumerate(" hgfedcba")}
+    tokenizer.model = models.BPE(vocab=vocab, merges=[])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_truncation, change_padding, change_added, change_added_flags, change_special,
+        change_post_processor, change_normalizer, change_pre_tokenizer, change_model_setting,
+        change_model,
+    ],
+)  # fmt: skip
+def test_a_change_of_the_callers_object_is_noticed_and_followed(change: Any) -> None:
+    text = "ab  gh [X] ABC zab"
+    tokenizer = letters()
+    tokenizer.add_special_tokens(["[X]"])
+    tokenizer.add_tokens([AddedToken("gh", normalized=True)])
+    adapter = adapter_of(tokenizer)
+    assert adapter.refreshed() is adapter
+    old = adapter.encode_whole(text).tolist()
+    change(tokenizer)
+    new = tokenizer.encode(text).ids
+    assert new != old
+    assert adapter.encode_whole(text).tolist() == new
+    fresh = adapter.refreshed()
+    assert fresh is not adapter
+    assert fresh.refreshed() is fresh
+    assert alone(fresh, fresh.encode(text), text).tolist() == new
+
+
+def test_an_adapter_of_a_file_has_nothing_to_refresh() -> None:
+    adapter = adapter_of(VOCAB / "bert_part.json")
+    assert adapter.refreshed() is adapter
+
+
+def test_a_token_added_twice_with_other_flags_is_copied_exactly_or_unprovable() -> None:
+    tokenizer = letters()
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_special_tokens([AddedToken("AB", normalized=False)])
+    tokenizer.add_tokens([AddedToken("AB", normalized=True, special=True)])
+    adapter = adapter_of(tokenizer)
+    same = all(
+        adapter.encode(text).tolist() == tokenizer.encode(text).ids
+        for text in ("AB", "ab", "xABx", "xabx")
+    )
+    assert same or adapter.facts.unprovable is not None
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_encode_special_tokens_of_the_object_is_kept(flag: bool) -> None:
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens(["<s>"])
+    tokenizer.encode_special_tokens = flag
+    adapter = adapter_of(tokenizer)
+    build, arguments = adapter.spec()
+    native = tokenizer.encode("he<s>").ids
+    assert adapter.encode("he<s>").tolist() == native
+    assert build(**arguments).encode("he<s>").tolist() == native
+    assert [t.content for t in adapter.facts.added_tokens] == ([] if flag else ["<s>"])
+
+
+def test_add_special_tokens_false_is_that_of_the_native_call() -> None:
+    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    adapter = adapter_of(tokenizer, add_special_tokens=False)
+    native = tokenizer.encode("the cat", add_special_tokens=False).ids
+    assert adapter.encode_whole("the cat").tolist() == native
+    assert alone(adapter, adapter.encode("the cat"), "the cat").tolist() == native
+
+
+@pytest.mark.parametrize("text", ["\ud800", "he \udc80 a", "\ud83d\ude00"])
+def test_lone_surrogates_are_refused_with_the_native_error(text: str) -> None:
+    tokenizer = byte_level()
+    adapter = adapter_of(tokenizer)
+    with pytest.raises(TypeError) as native:
+        tokenizer.encode(text)
+    calls = [adapter.encode, adapter.encode_whole, adapter.check_text]
+    for call in (*calls, lambda t: adapter.encode_many(["he", t], False)):
+        with pytest.raises(TypeError) as ours:
+            call(text)
+        assert str(ours.value) == str(native.value)
+    with pytest.raises(TypeError) as long:
+        adapter.encode("a" * (1 << 18) + text)
+    assert str(long.value) == str(native.value)
+    adapter.check_text("naïve")
+
+
+def test_a_panic_of_the_engine_is_an_engine_error() -> None:
+    tokenizer = letters()
+    tokenizer.add_tokens([AddedToken("a", rstrip=True, normalized=False)])
+    tokenizer.add_tokens([AddedToken(" ", lstrip=True, normalized=False)])
+    adapter = adapter_of(tokenizer)
+    for call in (adapter.encode, adapter.encode_whole):
+        with pytest.raises(EngineError, match="panicked") as caught:
+            call("a  ")
+        assert (caught.value.start, caught.value.stop) == (0, 3)
+    for spans in (False, True):
+        with pytest.raises(EngineError, match="panicked"):
+            adapter.encode_many(["b", "a  "], spans)
+    assert adapter.encode("b").tolist() == [1]
+
+
+def test_a_panic_that_is_known_names_what_is_wrong() -> None:
+    tokenizer = letters()
+    token = ("<s>", 0)
+    tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[token])
+    config = json.loads(tokenizer.to_str())
+    config["post_processor"]["special_tokens"] = {}
+    broken = Tokenizer.from_str(json.dumps(config))
+    with pytest.raises(EngineError, match="names a special token that its special_tokens leave"):
+        tokpar.encode("b", broken)
+    broken.pre_tokenizer = pre_tokenizers.Split(Regex("(a|aa)+b|."), "isolated")
+    with pytest.raises(EngineError, match="the pattern has too many ways to match this text"):
+        tokpar.encode("a" * 60, broken)
+
+
+def test_added_tokens_that_make_the_engine_panic_do_not_prevent_loading() -> None:
+    tokenizer = letters()
+    tokenizer.add_tokens([AddedToken("x", rstrip=True, normalized=False)])
+    tokenizer.add_tokens([AddedToken(" ", lstrip=True, normalized=False)])
+    tokenizer.add_tokens([AddedToken("x  b", normalized=True)])
+    adapter = adapter_of(tokenizer)
+    assert "panics" in str(adapter.facts.unprovable)
+    assert adapter.encode_whole("ax").tolist() == tokenizer.encode("ax").ids
+
+
+def test_a_special_token_that_became_plain_is_unprovable_when_encoded_as_text() -> None:
+    tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken("a", special=True, normalized=False)])
+    tokenizer.add_tokens([AddedToken("a", special=False, normalized=False, rstrip=True)])
+    tokenizer.encode_special_tokens = True
+    adapter = adapter_of(tokenizer)
+    assert "altered" in str(adapter.facts.unprovable)
+    native = tokenizer.encode("a ").ids
+    assert adapter.encode_whole("a ").tolist() == native
+    assert alone(adapter, adapter.encode("a "), "a ").tolist() == native
+    with pytest.raises(LookupError):
+        alone(adapter, np.arange(2, dtype=np.uint32), "a ")
+
+
+added_tokens = st.builds(
+    AddedToken,
+    st.text("abXÉ", min_size=1, max_size=3),
+    lstrip=st.booleans(),
+    rstrip=st.booleans(),
+    single_word=st.booleans(),
+    normalized=st.booleans(),
+    special=st.booleans(),
+)
+stages = st.sampled_from(
+    [None, normalizers.Lowercase(), normalizers.NFD(), normalizers.Replace("ab", "c")]
+)
+
+
+@given(
+    first=st.lists(added_tokens, max_size=4),
+    later=st.lists(added_tokens, max_size=3),
+    normalizer=stages,
+    special=st.booleans(),
+    text=st.text("abcXÉ é", max_size=20),
+)
+def test_any_added_tokens_give_the_native_ids_or_are_unprovable(
+    first: list[AddedToken],
+    later: list[AddedToken],
+    normalizer: Any,
+    special: bool,
+    text: str,
+) -> None:
+    met: dict[str, bool] = {}
+    first = [t for t in first if met.setdefault(t.content, t.normalized) == t.normalized]
+    later = [t for t in later if met.setdefault(t.content, t.normalized) == t.normalized]
+    tokenizer = byte_level()
+    tokenizer.add_tokens(first)
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.add_tokens(later)
+    tokenizer.encode_special_tokens = special
+    adapter = adapter_of(tokenizer)
+    native = tokenizer.encode(text)
+    assert adapter.encode_whole(text).tolist() == native.ids
+    if adapter.facts.unprovable is not None and "altered" in adapter.facts.unprovable:
+        return
+    ids = adapter.encode(text)
+    assert ids.tolist() == native.ids
+    spans = adapter.locate(ids, text)
+    if not adapter.facts.tiles:
+        starts = [len(text[:a].encode()) for a, _ in native.offsets]
+        assert spans[:, 0].tolist() == starts
+
+
+def test_decode_is_the_callers_own_with_special_tokens_kept() -> None:
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens(["<s>"])
+    adapter = adapter_of(tokenizer)
+    text = "he<s> said é中"
+    assert adapter.decode(adapter.encode(text)) == text
+    assert adapter.decode(adapter.encode(text).tolist()) == text
+    assert adapter.decode([]) == ""
+
+
+class Upper:
+    """A normalizer written in Python."""
+
+    def normalize(self, normalized: NormalizedString) -> None:
+        normalized.map(str.upper)
+
+
+def test_components_written_in_python_work_and_are_unprovable() -> None:
+    tokenizer = letters()
+    tokenizer.normalizer = normalizers.Normalizer.custom(Upper())
+    adapter = adapter_of(tokenizer)
+    assert "written in Python" in str(adapter.facts.unprovable)
+    assert adapter.encode("AbC").tolist() == tokenizer.encode("AbC").ids
+    assert adapter.encode_whole("AbC").tolist() == tokenizer.encode("AbC").ids
+    assert adapter.refreshed() is adapter
+    with pytest.raises(OptionError, match="another process"):
+        adapter.spec()
+
+
+def test_a_sampling_unigram_is_unprovable_though_its_json_does_not_say_so() -> None:
+    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -2.0)], 0))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    adapter = adapter_of(tokenizer)
+    assert adapter.facts.unprovable is None
+    tokenizer.model.alpha = 0.5
+    tokenizer.model.nbest_size = 4
+    assert "sampling" in str(adapter.refreshed().facts.unprovable)
+
+
+def test_dropout_is_unprovable_and_still_finished() -> None:
+    tokenizer = byte_level()
+    tokenizer.model.dropout = 0.5
+    tokenizer.add_special_tokens(["<he he>"])
+    tokenizer.enable_padding(length=9)
+    adapter = adapter_of(tokenizer)
+    assert "dropout" in str(adapter.facts.unprovable)
+    for _ in range(20):
+        ids = adapter.encode("he he")
+        assert alone(adapter, ids, "he he").tolist() == ids.tolist() + [0] * (9 - len(ids))
+
+
+def test_the_adapter_has_every_ability() -> None:
+    adapter = adapter_of(byte_level())
+    for ability in (
+        interfaces.HasFacts, interfaces.EncodesMany, interfaces.EncodesWhole, interfaces.Locates,
+        interfaces.PostProcesses, interfaces.HasSegmentCache, interfaces.ChecksText,
+        interfaces.Decodes, loading.Refreshes, interfaces.HasSpec,
+    ):  # fmt: skip
+        assert isinstance(adapter, ability)
+
+
+def test_the_name_tells_the_model() -> None:
+    assert adapter_of(byte_level()).name == "huggingface:BPE"
+    assert adapter_of(VOCAB / "bert_part.json").name == "huggingface:WordPiece"
+
+
+# --- transformers
+
+
+def test_a_transformers_tokenizer_follows_its_own_encode() -> None:
+    backend = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    tokenizer = transformers_tokenizer(backend, pad_token="[PAD]", model_max_length=20)
+    adapter = adapter_of(tokenizer)
+    assert adapter.facts.unprovable is None
+    for text in (*TEXTS, "the man " * 100):
+        native = tokenizer.encode(text)
+        assert adapter.encode_whole(text).tolist() == native
+        assert alone(adapter, adapter.encode(text), text).tolist() == native
+    assert len(adapter.encode_whole("the man " * 100)) == 202
+    short = adapter_of(tokenizer, add_special_tokens=False)
+    assert short.encode_whole("the man").tolist() == tokenizer.encode(
+        "the man", add_special_tokens=False
+    )
+
+
+def test_calls_that_truncate_do_not_make_a_transformers_adapter_stale() -> None:
+    backend = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    tokenizer = transformers_tokenizer(backend, pad_token="[PAD]")
+    adapter = adapter_of(tokenizer)
+    tokenizer("the man", truncation=True, padding="max_length", max_length=2)
+    assert adapter.refreshed() is adapter
+    ids = alone(adapter, adapter.encode("the man the man"), "the man the man")
+    assert ids.tolist() == tokenizer.encode("the man the man")
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_split_special_tokens_of_a_transformers_tokenizer_counts(flag: bool) -> None:
+    backend = byte_level()
+    backend.add_special_tokens(["<s>"])
+    tokenizer = transformers_tokenizer(backend, split_special_tokens=flag)
+    adapter = adapter_of(tokenizer)
+    text = "he <s> a"
+    tokenizer.encode(text, split_special_tokens=not flag)
+    assert adapter.refreshed() is adapter
+    assert adapter.encode(text).tolist() == tokenizer.encode(text)
+    assert adapter.encode_whole(text).tolist() == tokenizer.encode(text)
+    tokenizer.split_special_tokens = not flag
+    fresh = adapter.refreshed()
+    assert fresh is not adapter
+    assert fresh.encode(text).tolist() == tokenizer.encode(text)
+
+
+def test_tokens_added_to_a_transformers_tokenizer_are_followed() -> None:
+    tokenizer = transformers_tokenizer(byte_level())
+    adapter = adapter_of(tokenizer)
+    tokenizer.add_tokens(["said"])
+    fresh = adapter.refreshed()
+    assert fresh is not adapter
+    assert fresh.encode("he said").tolist() == tokenizer.encode("he said")
+    assert fresh.decode(fresh.encode("he said")) == tokenizer.decode(tokenizer.encode("he said"))
+
+
+def test_a_transformers_class_with_an_encode_of_its_own_is_unprovable() -> None:
+    tokenizer = transformers_tokenizer(byte_level())
+
+    class Doubling(type(tokenizer)):  # type: ignore[misc]
+        def encode(self, text: str, **options: Any) -> list[int]:
+            return list(super().encode(text + text, **options))
+
+    adapter = adapter_of(Doubling(tokenizer_object=byte_level()))
+    assert "Doubling has its own encode" in str(adapter.facts.unprovable)
+    assert adapter.encode_whole("he").tolist() == [256, 256]
+
+
+def test_a_replaced_encode_of_one_object_is_unprovable() -> None:
+    tokenizer = transformers_tokenizer(byte_level())
+    tokenizer.encode = lambda text, **options: [1, 2, 3]
+    adapter = adapter_of(tokenizer)
+    assert "was replaced" in str(adapter.facts.unprovable)
+    assert adapter.encode_whole("he").tolist() == [1, 2, 3]
+
+
+def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "stored.json"
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens(["<s>"])
+    tokenizer.save(str(path))
+    ours, theirs = adapter_of(path).facts, adapter_of(copy.deepcopy(tokenizer)).facts
+    assert ours.tokens is not None
+    assert theirs.tokens is not None
+    assert ours.tokens() == theirs.tokens()
+    assert vars(replace(ours, tokens=None)) == vars(replace(theirs, tokens=None))
+    assert json.loads(path.read_text("utf-8"))["model"]["type"] == ours.model
+
+
+@pytest.mark.parametrize("engine", [None, "pure"])
+@pytest.mark.parametrize("truncation", [False, True])
+@pytest.mark.parametrize("padding", [False, True])
+def test_stored_truncation_and_padding_can_be_left_out(
+    engine: str | None, truncation: bool, padding: bool, tmp_path: Path
+) -> None:
+    native = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    native.enable_truncation(6)
+    native.enable_padding(length=9)
+    file = tmp_path / "tokenizer.json"
+    native.save(str(file))
+    sources: list[Any] = [file] if engine else [file, native]
+    for source in sources:
+        adapter = tokpar.load(source, engine=engine, truncation=truncation, padding=padding)
+        own = Tokenizer.from_file(str(file))
+        if not truncation:
+            own.no_truncation()
+        if not padding:
+            own.no_padding()
+        texts = ["the man", "", "the man and the man and the man and the man"]
+        with tokpar.Encoder(adapter) as encoder:
+            assert [encoder.encode(text).ids.tolist() for text in texts] == [
+                own.encode(text).ids for text in texts
+            ]
+            batch = encoder.encode_batch(texts)
+            assert [row.ids.tolist() for row in batch] == [
+                each.ids for each in own.encode_batch(texts)
+            ]
+            assert [row.truncated for row in batch] == [False, False, truncation]
+            assert batch[2].untruncated == 11
+            again = pickle.loads(pickle.dumps(encoder))
+            assert [again.encode(text) for text in texts] == [encoder.encode(t) for t in texts]
+    assert native.truncation is not None, "the caller's object is as it was"
+
+
+def test_truncation_that_only_the_own_call_can_do_cannot_be_left_out() -> None:
+    native = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    native.enable_truncation(6)
+    native.post_processor = processors.TemplateProcessing(
+        single="$A [SEP] $A", special_tokens=[("[SEP]", native.token_to_id("[SEP]"))]
+    )
+    with pytest.raises(OptionError, match="a part of its own call"):
+        tokpar.load(native, truncation=False)

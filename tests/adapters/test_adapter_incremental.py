@@ -1,0 +1,494 @@
+"""``engine="incremental"`` against the engines, and under every lossless strategy."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.conftest import EXAMPLES, chosen_profile
+from tests.support.byte_level_files import (
+    BLOOM,
+    DIGITS,
+    HIDDEN,
+    PUNCTUATION,
+    WORDS,
+    byte_level,
+    configs,
+    split,
+)
+from tests.support.paths import VOCAB
+from tests.support.pure_ground import on_common_ground
+from tests.support.seams import assert_adapter_lossless, part, serial
+from tests.support.texts import texts as any_texts
+from tests.support.tokenizers_drawn import (
+    ByteLevelSpec,
+    LlamaSpec,
+    OtherSpec,
+    build,
+    byte_level_specs,
+    llama_specs,
+    other_specs,
+)
+from tokpar import streaming
+from tokpar.adapters.incremental import CharacterFile, PrefixFile, PrefixTokenizer, load
+from tokpar.adapters.pure import FileTokenizer, PureTokenizer
+from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.interfaces import (
+    Decodes,
+    EncodesWhole,
+    HasFacts,
+    HasSpec,
+    Locates,
+)
+from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+
+pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
+
+NAMES = ("deepseek_part", "cl100k_part", "o200k_part", "default")
+PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
+BYTES = {bytes([byte]): byte for byte in range(256)}
+SPECIAL = {"<|endoftext|>": 100257, "<|fim_prefix|>": 100258, "<|endofprompt|>": 100276}
+
+
+@cache
+def incremental(name: str) -> PrefixTokenizer:
+    if name == "default":
+        adapter = tokpar.load(engine="incremental")
+    elif name == "deepseek_part":
+        adapter = tokpar.load(VOCAB / f"{name}.json", engine="incremental")
+    else:
+        adapter = tokpar.load(
+            VOCAB / f"{name}.tiktoken", engine="incremental", pat_str=PATTERNS[name]
+        )
+    assert isinstance(adapter, PrefixTokenizer)
+    return adapter
+
+
+@cache
+def pure(name: str) -> PureTokenizer:
+    return PureTokenizer(incremental(name).vocabulary)
+
+
+def expected(name: str, text: str) -> list[int]:
+    if name == "default":
+        return tokpar.encode(text).ids.tolist()
+    return serial(part(name), text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=any_texts(max_size=300))
+@example(text="The " + "a" * 700 + "中" * 200 + " " * 300 + "\n" * 50 + "12345678 " * 9)
+def test_ids_are_those_of_the_pure_engine(name: str, text: str) -> None:
+    adapter = incremental(name)
+    ids = adapter.encode(text)
+    assert ids.dtype == np.uint32
+    assert ids.tolist() == pure(name).encode(text).tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=st.text("abcXYZ é中 \n.,'’=1234567890", max_size=200))
+@example(text="astronauts' 中文中文 \t\n  x" * 20)
+def test_ids_are_those_of_the_native_engine(name: str, text: str) -> None:
+    assert incremental(name).encode(text).tolist() == expected(name, text)
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 3)  # each runs every strategy in 3 sizes
+@given(name=st.sampled_from(NAMES), text=st.text("abcXYZ é中 \n.,'=1234567890", max_size=120))
+@example(name="cl100k_part", text="The " + "a" * 300 + "中" * 60 + " 12345678 end" * 9)
+@example(name="deepseek_part", text="=" * 400)
+def test_every_lossless_strategy_gives_its_serial_ids(name: str, text: str) -> None:
+    adapter = incremental(name)
+    assert_adapter_lossless(adapter, adapter.encode(text).tolist(), text, (2, 7, 64))
+
+
+def test_strategies_cut_inside_its_pre_tokens() -> None:
+    """Rules K4 to K6 are for BPE alone, and this is BPE."""
+    encoding = tokpar.encode(
+        "ab" * 4000, incremental("cl100k_part"), executor="serial", chunk_chars=1000
+    )
+    assert encoding.report.chunks > 1
+    assert {seam.rule for seam in encoding.seams} <= {"K4", "K5", "K6"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_facts_are_those_of_the_pure_engine(name: str) -> None:
+    adapter = incremental(name)
+    facts, exact = adapter.facts, PureTokenizer(adapter.vocabulary).facts
+    assert (facts.model, facts.family, facts.patterns) == ("BPE", exact.family, exact.patterns)
+    assert facts.pretoken_cuts_refused == exact.pretoken_cuts_refused
+    assert facts.tokens is not None
+    assert exact.tokens is not None
+    assert facts.tokens() == exact.tokens()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=any_texts(max_size=200))
+def test_the_eager_model_and_the_prefixes_give_the_ids_of_a_pre_token(name: str, text: str) -> None:
+    adapter = incremental(name)
+    model = adapter._tokenizer.model
+    eager, prefixes = adapter.eager_model(), adapter.prefixes()
+    data = text.encode()
+    out = [id_ for i in range(len(data)) for id_ in eager.feed(data[i : i + 1])] + eager.finish()
+    prefixes.append(data)
+    assert out == prefixes.tokens() == list(model.encode(text))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=any_texts(max_size=100))
+def test_spans_of_a_pre_token_are_the_characters_that_tokens_touch(name: str, text: str) -> None:
+    model = incremental(name)._tokenizer.model
+    spans = model.spans(text)
+    assert [span[0] for span in spans] == list(model.encode(text))
+    if text:
+        assert (spans[0][1], spans[-1][2]) == (0, len(text))
+    assert all(before[2] >= after[1] > before[1] - 1 for before, after in pairwise(spans))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=any_texts(max_size=200))
+def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) -> None:
+    adapter = incremental(name)
+    ids = adapter.encode(text)
+    data = text.encode()
+    spans = adapter.locate(ids, text).tolist()
+    assert b"".join(data[start:stop] for start, stop in spans) == data
+    assert adapter.decode(ids.tolist()) == text
+
+
+@given(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=8), st.data())
+def test_a_token_that_merging_cannot_make_is_a_whole_pre_token_as_in_the_engine(
+    tokens: list[str], data: st.DataObject
+) -> None:
+    ranks = BYTES | {token.encode(): 256 + i for i, token in enumerate(tokens)}
+    vocabulary = rank_vocabulary("drawn", ranks, r"[abc]+|[^abc]+", {"<s>": 9000})
+    adapter = PrefixTokenizer(vocabulary)
+    piece = st.sampled_from([*tokens, "a", "-", "<s>"])
+    text = "".join(data.draw(st.lists(piece, max_size=6)))
+    assert adapter.encode(text).tolist() == PureTokenizer(vocabulary).encode(text).tolist()
+    eager = adapter.eager_model()
+    for some in ["abc", "-", *tokens]:
+        out = eager.feed(some.encode()[:1]) + eager.feed(some.encode()[1:]) + eager.finish()
+        assert out == list(adapter._tokenizer.model.encode(some))
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 2)
+@given(spec=byte_level_specs(finishing=True), text=any_texts(max_size=200))
+def test_a_whole_file_has_the_ids_of_its_own_library(spec: ByteLevelSpec, text: str) -> None:
+    """Normalizers, prefixes, post-processors, truncation, added tokens of all kinds; the library's
+    own ids on what all engines classify alike."""
+    native = build(spec)
+    config = json.loads(native.to_str())
+    try:
+        exact = FileTokenizer(config, "drawn")
+    except FileFormatError:
+        return
+    adapter = (CharacterFile if spec.missing else PrefixFile)(config, "drawn")
+    try:
+        expected = exact.encode_whole(text)
+    except (EngineError, OptionError) as error:
+        with pytest.raises(type(error)):
+            adapter.encode_whole(text)
+        return
+    assert adapter.encode_whole(text).tolist() == expected.tolist()
+    if not native.encode_special_tokens and on_common_ground(text) == text:
+        assert expected.tolist() == native.encode(text).ids
+    ids = adapter.encode(text)
+    assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 2)
+@given(
+    spec=st.one_of(llama_specs(finishing=False), other_specs(finishing=False)),
+    text=any_texts(max_size=200),
+    ignore_merges=st.booleans(),
+    drops=st.booleans(),
+)
+def test_characters_have_the_ids_of_their_own_library(
+    spec: LlamaSpec | OtherSpec, text: str, ignore_merges: bool, drops: bool
+) -> None:
+    """Byte fallback, complete or not, unknown characters, fused, dropped or not, dummy prefixes."""
+    config = json.loads(build(spec).to_str())
+    config["model"]["ignore_merges"] = ignore_merges
+    if drops:
+        config["model"]["unk_token"] = None
+    try:
+        exact = FileTokenizer(config, "drawn")
+    except FileFormatError:
+        return
+    adapter = CharacterFile(config, "drawn")
+    try:
+        ids = exact.encode(text)
+    except (EngineError, OptionError) as error:
+        with pytest.raises(type(error)):
+            adapter.encode(text)
+        return
+    assert adapter.encode(text).tolist() == ids.tolist()
+    assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
+    native = Tokenizer.from_str(json.dumps(config))
+    assert native.encode(text, add_special_tokens=False).ids == ids.tolist()
+
+
+def test_a_dummy_prefix_and_byte_fallback() -> None:
+    path = VOCAB / "llama_style.json"
+    adapter = tokpar.load(path, engine="incremental")
+    assert isinstance(adapter, CharacterFile)
+    text = "The caf\u00e9 \u4e2d\u6587 \U0001fae0\U0001fae0 and\n\n" * 9 + "a" * 300
+    native = Tokenizer.from_file(str(path))
+    assert tokpar.encode(text, adapter).ids.tolist() == native.encode(text).ids
+    again, arguments = adapter.spec()
+    assert again(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
+    assert_adapter_lossless(adapter, native.encode(text).ids, text, (7, 64))
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ({"continuing_subword_prefix": "b"}, "continuing_subword_prefix"),
+        ({"end_of_word_suffix": "b"}, "'a' and 'b' make 'ab'"),
+        (
+            {"vocab": {"a": 0, "b": 1, "ab": 2, "?": 3, "a?": 4}, "merges": ["a ?"]},
+            r"merge of '\?'",
+        ),
+    ],
+)
+def test_characters_that_cannot_be_read_one_by_one_are_refused(
+    model: dict[str, object], named: str
+) -> None:
+    plain = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "?": 3}, "merges": ["a b"]}
+    config: dict[str, Any] = {"model": plain | {"unk_token": "?"} | model}
+    with pytest.raises(FileFormatError, match=named):
+        CharacterFile(config, "odd")
+
+
+def llama_like(**changes: object) -> dict[str, object]:
+    """A normalizer, a Sequence of post-processors, as the files of Llama 3.1 and Qwen have them."""
+    spec = ByteLevelSpec("llama3", seed=5, merges=60, normalizers=("NFC",))
+    config: dict[str, Any] = json.loads(build(spec).to_str())
+    first = len(config["model"]["vocab"])
+    flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
+    token = dict.fromkeys(flags, False) | {"id": first, "content": "<s>", "special": True}
+    special = {"id": "<s>", "ids": [first], "tokens": ["<s>"]}
+    before, own = (
+        {"SpecialToken": {"id": "<s>", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+    )
+    template = {
+        "type": "TemplateProcessing",
+        "single": [before, own],
+        "pair": [own, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"<s>": special},
+    }
+    bytes_ = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False}
+    bytes_["use_regex"] = True
+    config["added_tokens"] = [token]
+    config["post_processor"] = {"type": "Sequence", "processors": [bytes_, template]}
+    return config | changes
+
+
+def test_a_sequence_of_post_processors_and_a_normalizer(tmp_path: Path) -> None:
+    path = tmp_path / "llama.json"
+    path.write_text(json.dumps(llama_like()), encoding="utf-8")
+    adapter = tokpar.load(path, engine="incremental")
+    native = Tokenizer.from_file(str(path))
+    text = "Cafe\u0301 and \u212b, <s> the \u1100\u1161 " * 9 + "a" * 300
+    assert isinstance(adapter, PrefixFile)
+    assert tokpar.encode(text, adapter).ids.tolist() == native.encode(text).ids
+    assert native.encode(text).ids[0] == native.token_to_id("<s>")
+    out = list(tokpar.stream([text[:50], text[50:]], adapter))
+    assert np.concatenate(out).tolist() == native.encode(text).ids
+    again, arguments = adapter.spec()
+    assert again(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
+    assert_adapter_lossless(adapter, native.encode(text).ids, text, (7, 64))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"normalizer": {"type": "Nmt"}}, "Nmt"),
+        ({"pre_tokenizer": {"type": "Other"}}, "pre-tokenizer Other"),
+        ({"post_processor": {"type": "Other"}}, "post-processor Other"),
+    ],
+)
+def test_a_refusal_names_the_stage(tmp_path: Path, changes: dict[str, object], named: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(llama_like(**changes)), encoding="utf-8")
+    with pytest.raises(FileFormatError, match=named):
+        tokpar.load(path, engine="incremental")
+
+
+CLIP = {
+    "normalizer": {
+        "type": "Sequence",
+        "normalizers": [
+            {"type": "NFC"},
+            {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+            {"type": "Lowercase"},
+        ],
+    },
+    "pre_tokenizer": [split(WORDS, "Removed", True), byte_level()],
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "StarCoder": {"pre_tokenizer": [DIGITS | {"individual_digits": True}, byte_level()]},
+    "Falcon": {"pre_tokenizer": [PUNCTUATION, byte_level(), DIGITS, split("[0-9][0-9][0-9]")]},
+    "CLIP": CLIP,
+    "BLOOM": {"pre_tokenizer": [split(BLOOM), byte_level(use_regex=False)]},
+}
+
+
+def shaped(name: str) -> dict[str, Any]:
+    """A file with drawn merges in the shape of a published one."""
+    config = llama_like(**SHAPES[name])
+    config["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": config["pre_tokenizer"]}
+    model = config["model"]
+    tokens = [token for token in model["vocab"] if name != "StarCoder" or token != HIDDEN]
+    if name == "CLIP":
+        joined = [[left, f"{right}</w>"] for left, right in model["merges"] if len(right) == 1]
+        ends = [f"{token}</w>" for token in tokens if len(token) == 1]
+        tokens += dict.fromkeys([*ends, *map("".join, joined)])
+        model |= {"end_of_word_suffix": "</w>", "unk_token": "<s>"}
+        model["merges"] += joined
+    model["vocab"] = {token: i for i, token in enumerate(tokens)}
+    added, (_, template) = config["added_tokens"][0], config["post_processor"]["processors"]
+    added["id"] = len(tokens)
+    template["special_tokens"]["<s>"]["ids"] = [len(tokens)]
+    return config
+
+
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_files_in_the_shape_of_published_ones(tmp_path: Path, name: str, engine: str) -> None:
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(shaped(name)), encoding="utf-8")
+    adapter = tokpar.load(path, engine=engine)
+    native = Tokenizer.from_file(str(path))
+    text = "Hello the café (a|b), 12345 ½ 中文。 \U00040000 a\U00040000b <s> </w> don't\n" * 9
+    text += "a" * 100
+    expected = native.encode(text).ids
+    assert tokpar.encode(text, adapter).ids.tolist() == expected
+    out = list(tokpar.stream([text[:50], text[50:]], adapter))
+    assert np.concatenate(out).tolist() == expected
+    assert_adapter_lossless(adapter, expected, text, (7, 64))
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 3)  # each runs every strategy in 2 sizes
+@given(config=configs(), text=st.text("ab é1½ñ.\U00040000 \n", max_size=60))
+def test_every_lossless_strategy_gives_the_ids_of_files_of_all_shapes(
+    config: dict[str, Any], text: str
+) -> None:
+    try:
+        adapter = CharacterFile(config, "drawn")
+    except FileFormatError:  # see test_both_engines_have_the_ids_of_the_library
+        return
+    expected = Tokenizer.from_str(json.dumps(config)).encode(text).ids
+    assert_adapter_lossless(adapter, expected, text, (2, 7))
+
+
+def test_it_is_loaded_only_when_named() -> None:
+    assert tokpar.load(VOCAB / "deepseek_part.json").name.startswith("huggingface")
+    assert incremental("deepseek_part").name == "incremental:deepseek_part"
+    assert load(VOCAB / "deepseek_part.json", engine="pure") is None
+    assert load(object()) is None
+    with pytest.raises(UnknownNameError):
+        tokpar.load(object(), engine="incremental")
+
+
+def test_errors_say_what_and_where(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="bert_part"):
+        tokpar.load(VOCAB / "bert_part.json", engine="incremental")
+    with pytest.raises(FileFormatError, match="metaspace_unigram"):
+        tokpar.load(VOCAB / "metaspace_unigram.json", engine="incremental")
+    with pytest.raises(OptionError, match="properize is for BPE of bytes"):
+        tokpar.load(VOCAB / "llama_style.json", engine="incremental", properize=True)
+    with pytest.raises(OptionError, match="pass pat_str"):
+        tokpar.load(VOCAB / "cl100k_part.tiktoken", engine="incremental")
+    with pytest.raises(FileNotFoundError):
+        tokpar.load(tmp_path / "none.json", engine="incremental")
+    with pytest.raises(OptionError, match="lone surrogate at position 1"):
+        incremental("cl100k_part").encode("a\ud800")
+    tokens = BYTES | {b"ab": 256, b"ac": 257}
+    broken = Vocabulary("broken", tokens, "pairs", (), {(97, 98): (0, 257)}, True, False)
+    with pytest.raises(OptionError, match="broken: the merge of b'a' and b'b', priority 0"):
+        load(broken)
+
+
+def test_it_has_the_abilities_of_the_pure_engine_and_one_more() -> None:
+    adapter = incremental("cl100k_part")
+    for ability in (Decodes, streaming.EncodesEagerly, EncodesWhole, HasFacts, HasSpec, Locates):
+        assert isinstance(adapter, ability)
+    ids = adapter.encode("a b")
+    assert adapter.encode_whole("a b").tolist() == ids.tolist()
+    adapter.check_text("a b")
+
+
+def test_added_tokens_are_one_token_each() -> None:
+    adapter = tokpar.load(
+        VOCAB / "cl100k_part.tiktoken",
+        engine="incremental",
+        pat_str=PATTERNS["cl100k_part"],
+        special_tokens=SPECIAL,
+    )
+    assert adapter.encode("a<|endoftext|>b").tolist()[1] == 100257
+
+
+def test_it_can_be_built_again_elsewhere() -> None:
+    adapter = incremental("cl100k_part")
+    build, arguments = pickle.loads(pickle.dumps(adapter.spec()))
+    again, text = build(**arguments), "Hello 中文 123"
+    assert again.name == adapter.name
+    assert again.encode(text).tolist() == adapter.encode(text).tolist()
+
+
+def test_processes() -> None:
+    text = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 40
+    adapter = incremental("deepseek_part")
+    with ProcessExecutor(2) as executor:
+        encoding = tokpar.encode(text, adapter, executor=executor, chunk_chars=200)
+    assert encoding.report.chunks > 5
+    assert encoding == adapter.encode(text)
+
+
+def improper(*merges: tuple[str, str]) -> Vocabulary:
+    """Merges of a few letters, the best first."""
+    tokens = dict(BYTES)
+    for left, right in merges:
+        tokens.setdefault((left + right).encode(), len(tokens))
+    by_ids = {
+        (tokens[left.encode()], tokens[right.encode()]): (rank, tokens[(left + right).encode()])
+        for rank, (left, right) in enumerate(merges)
+    }
+    return Vocabulary("improper", tokens, "pairs", (r"[\s\S]+",), by_ids, True, False)
+
+
+def test_merges_without_a_proper_order_are_encoded_exactly_or_refused_on_request() -> None:
+    vocabulary = improper(("aa", "a"), ("a", "a"))
+    adapter = tokpar.load(vocabulary, engine="incremental")
+    assert adapter.encode("aaaa").tolist() == PureTokenizer(vocabulary).encode("aaaa").tolist()
+    with pytest.raises(OptionError, match="no proper order of the merges gives the same tokens"):
+        tokpar.load(vocabulary, engine="incremental", properize=True)
+
+
+@given(text=st.text("abc", max_size=30))
+def test_a_proper_order_gives_the_same_ids_and_is_kept_in_other_processes(text: str) -> None:
+    vocabulary = improper(("ab", "c"), ("a", "b"))
+    adapter = tokpar.load(vocabulary, engine="incremental", properize=True)
+    build, arguments = adapter.spec()
+    assert arguments["properize"] is True
+    expected = PureTokenizer(vocabulary).encode(text).tolist()
+    assert adapter.encode(text).tolist() == build(**arguments).encode(text).tolist() == expected
+
+
+def test_the_setting_properize_is_true_or_false() -> None:
+    with pytest.raises(OptionError, match="properize must be True or False, got 1"):
+        tokpar.load("default", engine="incremental", properize=1)

@@ -1,0 +1,203 @@
+"""`adapter.fingerprint`, and the cache that tokenizers of one fingerprint share."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+import tokpar
+from tests.support.hf_sources import fresh
+from tests.support.paths import DEFAULT
+from tests.support.tokenizers_drawn import build, hf_specs, named_tokenizers, plain_copy
+from tokpar.adapters.fingerprint import fingerprint_of
+from tokpar.adapters.settings import is_panic
+
+pytestmark = pytest.mark.tables_at_once
+
+LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! " * 150
+
+
+def loaded(source: object, **settings: Any) -> Any:
+    return tokpar.load(source, **settings)
+
+
+def default() -> Tokenizer:
+    return Tokenizer.from_file(str(DEFAULT))
+
+
+def test_other_processes_give_the_same_fingerprint() -> None:
+    code = f"import tokpar; print(tokpar.load({str(DEFAULT)!r}).fingerprint)"
+    for _ in range(2):
+        printed = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        assert printed == loaded(default()).fingerprint == loaded(DEFAULT).fingerprint
+
+
+def changes() -> dict[str, Any]:
+    return {
+        "added token": lambda t: t.add_tokens(["quick brown"]),
+        "flag": lambda t: t.add_tokens([AddedToken("qu", lstrip=True)]),
+        "normalizer": lambda t: setattr(t, "normalizer", normalizers.Lowercase()),
+        "pre-tokenizer": lambda t: setattr(t, "pre_tokenizer", None),
+        "post-processor": lambda t: setattr(
+            t, "post_processor", processors.ByteLevel(trim_offsets=False)
+        ),
+        "model": lambda t: setattr(t, "model", models.WordLevel({"a": 0}, unk_token="a")),
+        "truncation": lambda t: t.enable_truncation(9),
+        "padding": lambda t: t.enable_padding(),
+        "special tokens": lambda t: setattr(t, "encode_special_tokens", True),
+    }
+
+
+@pytest.mark.parametrize("name", changes())
+def test_whatever_decides_ids_changes_the_fingerprint(name: str) -> None:
+    own = default()
+    before = loaded(own).fingerprint
+    changes()[name](own)
+    assert loaded(own).fingerprint != before
+
+
+def test_settings_of_load_change_the_fingerprint() -> None:
+    own = plain_copy(named_tokenizers()["bert_part"])
+    own.enable_truncation(9)
+    names = ("add_special_tokens", "truncation", "padding")
+    found = [loaded(own, **{name: value}).fingerprint for name in names for value in (True, False)]
+    assert len(set(found)) == 3  # there is no padding to leave out
+
+
+@given(one=hf_specs(), other=hf_specs())
+def test_tokenizers_of_one_fingerprint_are_written_alike(one: Any, other: Any) -> None:
+    first, again, second = build(one), build(one), build(other)
+    assert loaded(first).fingerprint == loaded(again).fingerprint
+    if loaded(first).fingerprint == loaded(second).fingerprint:
+        assert first.to_str() == second.to_str()
+        assert first.get_vocab() == second.get_vocab()
+
+
+def test_words_that_share_an_id_are_part_of_it() -> None:
+    found = set()
+    for words in ({"a": 0, "b": 0}, {"a": 0}, {"b": 0}, {"a": 0, "c": 0}):
+        found.add(loaded(Tokenizer(models.WordLevel(words, unk_token="a"))).fingerprint)
+    assert len(found) == 4
+
+
+def test_encodings_of_tiktoken_have_fingerprints() -> None:
+    own = named_tokenizers()["cl100k_part"]
+    assert isinstance(own, tiktoken.Encoding)
+    settings: list[dict[str, Any]] = [{}, {"allowed_special": "all"}, {"disallowed_special": ()}]
+    assert len({loaded(own, **each).fingerprint for each in settings}) == 3
+    ranks = dict(own._mergeable_ranks)
+    again = tiktoken.Encoding(
+        "other name",
+        pat_str=own._pat_str,
+        mergeable_ranks=ranks,
+        special_tokens=own._special_tokens,
+    )
+    assert loaded(again).fingerprint == loaded(own).fingerprint
+
+
+def test_a_fingerprint_is_made_of_json_and_bytes() -> None:
+    assert fingerprint_of("e", "1", {"a": b"x"}) != fingerprint_of("e", "1", {"a": b"y"})
+    assert fingerprint_of("e", "1", {"a": 1, "b": 2}) == fingerprint_of("e", "1", {"b": 2, "a": 1})
+    with pytest.raises(TypeError, match="got object"):
+        fingerprint_of("e", "1", {"a": object()})
+
+
+# --------------------------------------------------------------------------------- shared caches
+
+
+def looked(adapter: Any) -> int:
+    """Bytes that the adapter's cache was asked for."""
+    count: int = adapter.counters["looked"]
+    return count
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
+def test_copies_share_one_cache_until_one_of_them_is_changed(copied: Any) -> None:
+    own = tokpar.as_hf(fresh("left"))
+    own(LONG)
+    again = copied(own)
+    first, second = (tokpar.load(each) for each in (own, again))
+    assert first is not second
+    assert first.facts is second.facts  # type: ignore[attr-defined]
+    before = looked(first)
+    assert again(LONG)["input_ids"] == own(LONG)["input_ids"]
+    assert looked(second) == looked(first) > before
+    again.add_tokens(["quick brown"])
+    expected = again._tokpar_original()(LONG)["input_ids"]
+    assert again(LONG)["input_ids"] == expected
+    third = tokpar.load(again)
+    assert third.facts is not first.facts  # type: ignore[attr-defined]
+    shared_engine = again.backend_tokenizer is own.backend_tokenizer
+    assert (own(LONG)["input_ids"] == expected) == shared_engine
+
+
+def test_two_loads_of_one_file_share_a_cache_and_two_files_do_not() -> None:
+    one, same = default(), default()
+    config = json.loads(default().to_str())
+    config["added_tokens"] = []
+    other = Tokenizer.from_str(json.dumps(config))
+    first = tokpar.Encoder(one)
+    tokpar.encode(LONG, same)
+    assert tokpar.load(same).facts is first.tokenizer.facts  # type: ignore[attr-defined]
+    assert tokpar.load(other).facts is not first.tokenizer.facts  # type: ignore[attr-defined]
+    for own in (one, same, other):
+        assert tokpar.encode(LONG, own).ids.tolist() == own.encode(LONG).ids
+
+
+@given(data=st.data())
+def test_a_copy_of_a_drawn_tokenizer_gives_its_own_ids(data: st.DataObject) -> None:
+    own = build(data.draw(hf_specs()))
+    kept = tokpar.Encoder(own, strategy="cut", chunk_chars=5)
+    text = data.draw(st.text(max_size=60))
+    again = Tokenizer.from_str(own.to_str())
+    again.encode_special_tokens = own.encode_special_tokens
+    try:
+        expected = again.encode(text).ids
+    except BaseException as error:  # a drawn tokenizer may refuse a text, or panic on it
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        return
+    assert tokpar.encode(text, again, strategy="cut", chunk_chars=5).ids.tolist() == expected
+    assert kept.encode(text).ids.tolist() == own.encode(text).ids
+
+
+def test_a_copy_does_not_follow_what_becomes_of_the_first() -> None:
+    words = dict.fromkeys(LONG.split())
+    first = Tokenizer(models.WordLevel({w: n for n, w in enumerate(["?", *words])}, unk_token="?"))
+    first.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    kept = tokpar.Encoder(first)
+    expected = first.encode(LONG).ids
+    follower = tokpar.Encoder(copy.deepcopy(first))
+    assert follower.encode(LONG) == expected
+    assert follower.tokenizer.facts is kept.tokenizer.facts  # type: ignore[attr-defined]
+    first.normalizer = normalizers.Lowercase()
+    assert follower.encode(LONG) == expected
+    assert kept.encode(LONG) == first.encode(LONG).ids != expected
+    trainer = trainers.WordLevelTrainer(special_tokens=["?"], show_progress=False)
+    first.train_from_iterator([" ".join(sorted(words)), "fox " * 99], trainer)
+    for text in (LONG, "unseen fox " + LONG):
+        assert follower.encode(text) == tokpar.load(follower.tokenizer).encode(text)
+        assert kept.encode(text) == first.encode(text).ids
+    assert follower.encode(LONG) == expected

@@ -1,0 +1,218 @@
+"""Names of tokenizers: directories, tiktoken's, repositories of the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub.constants
+import huggingface_hub.errors
+import pytest
+import tiktoken
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.support.cli_runs import run
+from tests.support.tokenizers_drawn import VOCAB
+from tokpar import named_tokenizers
+from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+
+FILE = VOCAB / "llama_style.json"
+TEXT = "the cat sat on the mat"
+IDS = Tokenizer.from_file(str(FILE)).encode(TEXT).ids
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the Hub with one repository; no net."""
+    snapshot = tmp_path / "hub" / "models--some--model" / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    refs = tmp_path / "hub" / "models--some--model" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("abc")
+    shutil.copy(FILE, snapshot / "tokenizer.json")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def no_net(*given: Any, **named: Any) -> None:
+        raise OSError(-2, "no net")
+
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", no_net)
+    monkeypatch.setattr(named_tokenizers, "getproxies", dict)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", no_net)
+    return tmp_path / "hub"
+
+
+def test_a_directory_is_the_tokenizer_in_it(tmp_path: Path) -> None:
+    shutil.copy(FILE, tmp_path / "tokenizer.json")
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    for source in (tmp_path, str(tmp_path), f"{tmp_path}/"):
+        assert tokpar.Encoder(source).encode(TEXT).ids.tolist() == IDS
+
+
+def test_a_directory_of_a_bert_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ncat\n")
+    assert tokpar.encode("the cat", str(tmp_path)).ids.tolist() == [2, 4, 5, 3]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([], "holds no tokenizer: expected a tokenizer.json"),
+        (["tokenizer.model"], "tokpar-sentencepiece"),
+        (["tokenizer.model.v3"], "holds no tokenizer"),
+        (["a.tiktoken", "b.tiktoken"], "or one .tiktoken file"),
+    ],
+)
+def test_a_directory_without_a_tokenizer_is_told(
+    tmp_path: Path, files: list[str], message: str
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    with pytest.raises(FileFormatError, match=message):
+        tokpar.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("m.model", "SentencePiece model is read by the package tokpar-sentencepiece"),
+        ("tokenizer.model.v3", "SentencePiece"),
+        ("m.bin", "expected one that ends in .json"),
+    ],
+)
+def test_a_file_of_another_kind_is_told(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(FileFormatError, match=message):
+        tokpar.load(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "gpt-4"])
+def test_names_of_tiktoken_are_its_encodings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tiktoken.Encoding(
+        "cl100k_base", pat_str=".", mergeable_ranks={bytes([k]): k for k in range(256)},
+        special_tokens={},
+    )  # fmt: skip
+    monkeypatch.setattr(tiktoken, "get_encoding", {"cl100k_base": own}.__getitem__)
+    assert tokpar.encode("ab", name).ids.tolist() == [97, 98]
+    assert tokpar.load(name, allowed_special="all").name == "tiktoken:cl100k_base"
+
+
+def test_a_file_that_tiktoken_cannot_download_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_net(name: str) -> None:
+        raise ConnectionError("long story")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", no_net)
+    with pytest.raises(UnknownNameError, match=r"ConnectionError\): set TIKTOKEN_CACHE_DIR"):
+        tokpar.load("o200k_base")
+
+
+def test_a_repository_comes_from_the_cache_of_the_hub(hub: Path) -> None:
+    assert tokpar.encode(TEXT, "some/model").ids.tolist() == IDS
+
+
+def test_a_repository_that_is_not_there_is_told_at_once(
+    hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        UnknownNameError, match="not in the cache of the Hugging Face Hub, and hugg"
+    ):
+        tokpar.load("other/model")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(UnknownNameError, match="HF_HUB_OFFLINE is set"):
+        tokpar.load("other/model")
+
+
+def test_a_repository_is_downloaded_and_that_is_said(
+    hub: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda name, file: str(FILE))
+    assert tokpar.encode(TEXT, "other/model").ids.tolist() == IDS
+    assert "other/model: downloading tokenizer.json" in caplog.text
+
+
+def test_a_repository_without_the_file_is_told(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(*given: str) -> None:
+        raise huggingface_hub.errors.EntryNotFoundError("404")
+
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", absent)
+    with pytest.raises(UnknownNameError, match=r"has no tokenizer\.json"):
+        tokpar.load("other/model")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("defalt", "default"), ("cl100k_bas", "cl100k_base"), ("gpt2x", "gpt2")]
+)
+def test_a_slip_of_the_pen_is_told_and_nothing_is_downloaded(
+    name: str, near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
+    with pytest.raises(UnknownNameError, match=f"did you mean '{near}'"):
+        tokpar.load(name)
+
+
+def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="there is no such file"):
+        tokpar.load(f"{tmp_path}/none/of/it")
+    with pytest.raises(FileNotFoundError):
+        tokpar.load(f"{tmp_path}/none.json")
+
+
+class Nameless:
+    def encode(self, text: str) -> list[int]:
+        return []
+
+
+def test_an_object_is_told_what_it_lacks() -> None:
+    with pytest.raises(OptionError, match="needs a name"):
+        tokpar.load(Nameless())
+    with pytest.raises(UnknownNameError, match=r"needs a method encode\(text\)"):
+        tokpar.load(3)
+    with pytest.raises(UnknownNameError, match="engine='pure' does not load it"):
+        tokpar.load(3, engine="pure")
+
+
+def test_a_setting_that_is_given_as_an_option_is_told() -> None:
+    with pytest.raises(OptionError, match=r"tokpar.load\(..., allowed_special='all'\)"):
+        tokpar.encode("a", allowed_special="all")
+    with pytest.raises(OptionError, match="did you mean 'chunk_chars'"):
+        tokpar.encode("a", strategy="cut", chunk_char=3)
+
+
+def test_offline_tiktoken_downloads_nothing_and_reads_its_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tiktoken.load
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    before = tiktoken.load.read_file
+    asked: list[str] = []
+    monkeypatch.setattr("requests.get", lambda url: asked.append(url))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UnknownNameError, match="not in tiktoken's cache, and HF_HUB_OFFLINE is se"):
+        tokpar.load("o200k_base")
+    assert tiktoken.load.read_file is before
+    assert asked == []
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    with pytest.raises(UnknownNameError, match="could not download its file"):
+        tokpar.load("o200k_base")
+    assert len(asked) == 1
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_command_downloads_nothing_if_it_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+
+    def download(*given: Any, **named: Any) -> None:
+        raise AssertionError("a download")
+
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", download)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    kept = run("encode", "--text", TEXT, "--tokenizer", "some/model", "--offline", "--quiet")
+    assert [int(word) for word in kept.out.split()] == IDS
+    error = run("encode", "--text", TEXT, "--tokenizer", "other/model", "--offline").error
+    assert "it is not in the cache of the Hugging Face Hub, and HF_HUB_OFFLINE is set" in error

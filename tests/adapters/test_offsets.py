@@ -1,0 +1,299 @@
+"""Offsets of tokens are the engine's own (theorem 53), however they were found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, processors
+
+import tokpar
+from tests.conftest import at_most, needs_kernel
+from tests.support.offsets_drawn import (
+    WORDS,
+    Spans,
+    adapters,
+    assert_engine_offsets,
+    bert,
+    composing,
+    counted,
+    deleting,
+    drawn_texts,
+    engine_offsets,
+    ids_of,
+    our_offsets,
+    prefixing,
+    small_parts,
+    trimming,
+    word_level,
+)
+from tests.support.seams import finder
+from tests.support.stages_drawn import shaped
+from tokpar.adapters import hf_offset_parts, hf_offsets, hf_trimming
+from tokpar.adapters.hf_trimming import Trimming
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import code_point_spans
+from tokpar.cache.offset_rows import OffsetRows, packed, unpacked
+from tokpar.facts.misplaced import why_misplaced
+from tokpar.types import Rows
+
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+
+
+@given(st.data(), adapters())
+def test_offsets_are_the_engine_s_cold_and_warm(
+    data: st.DataObject, adapter: HuggingFaceTokenizer
+) -> None:
+    texts, special = drawn_texts(data, adapter.caller.own), data.draw(st.booleans())
+    ids_of(adapter, texts)
+    expected = engine_offsets(adapter.caller.own, texts, special)
+    with small_parts(data, adapter):
+        for _ in ("cold", "warm"):
+            assert our_offsets(adapter, texts, add_special_tokens=special) == expected
+    for text in texts:
+        alone = our_offsets(adapter, [text], add_special_tokens=special)
+        assert alone == engine_offsets(adapter.caller.own, [text], special)
+
+
+@given(st.data(), adapters(), st.sampled_from(("left", "right")), st.integers(1, 6))
+def test_offsets_are_the_engine_s_when_it_truncates(
+    data: st.DataObject, adapter: HuggingFaceTokenizer, side: str, limit: int
+) -> None:
+    own, special = adapter.caller.own, data.draw(st.booleans())
+    texts = drawn_texts(data, own)
+    dropped = np.maximum(0, np.diff(ids_of(adapter, texts).offsets) - limit)
+    none = np.zeros_like(dropped)
+    cut = (dropped, none) if side == "left" else (none, dropped)
+    with small_parts(data, adapter):
+        found = our_offsets(adapter, texts, add_special_tokens=special, cut=cut)
+    inserted = own.num_special_tokens_to_add(False) if special else 0
+    own.enable_truncation(limit + inserted, direction=side)
+    assert found == engine_offsets(own, texts, special)
+
+
+@given(st.data(), adapters())
+def test_spans_are_the_engine_s_before_post_processing(
+    data: st.DataObject, adapter: HuggingFaceTokenizer
+) -> None:
+    own = adapter.caller.own
+    texts = drawn_texts(data, own)
+    ids_of(adapter, texts)
+    with small_parts(data, adapter), tokpar.Encoder(own) as encoder:
+        batch = encoder.encode_batch(texts)
+        try:
+            chars = batch.char_spans()
+        except LookupError:
+            refused = [why_misplaced(adapter.facts, text) for text in texts]
+            assert getattr(own.model, "byte_fallback", False) or any(refused)
+            return
+        one_by_one = [encoding.char_spans.tolist() for encoding in batch]
+        in_bytes = [encoding.spans.tolist() for encoding in batch]
+    own.post_processor = processors.TemplateProcessing(single="$A", special_tokens=[])
+    places = [inserted for e in batch for inserted in _inserted(e, adapter)]
+    assert [(a, b) for (a, b), i in zip(chars.tolist(), places, strict=True) if not i] == (
+        engine_offsets(own, texts)
+    )
+    assert not chars[places].any()
+    assert chars.tolist() == [*chain(*one_by_one)]
+    assert batch.spans().tolist() == [*chain(*in_bytes)]
+    for text, spans, wide in zip(texts, in_bytes, one_by_one, strict=True):
+        found = code_point_spans(np.array(spans, dtype=np.int64).reshape(-1, 2), text)
+        assert found.tolist() == wide
+
+
+def _inserted(encoding: Any, adapter: HuggingFaceTokenizer) -> list[bool]:
+    """Which of the final ids are special tokens that were put around the text."""
+    around = adapter.around
+    assert around is not None
+    prefix, suffix = map(len, around)
+    return [True] * prefix + [False] * (len(encoding) - prefix - suffix) + [True] * suffix
+
+
+@given(st.data(), adapters())
+@at_most(60)
+def test_theorem_53_holds_at_every_certified_cut(
+    data: st.DataObject, adapter: HuggingFaceTokenizer
+) -> None:
+    offsets, [text, *_] = adapter._engine_offsets, drawn_texts(data, adapter.caller.own)
+    ids_of(adapter, [text])
+    cuts = finder(adapter.caller.own)
+    if cuts.refusal_for(text) is not None or not offsets._composes(text):
+        return
+    whole = engine_offsets(adapter._chunks, [text])
+    for p in range(1, len(text)):
+        seam = cuts.certify(text, p)
+        if seam is not None:
+            parts = hf_offset_parts.parts_between(0, text, [seam])
+            found = [composed(adapter._chunks, text, part) for part in parts]
+            assert [*chain(*found)] == whole
+
+
+def composed(engine: Tokenizer, text: str, part: hf_offset_parts.Part) -> Spans:
+    spans = np.array(engine_offsets(engine, [text[part.start : part.stop]]), dtype=np.int64)
+    return [(a, b) for a, b in hf_offset_parts.moved(spans.reshape(-1, 2), part).tolist()]
+
+
+# ------------------------------------------------------------------------------ theorem 53
+
+
+CONDITIONS = {
+    "a cut inside a token": (lambda: shaped(word_level("ab")), "ab", 1, 1),
+    "an absorbed space": (prefixing, "a b", 1, 2),
+    "a deletion at the beginning": (deleting, "\xadaa b", 3, 3),
+    "a deletion behind a token": (deleting, "<s>\xadaa b", 6, 6),
+    "after trimming": (trimming, "hello world", 5, 5),
+}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "a cut inside a token",
+        "an absorbed space",
+        "a deletion at the beginning",
+        "a deletion behind a token",
+        "after trimming",
+    ],
+)
+def test_theorem_53_needs_each_condition(case: str) -> None:
+    """Offsets of both sides do not compose, and ours are those of the whole text all the same."""
+    make, text, stop, start = CONDITIONS[case]
+    own = make()
+    left, right = engine_offsets(own, [text[:stop]]), engine_offsets(own, [text[start:]])
+    assert [*left, *((a + start, b + start) for a, b in right)] != engine_offsets(own, [text])
+    with mock.patch.object(hf_offsets, "PART", 1):
+        assert_engine_offsets(own, text, 9 * text)
+
+
+def test_trimming_looks_at_what_truncation_leaves() -> None:
+    own, text = trimming(), "a b b"
+    adapter = tokpar.load(own)
+    assert isinstance(adapter, HuggingFaceTokenizer)
+    cut = np.array([1]), np.array([0])
+    assert our_offsets(adapter, [text]) == [(0, 1), (2, 3), (4, 5)]
+    assert our_offsets(adapter, [text], cut=cut) == [(1, 3), (4, 5)]
+    own.enable_truncation(2, direction="left")
+    assert engine_offsets(own, [text]) == [(1, 3), (4, 5)]
+
+
+def test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first() -> None:
+    own = trimming()
+    bert = processors.BertProcessing(("</s>", 1), ("<s>", 2))
+    own.post_processor = processors.Sequence([bert, own.post_processor])
+    adapter = tokpar.load(own)
+    assert isinstance(adapter, HuggingFaceTokenizer)
+    cut = np.array([1]), np.array([0])
+    assert our_offsets(adapter, ["a b b"], cut=cut) == [(2, 3), (4, 5)]
+    assert our_offsets(adapter, ["a b b"], cut=cut, add_special_tokens=False) == [(1, 3), (4, 5)]
+
+
+# ------------------------------------------------------------------------------ planted mistakes
+
+
+def off_by_one(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
+    rows = packed(code_points, counts, spans, ids)
+    rows.ids[1] ^= 1  # where the first token of the first segment stops
+    return rows
+
+
+def of_other_ids(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
+    return packed(code_points, counts, spans, ids + np.uint32(1))
+
+
+def forgets_a_code_point(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
+    return packed(code_points + 1, counts, spans, ids)
+
+
+def keeps_a_head(rows: Rows) -> OffsetRows:
+    found = unpacked(rows)
+    edges = found.edges + (found.edges > 0)
+    return replace(found, spans=np.insert(found.spans, 0, 0, axis=0), edges=edges)
+
+
+def moves_a_segment(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
+    moved = spans.copy()
+    moved[0, 1] -= 1
+    return packed(code_points, counts, moved, ids)
+
+
+@needs_kernel
+def test_a_wrong_length_is_seen_by_the_comparison() -> None:
+    with (
+        mock.patch.object(hf_offsets, "packed", moves_a_segment),
+        pytest.raises(AssertionError),
+    ):
+        assert_engine_offsets(bert(), WORDS * 30)
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("packed", off_by_one),
+        ("packed", of_other_ids),
+        ("packed", forgets_a_code_point),
+        ("unpacked", keeps_a_head),
+    ],
+)
+def test_rows_that_cannot_be_right_are_not_taken(name: str, mistake: Any) -> None:
+    """The engine answers instead."""
+    own, text = bert(), WORDS * 30
+    with mock.patch.object(hf_offsets, name, mistake):
+        adapter, asked = counted(own)
+        for _ in range(2):
+            asked.reset_mock()
+            assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
+            assert [text] in [call.args[0] for call in asked.call_args_list]
+
+
+def unmoved(spans: Any, part: Any) -> Any:
+    return spans
+
+
+def never_first(*given: Any) -> Any:
+    spans, before, behind, is_first, stages = given
+    return hf_trimming_trimmed(spans, before, behind, np.zeros_like(is_first), stages)
+
+
+hf_trimming_trimmed = hf_trimming._trimmed
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "mistake"),
+    [
+        (Trimming, "trimmed", lambda self, texts, rows, spans, cut: spans),
+        (hf_trimming, "_trimmed", never_first),
+        (hf_trimming, "_PREPENDING", frozenset()),
+        (hf_offsets, "moved", unmoved),
+        (hf_offsets.EngineOffsets, "_composes", lambda self, text: True),
+    ],
+    ids=["a trim forgotten", "no first", "special first", "unmoved", "composes"],
+)
+def test_planted_mistakes_are_seen_by_the_comparisons(place: Any, name: str, mistake: Any) -> None:
+    with (
+        mock.patch.object(place, name, mistake),
+        mock.patch.object(hf_offsets, "PART", 1),
+        pytest.raises((AssertionError, LookupError)),
+    ):
+        compare_all()
+
+
+def compare_all() -> None:
+    with mock.patch.object(hf_offsets.EngineOffsets, "cache", None):
+        assert_engine_offsets(trimming(), "a  b")
+        assert_engine_offsets(deleting(), "\xadaa b")
+        assert_engine_offsets(bert(), WORDS * 3)
+        assert_engine_offsets(composing(), "e\u0301\u0301 a")
+    test_trimming_looks_at_what_truncation_leaves()
+    test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first()
+
+
+def test_without_a_mistake_all_comparisons_hold() -> None:
+    with mock.patch.object(hf_offsets, "PART", 1):
+        compare_all()

@@ -1,0 +1,1 @@
+"""Tests of the cache: segments and their ids, compiled and not."""

@@ -1,0 +1,383 @@
+"""The executor `memo`: segments between certified spaces, each encoded once."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest.mock import Mock, patch
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
+from tokenizers import Tokenizer, normalizers
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.support.cached_texts import ALWAYS, ENGLISH
+from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
+from tests.support.seams import part
+from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
+from tokpar import pipeline
+from tokpar.cache.generations import LONGEST_KEPT
+from tokpar.cache.segments import Segments, separator_of
+from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.cuts.finder import finder_for
+from tokpar.errors import EngineError
+from tokpar.executors.native import CachedExecutor, NativeExecutor
+from tokpar.interfaces import facts_of
+from tokpar.joining import Recount
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.plan import Plan
+from tokpar.pure.added import AddedTokens
+from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.types import AddedToken, Seam
+
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+
+
+def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
+    """`wave`: code points; drawn texts are shorter than one wave else."""
+    adapter = tokpar.load(tokenizer)
+    memory = adapter._segment_cache if adapter.has_segment_cache else Mock()  # type: ignore[attr-defined]
+    with (
+        patch.object(memory, "waves", (wave, wave)),
+        CachedExecutor(2) as executor,
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
+    ):
+        return tokpar.encode(text, adapter, executor=executor, **options)
+
+
+def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
+    return tuple(Seams(encoding.seams.planned))
+
+
+@given(
+    st.data(),
+    st.one_of(hf_tokenizers(), st.sampled_from(NAMES).map(named)),
+    st.sampled_from([name for name in STRATEGIES if name != "serial"]),
+)
+def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
+    data: st.DataObject, tokenizer: Any, strategy: str
+) -> None:
+    assume(isinstance(tokenizer, Tokenizer))
+    text = drawn_text(data, tokenizer)
+    options = data.draw(OPTIONS[strategy], label="options")
+    expected = own_call(tokenizer, text)
+    adapter = tokpar.load(tokenizer)
+    encoding = divided(text, adapter, strategy=strategy, **options)
+    assert encoding.ids.tolist() == expected
+    assert encoding.lossless
+    with NativeExecutor(2) as native:
+        other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
+    assert encoding.report.plan == other.report.plan
+    assert planned(encoding) == planned(other)
+    report = tokpar.check(encoding, text, adapter, full=True)
+    assert report.ok, report.findings
+    if encoding.seams.everywhere is not None:
+        finder, like = finder_for(facts_of(adapter)), encoding.seams.everywhere.licence
+        positions, counts = encoding.seams.positions, encoding.seams.tokens
+        assert counts.tolist() == [len(adapter.encode(text[:p])) for p in positions.tolist()]
+        for position in positions.tolist():
+            seam = finder.certify(text, position)
+            assert seam is not None
+            assert (seam.rule, seam.theorem) == (like.rule, like.theorem)
+            told = tuple(pair for pair in like.witness if pair[0] != "spared")
+            assert seam.witness == told  # a licence of theorem 50 also says where it does not hold
+
+
+def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
+    """The chunk was divided while it stood apart; then its neighbour's overlap reached into it."""
+    text, options = "the        the the", {"chunk_chars": 1, "overlap_chars": 6, "min_match": 1}
+    adapter = tokpar.load(part("deepseek_part"))
+    encoding = divided(text, adapter, strategy="lopt", on_failure="repair", **options)
+    assert encoding.ids.tolist() == adapter.encode(text).tolist()
+    assert encoding.report.plan == "3 chunks of 1 code points and 6 of overlap"
+    assert encoding.report.redundant > 0
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
+def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
+    tokenizer = named(name)
+    encoding = tokpar.encode(ENGLISH, tokenizer)
+    assert encoding.ids.tolist() == own_call(tokenizer, ENGLISH)
+    assert encoding.report.executor == "memo"
+    assert len(encoding.seams) > 1000 > encoding.report.chunks
+
+
+CONTENTS = st.text("<s>|a", min_size=1, max_size=4)
+
+
+@given(st.lists(CONTENTS, min_size=1, max_size=5, unique=True), st.data())
+def test_a_separator_keeps_any_texts_apart(contents: list[str], data: st.DataObject) -> None:
+    tokens = [AddedToken(content, id_) for id_, content in enumerate(contents)]
+    separator = separator_of(tokens)
+    assume(separator is not None)
+    assert separator is not None
+    free = st.text("<s>|a ", min_size=1, max_size=8).filter(
+        lambda text: not any(content in text for content in contents)
+    )
+    parts = data.draw(st.lists(free, min_size=1, max_size=6))
+    found = AddedTokens(tokens).segments(separator.content.join(parts))
+    expected: list[Any] = [parts[0]]
+    for each in parts[1:]:
+        expected += [separator.id, each]
+    assert list(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "parts"),
+    [
+        pytest.param([AddedToken("aba", 0)], ("xab", "b"), id="border"),
+        pytest.param([AddedToken("<s>", 0), AddedToken("a<", 1)], ("a", "x"), id="before"),
+        pytest.param([AddedToken("<s>", 0), AddedToken("<s>x", 1)], ("a", "x"), id="inside"),
+        pytest.param([AddedToken("<s>", 0, rstrip=True)], ("a", " x"), id="flag"),
+    ],
+)
+def test_a_separator_needs_each_condition(tokens: list[AddedToken], parts: tuple[str, str]) -> None:
+    """Hugging Face finds something else than the first token between the parts."""
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.add_tokens(
+        [NativeToken(t.content, rstrip=t.rstrip, normalized=False) for t in tokens]
+    )
+    assert not any(token.content in part for token in tokens for part in parts)
+    alone = [tokenizer.encode(part).ids for part in parts]
+    id_ = tokenizer.token_to_id(tokens[0].content)
+    assert tokenizer.encode(tokens[0].content.join(parts)).ids != [*alone[0], id_, *alone[1]]
+    assert separator_of(tokens) is not tokens[0]
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [],
+        [AddedToken("", 0)],
+        [AddedToken("<s>", 0, lstrip=True)],
+        [AddedToken("<s>", 0, rstrip=True)],
+        [AddedToken("<s>", 0, single_word=True)],
+        [AddedToken("<s>", 0, normalized=True)],
+        [AddedToken("aba", 0)],
+        [AddedToken("<s>", 0, lstrip=True), AddedToken("s", 1)],
+        [AddedToken("<s>", 0), AddedToken(">x", 1), AddedToken("x<", 2)],
+    ],
+)
+def test_what_could_make_others_appear_is_no_separator(tokens: list[AddedToken]) -> None:
+    assert separator_of(tokens) is None or separator_of(tokens) is tokens[-2]
+
+
+@given(st.lists(CONTENTS | st.text("é中<|", min_size=1, max_size=3), max_size=5), st.data())
+def test_no_added_token_is_overlooked_where_spaces_are_cut(
+    contents: list[str], data: st.DataObject
+) -> None:
+    tokens = [AddedToken(content, id_) for id_, content in enumerate(contents)]
+    added = AddedTokenGuard(tuple(tokens))
+    text = data.draw(texts_with(tuple(contents), 30))
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, len(text)))
+    near = text[max(0, start - added.reach) : stop + added.reach]
+    assert added.absent(text, start, stop) == (not any(each in near for each in contents))
+
+
+@needs_kernel
+def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.add_tokens([NativeToken("the lazy", lstrip=True, rstrip=True, normalized=False)])
+    text = ENGLISH.replace("the lazy", "a lazy") + ENGLISH
+    encoding = divided(text, tokenizer, chunk_chars=500)
+    assert encoding.ids.tolist() == tokenizer.encode(text).ids
+    assert encoding.seams.positions.max() < len(text) - len(ENGLISH)
+
+
+def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> None:
+    """ "LAZY DOG" is no occurrence in the text as it is, and becomes one."""
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_tokens([NativeToken("lazy dog", normalized=True)])
+    text = ENGLISH.replace("lazy dog", "LAZY DOG")
+    encoding = divided(text, tokenizer, chunk_chars=500)
+    assert tokenizer.token_to_id("lazy dog") in encoding.ids
+    assert encoding.ids.tolist() == tokenizer.encode(text).ids
+
+
+@pytest.mark.usefixtures("engine_only")
+def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch call fails; encoding the chunks as they are gives the ids, or the error."""
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+
+    def fail(*arguments: Any, **settings: Any) -> Any:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(Segments, "encoded", fail)
+    encoding = divided(ENGLISH, adapter, chunk_chars=500)
+    assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
+    assert encoding.seams.everywhere is None
+    assert encoding.report.executor == "native"
+
+
+@pytest.mark.usefixtures("engine_only")
+@needs_kernel
+@pytest.mark.parametrize("failing", [0, 1, 2, 5])
+def test_an_error_in_one_wave_is_no_other_waves(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    calls: list[int] = []
+    encoded = Segments.encoded
+
+    def fails_once(self: Segments, *arguments: Any) -> Any:
+        calls.append(len(self.lengths))
+        if len(calls) == failing + 1:
+            raise RuntimeError("no memory")
+        return encoded(self, *arguments)
+
+    monkeypatch.setattr(Segments, "encoded", fails_once)
+    words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
+    text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
+    encoding = divided(text, adapter, wave=2000, chunk_chars=500)
+    assert len(calls) > failing
+    assert encoding.ids.tolist() == adapter.encode(text).tolist()
+    assert tokpar.check(encoding, text, adapter, full=True).ok
+
+
+@needs_kernel
+@pytest.mark.parametrize("workers", [1, 3, 64])
+def test_however_many_workers_the_memory_is_used(workers: int) -> None:
+    tokenizer = named("default")
+    with tokpar.Encoder(tokenizer, workers=workers) as encoder:
+        assert encoder.encode(ENGLISH).report.executor == "memo"
+        long = ENGLISH * 12
+        encoding = encoder.encode(long)
+    assert encoding.report.executor == "memo"
+    assert encoding.ids.tolist() == own_call(tokenizer, long)
+
+
+def test_many_threads_may_use_one_memory() -> None:
+    tokenizer = named("default")
+    encoder = tokpar.Encoder(tokenizer)
+    variants = [ENGLISH.replace("fox", f"fox{n}") for n in range(8)]
+    expected = [own_call(tokenizer, text) for text in variants]
+    wrong: list[int] = []
+
+    def work(n: int) -> None:
+        for k in range(16):
+            at = (n + k) % 8
+            if encoder.encode(variants[at]).ids.tolist() != expected[at]:
+                wrong.append(at)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+# ------------------------------------------------------------------------------- the seams
+
+
+@dataclass
+class Given:
+    """Cuts that are known; `asked`: what was wanted of them."""
+
+    places: Any
+    counts: Any
+    asked: list[str] = field(default_factory=list)
+
+    def count(self) -> int:
+        self.asked.append("count")
+        return len(self.places)
+
+    def positions(self) -> Any:
+        self.asked.append("positions")
+        return self.places
+
+    def tokens(self) -> Any:
+        self.asked.append("tokens")
+        return self.counts
+
+
+def row(planned: list[int], cuts: list[int]) -> Seams:
+    places = np.array(cuts, dtype=np.int64)
+    everywhere = Everywhere(Seam(0, "K1", "20", (("family", "x"),)), np.array([[0, 50]]))
+    columns = Columns.of(Seam(p, "K2", "22", (), p) for p in planned)
+    return Seams(columns, everywhere, Given(places, places))
+
+
+@given(st.sets(st.integers(1, 40)), st.data())
+def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataObject) -> None:
+    planned = data.draw(st.sets(st.sampled_from(sorted(places)))) if places else set()
+    seams = row(sorted(planned), sorted(places - planned))
+    listed = list(seams)
+    assert [seam.position for seam in listed] == [seam.token for seam in listed] == sorted(places)
+    assert {seam.position for seam in listed if seam.rule == "K2"} == planned
+    assert [seams[k] for k in range(len(seams))] == listed
+    assert [seams[-k - 1] for k in range(len(seams))] == listed[::-1]
+    assert seams[1:7:2] == tuple(listed[1:7:2])
+    assert seams == listed
+    assert seams == tuple(listed)
+    assert seams != listed[1:] or not listed
+    assert bool(seams) == bool(listed)
+    assert seams.lossless
+    with pytest.raises(IndexError):
+        seams[len(seams)]
+
+
+def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
+    given = Given(np.array([3]), np.array([2]))
+    seams = Seams(Columns(), Everywhere(Seam(0, "K1", "20"), np.array([[0, 9]])), given)
+    assert seams.lossless
+    assert given.asked == []
+    assert (len(seams), repr(seams)) == (1, "<1 seam>")
+    assert given.asked == ["count"], "an array of places is not needed to count them"
+    assert [(seam.position, seam.token) for seam in seams] == [(3, 2)]
+    assert given.asked == ["count", "positions", "tokens"]
+    kept = pickle.loads(pickle.dumps(seams))
+    assert repr(kept) == "<0 seams and one at each certified space of 1 region>"
+
+
+@given(
+    st.text("ab. \n", max_size=60),
+    st.integers(1, 5),
+    st.sampled_from([(), (("left", "any"), ("spared", ".")), (("left", "text"), ("spared", "b"))]),
+)
+def test_cuts_are_counted_without_their_places(text: str, at_a_time: int, witness: Any) -> None:
+    regions = np.array([[0, len(text) // 2], [len(text) // 2, len(text)]])
+    everywhere = Everywhere(Seam(0, "K3", "50", witness), regions)
+    with patch("tokpar.seams._COUNTED", at_a_time):
+        assert everywhere.count(text) == len(everywhere.positions(text))
+
+
+@needs_kernel
+def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() -> None:
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    encoding = divided(ENGLISH, adapter, chunk_chars=500)
+
+    class Other:
+        name = "other"
+
+        def encode(self, text: str) -> Any:
+            return np.zeros(len(text), dtype=np.uint32)
+
+    everywhere = encoding.seams.everywhere
+    assert everywhere is not None
+    counts = np.array([[0, 1]] * len(everywhere.regions))
+    with pytest.raises(EngineError, match="other gave 1 ids for the code points from 0 to"):
+        Recount(ENGLISH, Other(), everywhere, counts).tokens()
+
+
+def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
+    class Forgetful(CutMerger):
+        def merge(self, *arguments: Any) -> Any:
+            joins = super().merge(*arguments)
+            return [None if join is None else replace(join, left=join.left - 1) for join in joins]
+
+    adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    with CachedExecutor(2) as executor:
+        plan = Plan(adapter, CutSplitter(500), executor, Forgetful())
+        encoding = pipeline.encode_batch([ENGLISH], plan)[0]
+    assert encoding.report.plan == "serial"
+    assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

@@ -1,0 +1,143 @@
+"""A cache of segments where the engine puts a space before each text (theorem 6.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.support.cached_texts import ALWAYS, ENGLISH
+from tests.support.drawn_runs import own_call
+from tests.support.tokenizers_drawn import (
+    VOCAB,
+    LlamaSpec,
+    build,
+    contents,
+    llama_specs,
+    texts_with,
+)
+from tokpar.cache.segment_cache import SegmentCache
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
+
+
+def llama() -> Tokenizer:
+    return Tokenizer.from_file(str(VOCAB / "llama_style.json"))
+
+
+def serial(tokenizer: Tokenizer, rows: list[str]) -> list[list[int]]:
+    return [own_call(tokenizer, row) for row in rows]
+
+
+@given(st.data(), llama_specs())
+def test_batches_have_the_serial_ids_and_certificates(data: st.DataObject, spec: LlamaSpec) -> None:
+    tokenizer: Any = build(spec)
+    texts = texts_with(contents(tokenizer)[:5], 60)
+    rows = data.draw(st.lists(texts, min_size=1, max_size=6), label="rows")
+    rows += [f"ab {row} ba" for row in rows]
+    serial(tokenizer, rows)  # sets aside what the engine fails on
+    expected = [native.ids for native in tokenizer.encode_batch(rows)]
+    with (
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
+        tokpar.Encoder(tokenizer, workers=2) as encoder,
+    ):
+        for _ in "12":
+            batch = encoder.encode_batch(rows)
+            assert [encoding.ids.tolist() for encoding in batch] == expected
+    for row, encoding in zip(rows, batch, strict=True):
+        if encoding.seams.everywhere is not None and len(encoding.ids) == len(
+            own_call(tokenizer, row)
+        ):
+            report = tokpar.check(encoding, row, tokenizer, full=True)
+            assert report.ok, report.findings
+            assert [seam.position for seam in encoding.seams] == [
+                p for p in range(1, len(row)) if row[p] == " " and not row[p - 1].isspace()
+            ]
+
+
+ROWS = ["the cat", " the cat", "the  cat", "the cat ", "a <s> b", "the▁ cat", "the\n cat", " ", ""]
+
+
+def test_which_texts_are_divided() -> None:
+    tokenizer = llama()
+    with tokpar.Encoder(tokenizer) as encoder:
+        for _ in "123":
+            batch = encoder.encode_batch(ROWS * 3)
+            assert [row.ids.tolist() for row in batch] == serial(tokenizer, ROWS * 3)
+    divided = [row.seams.everywhere is not None for row in batch][: len(ROWS)]
+    assert divided == [True, False, True, False, False, False, True, False, False]
+    the = tokenizer.encode("the", add_special_tokens=False).ids
+    assert [(seam.position, seam.token) for seam in batch[0].seams] == [(3, len(the))]
+
+
+def test_a_text_that_is_known_is_not_encoded_again() -> None:
+    tokenizer = llama()
+    adapter: Any = tokpar.load(tokenizer)
+    text = ENGLISH * 40
+    with tokpar.Encoder(adapter) as encoder:
+        first = encoder.encode(text)
+        with patch.object(type(adapter), "encode_many", side_effect=AssertionError):
+            again = encoder.encode(text)
+            short = encoder.encode(ENGLISH[:300].strip())
+    assert again.ids.tolist() == first.ids.tolist() == own_call(tokenizer, text)
+    assert short.ids.tolist() == own_call(tokenizer, ENGLISH[:300].strip())
+    assert tokpar.check(again, text, adapter, full=True).ok
+    assert tokpar.check(short, ENGLISH[:300].strip(), adapter, full=True).ok
+    stored = from_bytes(to_bytes(again, text, adapter.name))
+    assert tokpar.check(stored, text, adapter).ok
+
+
+def test_a_token_that_is_added_is_found_by_the_next_call() -> None:
+    tokenizer = llama()
+    text = ENGLISH * 3
+    with tokpar.Encoder(tokenizer) as encoder:
+        encoder.encode_batch([text] * 3)
+        tokenizer.add_tokens([AddedToken("the", normalized=False)])
+        found = encoder.encode_batch([text] * 3)
+    assert [row.ids.tolist() for row in found] == serial(tokenizer, [text] * 3)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "row"),
+    [
+        ("none", "the cat"),
+        ("a space first", " the cat"),
+        ("a space last", "the cat "),
+        ("an added token", "the <s> cat <s> the"),
+        ("a mark before", "the▁ the"),
+        ("the space kept", "the cat"),
+    ],
+)
+def test_a_condition_that_is_forgotten_is_seen(
+    mistake: str, row: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mistake in ("a space first", "a space last"):
+        monkeypatch.setattr(
+            SegmentCache,
+            "_may_divide",
+            lambda self, text: self._forbidding.absent(text, 0, len(text)),
+        )
+    elif mistake == "an added token":
+        monkeypatch.setattr(SegmentCache, "_may_divide", lambda self, text: text[:1] != " ")
+        monkeypatch.setattr(
+            "tokpar.cache.segments.Segments.holding",
+            lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_),
+        )
+    elif mistake == "a mark before":
+        monkeypatch.setattr("tokpar.cache.build_cache.MARK", "ñ")
+    elif mistake == "the space kept":
+        monkeypatch.setattr("tokpar.cache.segments.Segments.absorbed", lambda self: self)
+    tokenizer = llama()
+    rows = [" ".join(["the cat"] * 9), row, "the the cat <s>"[:11]] * 3
+    with tokpar.Encoder(tokenizer) as encoder:
+        found = [[e.ids.tolist() for e in encoder.encode_batch(rows)] for _ in "12"]
+    equal = found == [serial(tokenizer, rows)] * 2
+    assert equal is (mistake == "none")

@@ -1,0 +1,1 @@
+"""Tests of the certificate's checker and of certificates as files."""

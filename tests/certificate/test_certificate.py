@@ -1,0 +1,557 @@
+"""The certificate accepts what the engines confirm, and catches every mutation of a seam or id."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as Added
+from tokenizers import Regex, normalizers, pre_tokenizers
+
+from tests.support.certified import (
+    ADDED,
+    ANY_BERT,
+    NORMALIZERS,
+    REGEX_FAMILIES,
+    TEXTS,
+    Small,
+    bert_normalizer,
+    bert_tokenizer,
+    by_hand,
+    candidates,
+    cl100k_case,
+    dummy_case,
+    dummy_tokenizer,
+    encoding_of,
+    kinds,
+    metaspace_tokenizer,
+    regex_tokenizer,
+    with_seam,
+    witness,
+)
+from tokpar.arrays import IdArray
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.certificate.checker import check, seam_findings
+from tokpar.certificate.frozen_tables import SPACES
+from tokpar.encoding import Encoding
+from tokpar.types import AddedToken, Facts, Rows, Seam, Witness
+
+
+class Bracketed(Small):
+    """With one id in front and two behind, as a post-processor puts them."""
+
+    around = None
+
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return Rows.of([7, *rows[k].tolist(), 8, 9] for k in range(len(rows)))
+
+
+class Cut(Small):
+    """Truncated to four ids."""
+
+    around = None
+
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return Rows.of(rows[k][:4] for k in range(len(rows)))
+
+
+def licensed(text: str, facts: Facts) -> list[Seam]:
+    return [s for s in candidates(text, facts) if not list(seam_findings([s], text, facts))]
+
+
+def serial_or_skip(tokenizer: Small, text: str) -> list[int]:
+    """Serial ids; texts on which the engine itself panics have none."""
+    try:
+        return tokenizer.encode(text).tolist()
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        assume(False)
+        raise
+
+
+def assert_true_to_engine(tokenizer: Small, text: str) -> int:
+    """Every seam the checker licenses gives the serial ids; returns how many there were."""
+    serial = serial_or_skip(tokenizer, text)
+    seams = licensed(text, tokenizer.facts)
+    for seam in seams:
+        left = serial_or_skip(tokenizer, text[: seam.position])
+        right = text[seam.position + (seam.theorem == "6.4") :]
+        assert left + serial_or_skip(tokenizer, right) == serial, (seam, text, tokenizer.facts)
+    return len(seams)
+
+
+PLAIN_TEXTS = st.lists(
+    st.sampled_from([*"aabbABsl   '..,11\n\t中é\u0301"]), min_size=2, max_size=20
+).map("".join)
+
+
+@pytest.mark.ids
+@given(TEXTS, st.sampled_from(REGEX_FAMILIES), ADDED)
+def test_licensed_seams_of_regex_families_give_the_serial_ids(
+    text: str, family: str, added: list[Added]
+) -> None:
+    assert_true_to_engine(regex_tokenizer(family, None, added), text)
+
+
+@pytest.mark.ids
+@given(TEXTS | PLAIN_TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED)
+@example("a \u0301 b", "cl100k", normalizers.StripAccents(), [])
+@example(
+    "¨ a", "cl100k", normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents()]), []
+)
+@example("中 a", "cl100k", bert_normalizer(True, True, None, True), [])
+@example("ab.c", "gpt2", normalizers.Strip(), [Added(" ", normalized=True)])
+@example(
+    "A|B",
+    "gpt2",
+    normalizers.Sequence([normalizers.Lowercase(), normalizers.Replace("a|b", "c")]),
+    [],
+)
+@example("㎡12 3456", "cl100k", normalizers.NFKC(), [])
+@example("1\u0301234567", "cl100k", normalizers.StripAccents(), [])
+def test_licensed_seams_beside_normalizers_give_the_serial_ids(
+    text: str, family: str, normalizer: Any, added: list[Added]
+) -> None:
+    assert_true_to_engine(regex_tokenizer(family, normalizer, added), text)
+
+
+@given(TEXTS, NORMALIZERS, ADDED)
+def test_licensed_seams_beside_a_prefix_space_give_the_serial_ids(
+    text: str, normalizer: Any, added: list[Added]
+) -> None:
+    assert_true_to_engine(regex_tokenizer("gpt2", normalizer, added, prefix_space=True), text)
+
+
+@pytest.mark.ids
+@given(TEXTS, ANY_BERT | NORMALIZERS, ADDED)
+@example("foo\u2e43bar", bert_normalizer(True, True, None, True), [])
+@example("foo\x0bbar\u061dbaz", bert_normalizer(True, True, None, True), [])
+def test_licensed_seams_of_bert_give_the_serial_ids(
+    text: str, normalizer: Any, added: list[Added]
+) -> None:
+    assert_true_to_engine(bert_tokenizer(normalizer, added), text)
+
+
+@pytest.mark.ids
+@given(TEXTS, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"]))
+def test_licensed_seams_of_metaspace_give_the_serial_ids(
+    text: str, normalizer: Any, added: list[Added], scheme: str
+) -> None:
+    assert_true_to_engine(metaspace_tokenizer(normalizer, added, scheme), text)
+
+
+@pytest.mark.ids
+@given(TEXTS, ADDED)
+@example("a <s>", [Added("<s>")])
+@example("<s> b", [Added("<s>")])
+@example("a b", [Added(" b")])
+@example("a  b", [])
+def test_licensed_absorbed_spaces_give_the_serial_ids(text: str, added: list[Added]) -> None:
+    assert_true_to_engine(dummy_tokenizer(added), text)
+
+
+def bracketed_case() -> tuple[Small, str, Encoding]:
+    text = "One two 123456, e\u0301t trois?"
+    tokenizer = regex_tokenizer("o200k", kind=Bracketed)
+    seams = [
+        Seam(3, "K1", "20", witness("o200k", "non-space", "space")),
+        Seam(11, "K2", "22", (("family", "o200k"), ("run", 8))),
+        Seam(14, "K1", "19", witness("o200k", "1", ".")),
+        Seam(19, "K1", "20", witness("o200k", "non-space", "space")),
+    ]
+    return tokenizer, text, by_hand(tokenizer, text, seams)
+
+
+def bert_case() -> tuple[Small, str, Encoding]:
+    text = "The time, is now (really) 中 now."
+    tokenizer = bert_tokenizer(bert_normalizer(True, True, None, True))
+    seams = [
+        Seam(3, "K3", "4.8", witness("bert", "any", "space")),
+        Seam(8, "K3", "4.8", witness("bert", "other", "separator")),
+        Seam(18, "K3", "4.8", witness("bert", "separator", "other")),
+        Seam(27, "K3", "4.8", witness("bert", "separator", "separator")),
+    ]
+    return tokenizer, text, by_hand(tokenizer, text, seams)
+
+
+def metaspace_case() -> tuple[Small, str, Encoding]:
+    text = "the time  of▁a day"
+    tokenizer = metaspace_tokenizer(None, [], "always")
+    seams = [
+        Seam(3, "K3", "4.8", witness("metaspace", "any", "space")),
+        Seam(9, "K3", "4.8", witness("metaspace", "mark", "mark")),
+        Seam(12, "K3", "4.8", witness("metaspace", "other", "mark")),
+    ]
+    return tokenizer, text, by_hand(tokenizer, text, seams)
+
+
+CASES = [cl100k_case, bracketed_case, bert_case, metaspace_case, dummy_case]
+TILING = [cl100k_case, bracketed_case]
+case = pytest.mark.parametrize("make", CASES)
+tiling = pytest.mark.parametrize("make", TILING)
+
+
+@pytest.mark.ids
+@case
+def test_a_right_encoding_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
+    tokenizer, text, encoding = make()
+    for full in (False, True):
+        report = check(encoding, text, tokenizer, full=full)
+        assert report.findings == ()
+        assert report.ok
+        assert (report.seams, report.full) == (len(encoding.seams), full)
+
+
+def mutations(seam: Seam) -> Iterator[Seam]:
+    """The seam with one field shifted or swapped, its token count left as it is."""
+    change = functools.partial(dataclasses.replace, seam)
+    yield from (change(position=seam.position + step) for step in (-1, 1))
+    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
+    yield from (change(rule=rule) for rule in rules if rule != seam.rule)
+    theorems = ["18", "19", "20", "21", "22", "4.8", "6.4", "5'", "29", "40", "42", "44", ""]
+    yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
+    yield change(witness=())
+    yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", 1),))
+    yield change(witness=(*seam.witness, ("more", 1)))
+    for k, (name, value) in enumerate(seam.witness):
+        others: list[int | str] = ["gpt2", "a", "nl", "sp", "space", "other", "separator", "mark"]
+        if isinstance(value, int):
+            others = [value + step for step in (-4, -3, -2, -1, 1, 2, 3)]
+        for other in others:
+            if other != value:
+                yield change(witness=(*seam.witness[:k], (name, other), *seam.witness[k + 1 :]))
+
+
+@pytest.mark.ids
+@case
+def test_every_changed_field_of_a_seam_is_found(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for k, seam in enumerate(encoding.seams):
+        for mutant in mutations(seam):
+            full = mutant.position != seam.position and not tokenizer.facts.tiles
+            assert not check(with_seam(encoding, k, mutant), text, tokenizer, full).ok, mutant
+
+
+@case
+def test_a_token_count_off_by_one_is_found(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
+    tokenizer, text, encoding = make()
+    for k, seam in enumerate(encoding.seams):
+        for token in (seam.token - 1, seam.token + 1, -1, 10_000):
+            changed = with_seam(encoding, k, dataclasses.replace(seam, token=token))
+            assert not check(changed, text, tokenizer, full=not tokenizer.facts.tiles).ok
+
+
+def changed_ids(ids: IdArray) -> Iterator[IdArray]:
+    """One id changed, dropped, doubled, or swapped with its neighbour."""
+    for k in range(len(ids)):
+        yield np.concatenate((ids[:k], ids[k : k + 1] + 1, ids[k + 1 :])).astype(np.uint32)
+        yield np.delete(ids, k)
+        yield np.insert(ids, k, ids[k])
+        if k and ids[k] != ids[k - 1]:
+            yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
+
+
+@tiling
+def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for ids in changed_ids(encoding.ids):
+        assert not check(encoding_of(ids, encoding.seams), text, tokenizer).ok
+
+
+@pytest.mark.ids
+@case
+def test_a_changed_id_is_found_by_the_full_check(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for ids in changed_ids(encoding.ids):
+        report = check(encoding_of(ids, encoding.seams), text, tokenizer, full=True)
+        assert "serial" in {finding.kind for finding in report.findings}
+
+
+@tiling
+def test_a_text_changed_by_one_character_is_found(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for p, char in enumerate(text):
+        other = "x" if char != "x" else "y"
+        for changed in (text[:p] + other + text[p + 1 :], text[:p] + text[p + 1 :]):
+            assert not check(encoding, changed, tokenizer).ok
+
+
+def test_the_full_check_names_the_first_differing_id_and_the_nearest_seam() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    ids = encoding.ids.copy()
+    ids[encoding.seams[2].token] += 1
+    (finding,) = [
+        f
+        for f in check(encoding_of(ids, encoding.seams), text, tokenizer, full=True).findings
+        if f.kind == "serial"
+    ]
+    assert (finding.seam, finding.position) == (2, encoding.seams[2].position)
+    assert f"id {encoding.seams[2].token}: expected id" in finding.message
+
+
+def test_seams_must_rise_and_lie_inside_the_text() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    doubled = [encoding.seams[0], *encoding.seams]
+    assert kinds(check(encoding_of(encoding.ids, doubled), text, tokenizer)) == {"order"}
+    swapped = encoding.seams[::-1]
+    assert "order" in kinds(check(encoding_of(encoding.ids, swapped), text, tokenizer))
+    for position in (0, -1, len(text), len(text) + 1):
+        outside = dataclasses.replace(encoding.seams[0], position=position)
+        assert "position" in kinds(check(with_seam(encoding, 0, outside), text, tokenizer))
+
+
+def test_uncertified_and_unknown_rules_are_told_apart() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    rules = ((None, "uncertified"), ("K7", "unknown rule"), ("K4", "theorem"), ("K8", "theorem"))
+    for rule, kind in rules:
+        mutant: Any = dataclasses.replace(encoding.seams[0], rule=rule)  # type: ignore[arg-type]
+        assert kinds(check(with_seam(encoding, 0, mutant), text, tokenizer)) == {kind}
+
+
+def test_unprovable_facts_license_no_seam_and_need_none() -> None:
+    _, text, encoding = bracketed_case()
+    tokenizer = regex_tokenizer("o200k", kind=Bracketed)
+    tokenizer.facts = dataclasses.replace(tokenizer.facts, unprovable="it is random")
+    assert kinds(check(encoding, text, tokenizer)) == {"facts"}
+    assert check(encoding_of(encoding.ids, ()), text, tokenizer, full=True).ok
+
+
+def test_a_surrogate_anywhere_licenses_no_seam() -> None:
+    seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"))]
+    facts = regex_tokenizer("gpt2").facts
+    assert not list(seam_findings(seams, "a b c", facts))
+    (finding,) = seam_findings(seams, "a b \ud800", facts)
+    assert finding.kind == "surrogate"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"family": "qwen2"}, {"family": None}, {"patterns": ()}, {"engine": "fancy-regex2"},
+     {"scheme": "bert"}, {"scheme": "none"}, {"patterns": ("x",)}, {"prefix_space": True}],
+)  # fmt: skip
+def test_other_facts_do_not_license_the_same_seams(change: dict[str, Any]) -> None:
+    tokenizer, text, encoding = cl100k_case()
+    facts = dataclasses.replace(tokenizer.facts, **change)
+    assert list(seam_findings(encoding.seams[1:], text, facts))
+
+
+def refusals(tokenizer: Small, text: str) -> set[int]:
+    """Places where no candidate is licensed."""
+    return set(range(1, len(text))) - {seam.position for seam in licensed(text, tokenizer.facts)}
+
+
+@pytest.mark.parametrize(
+    ("token", "text", "unsafe"),
+    [
+        (Added("a b c"), "x a b c x", {3, 5}),
+        (Added("a", rstrip=True), "xa b", {2}),
+        (Added("x a", rstrip=True), "x a\n\nb", {3}),
+        (Added("b", lstrip=True), "a.\nb", {3}),
+        (Added("b", single_word=True), "1b.b,b'", {1}),
+        (Added("a ", rstrip=True), "a  b.c", {2}),
+        (Added("\n", lstrip=True), "a \n\nb", {2, 3}),
+    ],
+)
+def test_places_beside_added_tokens_are_refused(token: Added, text: str, unsafe: set[int]) -> None:
+    """Without the token, or without its flags, the pre-tokenizer alone would allow most of them."""
+    tokenizer = regex_tokenizer("gpt2", None, [token])
+    assert unsafe <= refusals(tokenizer, text)
+    assert_true_to_engine(tokenizer, text)
+
+
+WRONG_UNDER_THE_RULE_OF_THUMB = [
+    ("a \u0301  b", 3, normalizers.StripAccents()),
+    ("a \u200b  a", 3, bert_normalizer(True, False, False, False)),
+    ("x中  a", 2, bert_normalizer(True, True, False, False)),
+    ("x¨  a", 2, normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents()])),
+    ("aͺ  b", 2, normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents()])),
+    ("ab. b", 3, normalizers.Replace(". ", "  ")),
+    ("a.  b", 2, normalizers.Replace(".", " ")),
+    ("a b", 1, normalizers.Strip()),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
+def test_a_space_after_a_non_space_is_refused_where_a_normalizer_makes_it_unsafe(
+    text: str, place: int, normalizer: Any
+) -> None:
+    tokenizer = regex_tokenizer("cl100k", normalizer)
+    assert place in refusals(tokenizer, text)
+
+
+@pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
+def test_a_space_after_a_non_space_really_breaks_beside_these_normalizers(
+    text: str, place: int, normalizer: Any
+) -> None:
+    """Theorem 20 with 6.2: S[p] = ' ' after a non-space is not enough where L shrinks."""
+    tokenizer = regex_tokenizer("cl100k", normalizer)
+    halves = [*tokenizer.encode(text[:place]).tolist(), *tokenizer.encode(text[place:]).tolist()]
+    assert halves != tokenizer.encode(text).tolist()
+
+
+def test_an_added_token_that_the_normalizer_empties_licenses_no_seam() -> None:
+    tokenizer = regex_tokenizer("gpt2", normalizers.Strip(), [Added(" ", normalized=True)])
+    assert refusals(tokenizer, "ab.c d") == set(range(1, 6))
+
+
+def test_the_engine_takes_exactly_the_25_code_points_for_white_space() -> None:
+    chars = "".join(map(chr, range(0x3100)))
+    pieces = pre_tokenizers.Split(Regex(r"\s"), "removed").pre_tokenize_str(chars)
+    assert set(chars) - set("".join(piece for piece, _ in pieces)) == SPACES
+    assert len(SPACES) == 25
+
+
+def test_a_mark_after_a_separator_is_a_place_for_bert_stripped_or_not() -> None:
+    """Nothing is reordered across a separator, so Theorem 6.2's ccc of S[p] does not matter."""
+    for strip, lower in [(None, True), (True, False), (False, True)]:
+        tokenizer = bert_tokenizer(bert_normalizer(True, True, strip, lower))
+        for text in (".\u0301a", "中\u302f\u0301a", "\n\u0338\u0323\u0301b", "\u3000\u20dd\u0301"):
+            assert 1 in {seam.position for seam in licensed(text, tokenizer.facts)}
+            assert_true_to_engine(tokenizer, text)
+
+
+@pytest.mark.parametrize(("clean", "chinese"), [(False, True), (True, False)])
+def test_bert_pairs_need_cleaning_and_spaced_ideographs(clean: bool, chinese: bool) -> None:
+    facts = bert_tokenizer(bert_normalizer(clean, chinese, None, True)).facts
+    pair = Seam(1, "K3", "4.8", witness("bert", "other", "separator"))
+    space = Seam(2, "K3", "4.8", witness("bert", "any", "space"))
+    assert [f.kind for f in seam_findings([pair, space], "a. b", facts)] == ["normalizer"]
+
+
+def test_no_character_but_a_space_normalizes_to_something_that_ends_in_one() -> None:
+    """What lets NFC, NFD, NFKC, NFKD and Lowercase pass any non-space before ' '."""
+    for code in (*range(0xD800), *range(0xE000, 0x110000)):
+        char = chr(code)
+        if char in SPACES:
+            continue
+        for form in ("NFC", "NFD", "NFKC", "NFKD"):
+            assert unicodedata.normalize(form, char)[-1] not in SPACES
+        assert char.lower()[-1] not in SPACES
+
+
+def test_nfc_allows_any_letter_before_a_space() -> None:
+    tokenizer = regex_tokenizer("qwen2", normalizers.NFC(), [Added("<｜x｜>", normalized=True)])
+    assert 3 in {seam.position for seam in licensed("aaa bbb", tokenizer.facts)}
+    tokenizer = regex_tokenizer("qwen2", normalizers.NFC())
+    assert 3 in {seam.position for seam in licensed("дом 中", tokenizer.facts)}
+
+
+def test_a_digit_run_may_end_in_anything_but_must_start_surely() -> None:
+    facts = regex_tokenizer("cl100k").facts
+    run = (("family", "cl100k"), ("run", 1))
+    for text in ("a123\U00016139", "a1234", "a123."):
+        assert not list(seam_findings([Seam(4, "K2", "22", run)], text, facts))
+    for text in ("a12b4", "1123 4", "\U00016139123 4", "a1\U000125c42 "):
+        assert list(seam_findings([Seam(4, "K2", "22", run)], text, facts))
+
+
+def test_a_digit_run_is_refused_beside_an_added_token_of_digits() -> None:
+    run = (("family", "deepseek"), ("run", 0))
+    for content, good in [("1", False), ("x1", False), ("١x", False), ("<1>", True)]:
+        facts = regex_tokenizer("deepseek", None, [Added(content)]).facts
+        found = list(seam_findings([Seam(3, "K2", "22", run)], "234567", facts))
+        assert (not found) == good
+
+
+def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
+    tokenizer, text, encoding = bracketed_case()
+    for place in (0, -2, -1):
+        ids = encoding.ids.copy()
+        ids[place] += 1
+        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer)) == {"inserted"}
+    assert "inserted" in kinds(check(encoding_of(encoding.ids[:2], ()), text, tokenizer))
+
+
+def test_truncation_limits_the_check_and_the_report_says_so() -> None:
+    text = "One two three four five"
+    tokenizer = regex_tokenizer("o200k", kind=Cut)
+    seams = [Seam(3, "K1", "20", witness("o200k", "non-space", "space"))]
+    report = check(by_hand(tokenizer, text, seams), text, tokenizer)
+    assert report.ok
+    assert "limited" in report.notes[0]
+    assert check(by_hand(tokenizer, text, seams), text, tokenizer, full=True).ok
+
+
+def test_a_tokenizer_without_facts_licenses_nothing() -> None:
+    class Bare:
+        name = "bare"
+
+        def encode(self, text: str) -> IdArray:
+            return np.arange(len(text), dtype=np.uint32)
+
+    seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"), 1)]
+    ids = np.arange(3, dtype=np.uint32)
+    assert kinds(check(encoding_of(ids, seams), "a b", Bare())) == {"facts"}
+    assert check(encoding_of(ids, ()), "a b", Bare(), full=True).ok
+
+
+@pytest.mark.ids
+@case
+def test_a_stored_certificate_checks_like_the_encoding(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    stored = from_bytes(to_bytes(encoding, text, "t", tokpar_version="0.1.0"))
+    assert stored.seams == encoding.seams
+    assert stored.ids.tolist() == encoding.ids.tolist()
+    assert (stored.tokenizer, stored.strategy, stored.tokpar_version) == ("t", "by hand", "0.1.0")
+    assert check(stored, text, tokenizer, full=True).ok
+    assert "text" in kinds(check(stored, text + " ", tokenizer))
+    assert "text" in kinds(check(stored, text[:-1] + "?!"[text[-1] == "?"], tokenizer))
+
+
+def test_a_stored_certificate_keeps_surrogates_in_its_digest() -> None:
+    tokenizer = regex_tokenizer("gpt2")
+    stored = from_bytes(to_bytes(encoding_of(np.empty(0, np.uint32), ()), "\ud800", "t"))
+    assert "text" in kinds(check(stored, "\ud801", tokenizer))
+    assert check(stored, "\ud800", tokenizer).ok
+
+
+def seconds_of(seams: list[Seam], text: str, facts: Facts, good: bool = True) -> float:
+    start = time.perf_counter()
+    assert len(list(seam_findings(seams, text, facts))) == (0 if good else len(seams))
+    return time.perf_counter() - start
+
+
+def test_a_thousand_seams_of_eight_megabytes_check_within_seconds() -> None:
+    added = tuple(AddedToken(f"<|token {k}|>", k, rstrip=True, lstrip=True) for k in range(800))
+    facts = dataclasses.replace(regex_tokenizer("cl100k").facts, added_tokens=added)
+    step, size = 8000, 8_000_000
+    universal = witness("cl100k", "non-space", "space")
+    words = [Seam(p + 4, "K1", "20", universal) for p in range(step, size, step)]
+    assert seconds_of(words, "word " * (size // 5), facts) < 5
+    run: Witness = (("family", "cl100k"), ("run", 1))
+    digits = [Seam(p + 1, "K2", "22", run) for p in range(9000, size, 9000)]
+    assert seconds_of(digits, "a" + "1" * size, facts) < 5
+    assert seconds_of(digits, "a1" + "x" * size, facts, good=False) < 5
+
+
+def test_a_thousand_seams_of_one_run_of_spaces_check_within_seconds() -> None:
+    tokens = ("a", "a ", " ", "\n\n", " a", "\t")
+    added = tuple(AddedToken(t, 1, lstrip=t != " ", rstrip=t != " ") for t in tokens)
+    facts = Facts("oniguruma", "Unigram", "metaspace", "metaspace", added_tokens=added)
+    seams = [
+        Seam(p, "K3", "4.8", witness("metaspace", "any", "space"))
+        for p in range(8000, 8_000_000, 8000)
+    ]
+    spaces = "b" + " " * 8_000_000
+    assert seconds_of(seams, spaces + "b", facts) < 5
+    assert seconds_of(seams, spaces + "a", facts, good=False) < 5
+    assert seconds_of(seams, spaces[:-1] + "\n\n", facts, good=False) < 5

@@ -1,0 +1,945 @@
+"""Seams judged in columns and whole regions: as strict as one by one, and every fault is found."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+import tiktoken
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as Added
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+import tokpar
+from tests.support.certified import (
+    ADDED,
+    NORMALIZERS,
+    REGEX_FAMILIES,
+    TEXTS,
+    Small,
+    Tik,
+    added_of,
+    bert_normalizer,
+    bert_tokenizer,
+    by_hand,
+    candidates,
+    cl100k,
+    dummy_tokenizer,
+    encoding_of,
+    kinds,
+    metaspace_tokenizer,
+    regex_tokenizer,
+    witness,
+)
+from tests.support.certified_inside import forced_case
+from tests.support.seams import part
+from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
+from tokpar.certificate import added_token_rule, checker, context_rules, tokenizer_probe
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.certificate.check_context import CheckContext, RefusedError, SeamContext
+from tokpar.certificate.checker import check, seam_findings, surely_licensed
+from tokpar.certificate.context_rules import RuleChecker
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.id_checks import spelled, token_counts
+from tokpar.certificate.spelling import spells
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
+from tokpar.cuts.finder import finder_for
+from tokpar.encoding import Encoding
+from tokpar.interfaces import facts_of
+from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.types import AddedToken, Facts, Report, Seam
+
+# ------------------------------------------------------------------------------- the text's spaces
+
+
+@pytest.mark.parametrize("text", ["", "aé😀", "a\ud83d", "\ud83d\ude00é"])
+@pytest.mark.parametrize("times", [1, 70_000])  # a long text is not encoded anew
+def test_bytes_of_a_text(text: str, times: int) -> None:
+    assert byte_length(text * times) == times * len(text.encode("utf-8", "surrogatepass"))
+
+
+@given(TEXTS, st.data())
+@example("\x85 a\xa0 b\u1680 c\u2000 d\u200b e\u2029 f\u205f g\u3000 h\U0001f680 i\x1c j", None)
+def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
+    places = spaces_behind_text(text, 0, len(text))
+    starts = byte_starts(text)
+    own = Utf8Text(text)
+    assert own.spaces.tolist() == starts[places].tolist()
+    everywhere = np.arange(len(text) + 1)
+    assert own.at(everywhere).tolist() == starts.tolist()
+    for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(tokenizer_probe, "_BLOCK", size)
+            assert Utf8Text(text).spaces.tolist() == own.spaces.tolist()
+    if data is None:
+        return
+    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2)))
+    regions = np.array([*pairwise(ends)], dtype=np.int64)
+    regions = regions[data.draw(st.sets(st.integers(0, len(regions) - 1)).map(sorted))]
+    expected = [p for a, b in regions.tolist() for p in spaces_behind_text(text, a, b).tolist()]
+    assert own.spaces_inside(starts[regions]).tolist() == starts[expected].tolist()
+    for place in range(len(text)):
+        assert own.position(int(starts[place])) == place
+
+
+@given(TEXTS, st.lists(TEXTS | st.sampled_from(["a", " ", "ab"]), max_size=8))
+def test_contents_that_occur_are_found(text: str, contents: list[str]) -> None:
+    drawn = [*contents, text[1:3], text[-2:], text[:1] + text]
+    assert {*added_token_rule.occurring(drawn, text)} == {c for c in drawn if c and c in text}
+
+
+# ------------------------------------------------------------------------------- columns
+
+
+def licenses(judge: RuleChecker, seam: Seam, text: str) -> bool:
+    """What the judge of single seams says."""
+    try:
+        judge.require_licence(SeamContext(seam, None, 0, len(text)))
+    except RefusedError:
+        return False
+    return True
+
+
+def changed_licences(seam: Seam) -> Iterator[Seam]:
+    yield seam
+    yield dataclasses.replace(seam, witness=(*seam.witness, ("more", 1)))
+    yield dataclasses.replace(seam, witness=seam.witness[::-1])
+    yield dataclasses.replace(seam, theorem={"20": "19", "22": "20"}.get(seam.theorem, "20"))
+    rules: list[Any] = ["K1", "K2", "K3"]
+    yield from (dataclasses.replace(seam, rule=rule) for rule in rules if rule != seam.rule)
+    for k, (name, value) in enumerate(seam.witness):
+        others: list[int | str] = [value - 1, value + 1] if isinstance(value, int) else ["gpt2"]
+        for other in others:
+            pairs = (*seam.witness[:k], (name, other), *seam.witness[k + 1 :])
+            yield dataclasses.replace(seam, witness=pairs)
+
+
+def claimed(text: str, facts: Facts) -> tuple[Columns, list[bool]]:
+    """All candidates and changed ones, and which of them look at two characters."""
+    return claimed_of(text, facts.scheme, facts.family, facts.patterns)
+
+
+@functools.lru_cache(maxsize=100)
+def claimed_of(
+    text: str, scheme: Any, family: str | None, patterns: tuple[str, ...]
+) -> tuple[Columns, list[bool]]:
+    """The same, of all that candidates depend on."""
+    facts = Facts("", "", scheme, family, patterns)
+    seams = [each for seam in candidates(text, facts) for each in changed_licences(seam)]
+    return Columns.of(seams), [of_two(seam) for seam in seams]
+
+
+def compared(text: str, facts: Facts) -> list[bool]:
+    """What columns license, all of which the judge licenses; what they leave to the judge is not
+    asked for."""
+    columns, _ = claimed(text, facts)
+    placed = np.ones(len(columns), dtype=np.bool_)
+    ground = CheckContext(text, facts, load_tables())
+    sure = surely_licensed(columns, placed, ground, RuleChecker(ground))
+    judge = RuleChecker(CheckContext(text, facts, load_tables()))
+    for k in np.flatnonzero(sure).tolist():
+        assert licenses(judge, columns.seam(k), text), (columns.seam(k), text)
+    return sure.tolist()
+
+
+SPECIALS = [Added("a b"), Added("x", rstrip=True), Added(" b", single_word=True), Added("1.")]
+TOKENS = {"none": [], "specials": SPECIALS, "digit": [Added("3")]}
+DIGITS = "12345678 1234,56 \u0661\u0662\u0663\u0664 a123456.789\nb1234567"
+EVERY = (
+    "Hello wo\x1c rld,  it is\n 12345678\r\n x\u3000 é中 \u2028 y's 中文 1234.5 \x85 z\xa0 ¼ ab▁c"
+)
+
+
+@given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.booleans())
+def test_columns_never_license_what_the_judge_refuses(
+    text: str, family: str, normalizer: Any, tokens: list[Added], prefix: bool
+) -> None:
+    if prefix:
+        facts = regex_tokenizer("gpt2", normalizer, tokens, prefix_space=True).facts
+    else:
+        facts = regex_tokenizer(family, normalizer, tokens).facts
+    compared(text, facts)
+
+
+@given(TEXTS, NORMALIZERS, ADDED)
+def test_columns_never_license_what_the_judge_refuses_for_bert_and_metaspace(
+    text: str, normalizer: Any, tokens: list[Added]
+) -> None:
+    compared(text, bert_tokenizer(normalizer, tokens).facts)
+    compared(text, metaspace_tokenizer(normalizer, tokens, "always").facts)
+
+
+FACTS: dict[str, Callable[[], Facts]] = {
+    **{
+        name: functools.partial(lambda n: regex_tokenizer(n).facts, name) for name in REGEX_FAMILIES
+    },
+    "prefix": lambda: regex_tokenizer("gpt2", prefix_space=True).facts,
+    "nfc": lambda: regex_tokenizer("qwen2", normalizers.NFC()).facts,
+    "metaspace": lambda: metaspace_tokenizer(None, [], "always").facts,
+    "bert": lambda: bert_tokenizer(bert_normalizer(True, True, None, True)).facts,
+}
+
+
+@pytest.mark.parametrize("name", [*FACTS])
+@pytest.mark.parametrize("tokens", ["none", "specials"])
+def test_columns_and_judge_agree_on_every_pair_of_characters(name: str, tokens: str) -> None:
+    """Without a normalizer columns leave only K2 and wide windows to the judge: both agree."""
+    facts = facts_named(name, tokens)
+    for text in (EVERY, DIGITS, "x  a b 1.\n" + EVERY):
+        sure = compared(text, facts)
+        if not facts.normalizers and name != "bert":
+            columns, narrow = claimed(text, facts)
+            judge = RuleChecker(CheckContext(text, facts, load_tables()))
+            rows = enumerate(narrow)
+            assert sure == [two and licenses(judge, columns.seam(k), text) for k, two in rows]
+        assert any(sure) or tokens != "none"
+
+
+def of_two(seam: Seam) -> bool:
+    """Its rule looks at two characters."""
+    narrow = [value for _, value in seam.witness[1:]] == [1, 1]
+    wide = seam.rule == "K2" or seam.theorem in ("22", "44")
+    return not wide and (seam.rule != "K10" or narrow)
+
+
+@functools.cache
+def facts_named(name: str, tokens: str) -> Facts:
+    return dataclasses.replace(FACTS[name](), added_tokens=added_of(TOKENS[tokens]))
+
+
+@functools.cache
+def facts_normalized() -> tuple[Facts, ...]:
+    return tuple(
+        tokenizer.facts
+        for normalizer in STAGES_AROUND
+        for tokenizer in (regex_tokenizer("cl100k", normalizer), bert_tokenizer(normalizer))
+    )
+
+
+def without_a_side(which: slice) -> Callable[..., Any]:
+    """Seams are taken for alike that have only one character in common."""
+    original = checker.surely_licensed
+
+    class Blind(str):
+        def __getitem__(self, part: Any) -> str:
+            found = str(self)[part]
+            return found if isinstance(part, int) else found[which]
+
+    def judged(columns: Columns, placed: Any, ground: CheckContext, judge: RuleChecker) -> Any:
+        blind = CheckContext(Blind(ground.text), ground.facts, ground.tables)
+        return original(columns, placed, blind, judge)
+
+    return judged
+
+
+# each planted mistake must be told apart from the judge by the texts above
+holds = checker._holds
+EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
+MISTAKES: list[tuple[Any, str, Any]] = [
+    (context_rules, "_KEPT", dict.fromkeys(context_rules._KEPT, EVERY_KIND)),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K1"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K3"}),
+    (checker, "looks_at_two", lambda licence, facts: licence[:2] in context_rules._OF_PAIRS),
+    (checker, "_holds", lambda condition, of: True),
+    (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),
+    (sys.modules[__name__], "surely_licensed", without_a_side(slice(1, 2))),
+    (sys.modules[__name__], "surely_licensed", without_a_side(slice(0, 1))),
+]
+
+
+STAGES_AROUND = [
+    normalizers.Replace("a", " "),
+    normalizers.Replace("ab", " "),
+    normalizers.Strip(),
+    normalizers.StripAccents(),
+]
+TWICE = "xb cd xb. ab cd ab."
+"""The same characters at two places, of which a normalizer may change one."""
+
+
+def all_compared() -> None:
+    """The texts of the tests above through every kind of tokenizer."""
+    texts = (EVERY, DIGITS, "x  a b 1.\n" + EVERY, "a b.a 123456 aé中")
+    for text in (TWICE, *texts):
+        for facts in facts_normalized():
+            compared(text, facts)
+    for tokens in TOKENS:
+        for text in texts:
+            for name in FACTS:
+                compared(text, facts_named(name, tokens))
+
+
+@functools.cache
+def unplanted() -> None:
+    """Without a mistake all is well."""
+    all_compared()
+
+
+def test_columns_agree_where_mistakes_are_planted() -> None:
+    unplanted()
+
+
+@pytest.mark.parametrize(("where", "name", "wrong"), MISTAKES)
+def test_a_mistake_in_columns_is_seen(
+    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, wrong: Any
+) -> None:
+    unplanted()
+    monkeypatch.setattr(where, name, wrong)
+    with pytest.raises(AssertionError):
+        all_compared()
+
+
+def test_digits_out_of_phase_and_line_ends_are_refused() -> None:
+    facts, text = regex_tokenizer("cl100k").facts, "a123456 b"
+    for start in range(8):
+        for place in range(1, len(text)):
+            seam = Seam(place, "K2", "22", (("family", "cl100k"), ("run", start)))
+            held = not [*seam_findings([seam], text, facts)]
+            assert held == (start == 1 and place in (4, 7)), (start, place)
+    for space in " \t\n\r":
+        seam = Seam(1, "K1", "20", witness("cl100k", "non-space", "space"))
+        held = not [*seam_findings([seam], f"a{space}b", facts)]
+        assert held == (space in " \t")
+
+
+def test_many_seams_of_a_certificate_are_judged_in_columns_and_one_wrong_is_found() -> None:
+    tokenizer, text = cl100k(), "word word, 123456 more\n" * 200
+    encoding = tokpar_like(tokenizer, text)
+    seams = list(encoding.seams)
+    assert check(encoding, text, tokenizer, full=True).ok
+    for k in (0, 77, len(seams) - 1):
+        wrong = [*seams[:k], dataclasses.replace(seams[k], position=seams[k].position + 1)]
+        found = check(encoding_of(encoding.ids, [*wrong, *seams[k + 1 :]]), text, tokenizer)
+        assert k in {finding.seam for finding in found.findings}
+
+
+def tokpar_like(tokenizer: Tik, text: str) -> Encoding:
+    """The serial ids, with a seam at every space and in every run of digits."""
+    family = "cl100k_tiktoken"
+    seams = [
+        Seam(p, "K1", "20", witness(family, "non-space", "space"))
+        for p in spaces_behind_text(text, 0, len(text)).tolist()
+    ]
+    runs = [p for p in range(len(text)) if text.startswith("123456", p)]
+    seams += [Seam(p + 3, "K2", "22", (("family", family), ("run", p))) for p in runs]
+    return counted(tokenizer, text, sorted(seams, key=lambda seam: seam.position))
+
+
+def counted(tokenizer: Any, text: str, seams: Sequence[Seam]) -> Encoding:
+    ids = tokenizer.encode(text)
+    starts = byte_starts(text)
+    begins = np.cumsum([0, *np.diff(tokenizer.locate(ids, text)).reshape(-1)])
+    tokens = np.searchsorted(begins, starts[[seam.position for seam in seams]]).tolist()
+    placed = [dataclasses.replace(s, token=n) for s, n in zip(seams, tokens, strict=True)]
+    return encoding_of(ids, placed)
+
+
+# ------------------------------------------------------------------------------- regions
+
+
+DENSE = (
+    "Hello there, it is 1234567 o'clock and more. Nächste Zeile: 中文 text and \tmore, "
+    "two  spaces \u3000 here.\nOn and on it goes, \U0001f680 to the very end of it."
+)
+UNIVERSAL = Seam(0, "K1", "20", witness("cl100k_tiktoken", "non-space", "space"))
+
+
+def dense_encoding(
+    tokenizer: Any, text: str, places: Sequence[int], licence: Seam, regions: Any = None
+) -> Encoding:
+    """Planned seams of this licence at `places`, every space between them cut."""
+    seams = [dataclasses.replace(licence, position=place) for place in places]
+    if hasattr(tokenizer, "locate"):
+        base = counted(tokenizer, text, seams)
+    else:
+        base = by_hand(tokenizer, text, seams)
+    edges = [0, *places, len(text)]
+    found = np.array(regions or [*pairwise(edges)], dtype=np.int64)
+    return with_seams(base, Seams(base.seams.planned, Everywhere(licence, found)))
+
+
+def with_seams(encoding: Encoding, seams: Seams, ids: IdArray | None = None) -> Encoding:
+    return Encoding(encoding.ids if ids is None else ids, seams, Report("by hand"))
+
+
+PLACES = (DENSE.index(" it"), DENSE.index(" text"), DENSE.index(" goes"))
+
+
+def dense_case() -> tuple[Tik, str, Encoding]:
+    return cl100k(), DENSE, dense_encoding(cl100k(), DENSE, PLACES, UNIVERSAL)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_dense_certificate_is_judged_without_its_seams(full: bool) -> None:
+    tokenizer, text, encoding = dense_case()
+    report = check(encoding, text, tokenizer, full)
+    assert report.findings == ()
+    assert report.notes == ()
+    assert report.seams == len(spaces_behind_text(text, 0, len(text)))
+    with pytest.raises(LookupError):
+        len(encoding.seams)
+
+
+def test_a_stored_dense_certificate_checks_like_the_encoding() -> None:
+    tokenizer, text, encoding = dense_case()
+    stored = from_bytes(to_bytes(encoding, text, "t"))
+    for full in (False, True):
+        assert check(stored, text, tokenizer, full) == check(encoding, text, tokenizer, full)
+
+
+def regions_case(regions: list[tuple[int, int]], licence: Seam = UNIVERSAL) -> set[str]:
+    tokenizer, text, encoding = dense_case()
+    seams = Seams(encoding.seams.planned, Everywhere(licence, np.array(regions, dtype=np.int64)))
+    return kinds(check(with_seams(encoding, seams), text, tokenizer))
+
+
+END, (A, B, C) = len(DENSE), PLACES
+
+
+@pytest.mark.parametrize(
+    "regions",
+    [
+        [(0, B)],  # over a seam
+        [(0, END)],
+        [(A, B), (0, A)],  # not in order
+        [(0, A), (0, A)],
+        [(A, A)],
+        [(B, A)],
+        [(0, A), (A - 1, B)],  # with an overlap
+        [(-1, A)],
+        [(C, END + 1)],
+        [(END, END + 5)],
+        [(1, A)],  # an end that is no seam
+        [(0, A - 1)],
+        [(A + 1, B)],
+        [(C, END - 1)],
+        [(2**62, 2**62 + 1)],
+    ],
+)
+def test_regions_must_lie_between_neighbouring_seams(regions: list[tuple[int, int]]) -> None:
+    assert regions_case(regions) == {"region"}
+
+
+def test_any_of_the_regions_between_seams_will_do() -> None:
+    for regions in ([], [(0, A)], [(A, B), (C, END)], [(C, END)]):
+        assert regions_case(regions) == set()
+
+
+def test_a_seam_of_a_wrong_witness_ends_no_region() -> None:
+    tokenizer, text, encoding = dense_case()
+    planned = [encoding.seams.planned.seam(k) for k in range(3)]
+    planned[1] = dataclasses.replace(planned[1], witness=())
+    seams = Seams(Columns.of(planned), encoding.seams.everywhere)
+    found = check(with_seams(encoding, seams), text, tokenizer).findings
+    assert {(f.kind, f.position) for f in found} == {("witness", B), ("region", A), ("region", B)}
+
+
+def test_regions_of_another_shape_are_found() -> None:
+    tokenizer, text, encoding = dense_case()
+    for regions in (np.array([3, 4]), np.array([[1, 2, 3]]), np.array([[0.0, float(A)]])):
+        seams = Seams(encoding.seams.planned, Everywhere(UNIVERSAL, regions))
+        assert kinds(check(with_seams(encoding, seams), text, tokenizer)) == {"region"}
+
+
+def test_seams_inside_a_pre_token_end_no_region() -> None:
+    """They are licensed themselves."""
+    tokenizer, text, encoding = forced_case()
+    planned, length = encoding.seams.planned, len(text)
+    assert {rule for rule, _, _ in planned.licences} == {"K4"}
+    assert check(encoding, text, tokenizer).ok
+    edges = [0, *planned.positions.tolist(), length]
+    for k, region in enumerate(pairwise(edges)):
+        seams = Seams(planned, Everywhere(UNIVERSAL, np.array([region])))
+        found = check(with_seams(encoding, seams), text, tokenizer).findings
+        assert [(f.kind, f.position) for f in found] == [("region", edges[k])]
+
+
+@pytest.mark.parametrize("rule", ["K4", "K5", "K6", "K8", None])
+def test_a_seam_that_is_refused_ends_no_region(rule: Any) -> None:
+    tokenizer, text, encoding = dense_case()
+    planned = [encoding.seams.planned.seam(k) for k in range(3)]
+    planned[1] = dataclasses.replace(planned[1], rule=rule)
+    seams = Seams(Columns.of(planned), encoding.seams.everywhere)
+    found = check(with_seams(encoding, seams), text, tokenizer).findings
+    assert {(f.kind, f.position) for f in found} >= {("region", A), ("region", B)}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"rule": "K2"}, "theorem"),
+        ({"rule": None}, "theorem"),
+        ({"rule": "K3"}, "theorem"),
+        ({"theorem": "19"}, "theorem"),
+        ({"theorem": "4.8"}, "theorem"),
+        ({"rule": "K3", "theorem": "4.8"}, "scheme"),
+        ({"rule": "K3", "theorem": "6.4"}, "scheme"),
+        ({"witness": ()}, "witness"),
+        ({"witness": witness("cl100k_tiktoken", "any", "space")}, "witness"),
+        ({"witness": witness("cl100k_tiktoken", "non-space", "any")}, "witness"),
+        ({"witness": witness("cl100k_tiktoken", "non-space", "space")[::-1]}, "witness"),
+        ({"witness": witness("cl100k", "non-space", "space")}, "family"),
+        ({"witness": witness("o200k", "non-space", "space")}, "family"),
+    ],
+)
+def test_regions_need_a_licence_that_holds_at_every_space(
+    change: dict[str, Any], kind: str
+) -> None:
+    assert regions_case([(0, A)], dataclasses.replace(UNIVERSAL, **change)) == {kind}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"prefix_space": True}, "prefix"),
+        ({"scheme": "bert"}, "scheme"),
+        ({"scheme": "dummy"}, "scheme"),
+        ({"scheme": "whole"}, "scheme"),
+        ({"family": "qwen2"}, "family"),
+        ({"family": None}, "family"),
+        ({"patterns": ("x",)}, "family"),
+        ({"engine": "other"}, "family"),
+        ({"unprovable": "it is random"}, "facts"),
+    ],
+)
+def test_regions_are_refused_for_other_facts(change: dict[str, Any], kind: str) -> None:
+    tokenizer, text, encoding = dense_case()
+    facts = dataclasses.replace(tokenizer.facts, **change)
+    assert kind in {f.kind for f in seam_findings(encoding.seams, text, facts)}
+    alone = Seams(Columns(), Everywhere(UNIVERSAL, np.array([(0, len(text))])))
+    assert {f.kind for f in seam_findings(alone, text, facts)} == {kind}
+
+
+STAGES = {
+    "Strip": normalizers.Strip(),
+    "Replace": normalizers.Replace("a", " "),
+    "BertNormalizer": bert_normalizer(True, True, None, True),
+    "StripAccents": normalizers.StripAccents(),
+}
+
+
+@pytest.mark.parametrize("name", [*STAGES])
+def test_regions_are_refused_beside_a_normalizer_that_changes_spaces(name: str) -> None:
+    facts = regex_tokenizer("cl100k", STAGES[name]).facts
+    licence = Seam(0, "K1", "20", witness("cl100k", "non-space", "space"))
+    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 5)])))
+    assert {f.kind for f in seam_findings(alone, "ab cd", facts)} == {"normalizer"}
+    plain = regex_tokenizer("cl100k", normalizers.NFC()).facts
+    assert not [*seam_findings(alone, "ab cd", plain)]
+
+
+def test_regions_are_refused_where_added_tokens_are_searched_in_the_normalized_text() -> None:
+    facts = regex_tokenizer("cl100k", normalizers.NFC(), [Added("x", normalized=True)]).facts
+    licence = Seam(0, "K1", "20", witness("cl100k", "non-space", "space"))
+    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 5)])))
+    assert {f.kind for f in seam_findings(alone, "ab cd", facts)} == {"added token"}
+
+
+def test_a_text_with_a_surrogate_has_no_regions() -> None:
+    text = "ab cd \ud800"
+    alone = Seams(Columns(), Everywhere(UNIVERSAL, np.array([(0, len(text))])))
+    assert {f.kind for f in seam_findings(alone, text, cl100k().facts)} == {"surrogate"}
+
+
+@pytest.mark.parametrize("scheme", ["bert", "metaspace"])
+def test_regions_of_bert_and_metaspace_need_their_own_licence(scheme: str) -> None:
+    tokenizer: Small = (
+        bert_tokenizer(bert_normalizer(True, True, None, True))
+        if scheme == "bert"
+        else metaspace_tokenizer(None, [], "always")
+    )
+    text, licence = "the time  of a day, now", Seam(0, "K3", "4.8", witness(scheme, "any", "space"))
+    encoding = dense_encoding(tokenizer, text, (3, 12), licence)
+    for full in (False, True):
+        report = check(encoding, text, tokenizer, full)
+        assert report.ok
+        assert report.seams == 5
+    other = dataclasses.replace(licence, witness=witness("gpt2", "any", "space"))
+    for wrong, kind in ((UNIVERSAL, "scheme"), (other, "family")):
+        seams = Seams(encoding.seams.planned, Everywhere(wrong, np.array([(0, 3)])))
+        assert kinds(check(with_seams(encoding, seams), text, tokenizer)) == {kind}
+    changed = encoding.ids.copy()
+    changed[1] = changed[2]
+    assert not check(with_seams(encoding, encoding.seams, changed), text, tokenizer, full=True).ok
+
+
+ABSORBED = Seam(0, "K3", "6.4", (("absorbed", 1),))
+
+
+@pytest.mark.parametrize(
+    ("text", "regions", "found"),
+    [
+        ("a bc de", [(0, 7)], set()),
+        (" a  bc \nde", [(0, 10)], set()),
+        ("a bc de", [(0, 4)], {"region"}),
+        ("a bc de", [(0, 1), (1, 7)], {"region"}),
+        ("a bc ", [(0, 5)], {"context"}),
+        ("a▁ bc", [(0, 5)], {"context"}),
+        ("a <s> bc", [(0, 8)], {"added token"}),
+    ],
+)
+def test_spaces_are_absorbed_in_whole_texts_without_added_tokens(
+    text: str, regions: list[tuple[int, int]], found: set[str]
+) -> None:
+    facts = dataclasses.replace(dummy_tokenizer().facts, added_tokens=(AddedToken("<s>", 9),))
+    seams = Seams(Columns(), Everywhere(ABSORBED, np.array(regions)))
+    assert {finding.kind for finding in seam_findings(seams, text, facts)} == found
+
+
+def test_spaces_are_absorbed_by_a_dummy_prefix_alone() -> None:
+    seams = Seams(Columns(), Everywhere(ABSORBED, np.array([(0, 7)])))
+    for facts in (
+        cl100k().facts,
+        dataclasses.replace(dummy_tokenizer().facts, chars_before_mark=frozenset("a")),
+    ):
+        assert list(seam_findings(seams, "a bc de", facts))
+
+
+FLAGS: list[dict[str, Any]] = [
+    {}, {"lstrip": True}, {"rstrip": True}, {"single_word": True}, {"special": False}
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
+    flags: dict[str, Any],
+) -> None:
+    """Regions [0, A), [A, B), ...; the token stands at every place of the text."""
+    facts = cl100k().facts
+    for place, size in product(range(len(DENSE)), (2, 5)):
+        content = DENSE[place : place + size]
+        tokens = (AddedToken(content, 9, **flags),)
+        first = DENSE.index(content)
+        inside = any(place > 0 for place in spaces_behind_text(content, 0, len(content)))
+        forbids = inside or bool(flags.get("rstrip"))
+        forbids = forbids or (bool(flags.get("single_word")) and content[0] == " ")
+        for start, stop in ((0, A), (A, B), (B, C), (C, END)):
+            region = Everywhere(UNIVERSAL, np.array([(start, stop)]))
+            with_token = dataclasses.replace(facts, added_tokens=tokens)
+            ground = CheckContext(DENSE, with_token, load_tables())
+            ends = np.array(PLACES)
+            found = [*checker.everywhere_findings(region, ends, ends, ground)]
+            touched = any(
+                p <= stop and p + len(content) >= start
+                for p in range(first, len(DENSE))
+                if DENSE.startswith(content, p)
+            )
+            assert bool(found) == (touched and forbids), (content, start, stop)
+            places = [] if found else spaces_behind_text(DENSE, start, stop).tolist()
+            seams = [dataclasses.replace(UNIVERSAL, position=p) for p in places]
+            assert not [*seam_findings(seams, DENSE, with_token)], content
+
+
+@given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.data())
+def test_every_place_of_a_region_that_is_licensed_is_licensed_alone(
+    text: str, family: str, normalizer: Any, tokens: list[Added], data: st.DataObject
+) -> None:
+    which = data.draw(st.sampled_from(["regex", "bert", "metaspace"]))
+    if which == "regex":
+        facts = regex_tokenizer(family, normalizer, tokens).facts
+        licence = Seam(0, "K1", "20", witness(family, "non-space", "space"))
+    else:
+        made = (
+            bert_tokenizer(normalizer, tokens)
+            if which == "bert"
+            else metaspace_tokenizer(normalizer, tokens, "always")
+        )
+        facts, licence = made.facts, Seam(0, "K3", "4.8", witness(which, "any", "space"))
+    planned = Columns.of(
+        dataclasses.replace(licence, position=p)
+        for p in range(1, len(text))
+        if data.draw(st.booleans())
+        and not [*seam_findings([dataclasses.replace(licence, position=p)], text, facts)]
+    )
+    edges = [0, *planned.positions.tolist(), len(text)]
+    for start, stop in pairwise(edges):
+        region = Everywhere(licence, np.array([(start, stop)], dtype=np.int64))
+        if [*seam_findings(Seams(planned, region), text, facts)]:
+            continue
+        for place in spaces_behind_text(text, start, stop).tolist():
+            seam = dataclasses.replace(licence, position=place)
+            assert not [*seam_findings([seam], text, facts)], (place, text)
+
+
+# each planted mistake in judging regions lets a fault through that the tests above find
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("_near_added_tokens", lambda regions, ground: iter(())),
+        ("_misplaced", lambda regions, planned, certain, length: iter(())),
+        ("_require_licence", lambda licence, ground: None),
+    ],
+)
+def test_each_part_of_judging_regions_is_needed(
+    monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
+) -> None:
+    monkeypatch.setattr(checker, name, wrong)
+    with pytest.raises(AssertionError):
+        all_of_regions()
+
+
+def all_of_regions() -> None:
+    test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found({})
+    assert regions_case([(0, A), (A, B - 1)]) == {"region"}
+    assert regions_case([(0, A)], dataclasses.replace(UNIVERSAL, rule="K2")) == {"theorem"}
+
+
+# ------------------------------------------------------------------------------- ids
+
+
+def test_counts_before_planned_seams_are_looked_at() -> None:
+    tokenizer, text, encoding = dense_case()
+    planned = encoding.seams.planned
+    for k in range(len(planned)):
+        for step in (-1, 1, 10_000, -10_000):
+            tokens = planned.tokens.copy()
+            tokens[k] += step
+            seams = Seams(dataclasses.replace(planned, tokens=tokens), encoding.seams.everywhere)
+            assert "token" in kinds(check(with_seams(encoding, seams), text, tokenizer))
+
+
+def test_any_id_that_is_replaced_inside_a_region_is_found() -> None:
+    tokenizer, text, encoding = dense_case()
+    for k in range(len(encoding.ids)):
+        for other in {int(encoding.ids[j]) for j in range(len(encoding.ids))} | {0, 99, 2**31}:
+            if other != encoding.ids[k]:
+                ids = encoding.ids.copy()
+                ids[k] = other
+                try:
+                    assert not check(with_seams(encoding, encoding.seams, ids), text, tokenizer).ok
+                except KeyError:  # the adapter of this test knows no such id
+                    continue
+
+
+def test_a_token_across_a_space_of_a_region_is_found() -> None:
+    """The ids spell the text, but no id begins at the cut."""
+    tokenizer, text = cl100k(), "ab cd ef"
+    encoding = dense_encoding(tokenizer, text, (), UNIVERSAL)
+    assert check(encoding, text, tokenizer).ok
+    answers = TokenizerProbe(tokenizer, text, encoding.ids)
+    found = [*spelled(encoding.ids, Columns(), np.array([2, 4]), answers)]
+    assert [(f.kind, f.position) for f in found] == [("token", 4)]
+
+
+def test_dense_ids_that_cross_a_space_are_found_by_the_check() -> None:
+    ranks = {bytes([b]): b for b in range(256)} | {b" c": 256, b"b ": 257, b"ab": 258}
+    pattern = cl100k().facts.patterns[0]
+    tokenizer = tokpar.load(
+        tiktoken.Encoding("t", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    )
+    text = "ab cd"
+    licence = Seam(0, "K1", "20", witness(str(tokenizer.facts.family), "non-space", "space"))
+    encoding = dense_encoding(tokenizer, text, (), licence)
+    assert check(encoding, text, tokenizer, full=True).ok
+    forged = np.array([ord("a"), 257, ord("c"), ord("d")], dtype=np.uint32)
+    report = check(with_seams(encoding, encoding.seams, forged), text, tokenizer)
+    assert {(f.kind, f.position) for f in report.findings} == {("token", 2)}
+
+
+class Plain:
+    """A vocabulary of bytes: id k is `tokens[k]`."""
+
+    name = "plain"
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        self.tokens = tokens
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return b"".join(self.tokens[k] for k in ids).decode("utf-8", "replace")
+
+
+PARTS = [b"a", b" ", b"\n", b"ab", b" the", b" a longer token", b"\xe4", b"\xb8\xad", b"\xe4\xb8",
+         b"\xad", "中".encode(), b"1", b"abcdefgh", b"abcdefghi", b"abcdefghijklmnopq",
+         b"abcdefghijklmnopr", b"abcdefgx", b"a\n", "é".encode()]  # fmt: skip
+
+
+@given(st.lists(st.integers(0, len(PARTS) - 1), max_size=40), st.data())
+def test_ids_spell_exactly_the_text_that_their_bytes_are(
+    ids: list[int], data: st.DataObject
+) -> None:
+    whole = b"".join(PARTS[k] for k in ids)
+    try:
+        whole.decode()
+    except UnicodeDecodeError:
+        return
+    codes, array = np.frombuffer(whole, dtype=np.uint8), np.array(ids, dtype=np.uint32)
+    edges = np.cumsum([0, *(len(PARTS[k]) for k in ids)])
+    assert spells(array, edges, codes, Plain(PARTS))
+    if not ids:
+        return
+    place, other = data.draw(st.integers(0, len(ids) - 1)), data.draw(st.integers(0, 18))
+    forged = array.copy()
+    forged[place] = other
+    assert spells(forged, edges, codes, Plain(PARTS)) == (PARTS[other] == PARTS[ids[place]])
+
+
+@pytest.mark.parametrize("at", range(17))
+def test_a_token_of_many_bytes_is_compared_to_its_last_one(at: int) -> None:
+    """The second token differs in one byte from what the text has; both stand elsewhere, too."""
+    word = b"abcdefghijklmnopq"
+    other = word[:at] + b"X" + word[at + 1 :]
+    tokens = [word, other, b" "]
+    whole = b" ".join([word, other, word, other, word])
+    ids = np.array([0, 2, 1, 2, 1, 2, 1, 2, 0], dtype=np.uint32)
+    edges = np.cumsum([0, *(len(tokens[k]) for k in ids)])
+    codes = np.frombuffer(whole, dtype=np.uint8)
+    assert not spells(ids, edges, codes, Plain(tokens))
+    ids[4] = 0
+    assert spells(ids, edges, codes, Plain(tokens))
+
+
+def test_an_id_has_one_length() -> None:
+    """The bytes behind the shorter one are zeros, as those that a mask leaves."""
+    codes = np.frombuffer(b"ab\0ab", dtype=np.uint8)
+    ids = np.array([0, 0], dtype=np.uint32)
+    assert not spells(ids, np.array([0, 3, 5]), codes, Plain([b"ab"]))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "wrong"),
+    [([0, 0, 3], []), ([2, 1, 3], [1]), ([-1, 0, 0], [0]), ([4, 1, 3], [0, 1, 2])],
+)
+def test_counts_never_fall_nor_pass_the_ids_there_are(tokens: list[int], wrong: list[int]) -> None:
+    columns = Columns(
+        np.arange(3), np.array(tokens), np.zeros(3, dtype=np.int64), (("K1", "", ()),)
+    )
+    assert [finding.seam for finding in token_counts(columns, 3)] == wrong
+
+
+def test_a_decoder_that_adds_something_is_asked_part_by_part() -> None:
+    class Polite(Tik):
+        def decode(self, ids: Sequence[int]) -> str:
+            return super().decode(ids).replace(" .", ".")
+
+    tokenizer, text = Polite("cl100k_part", "cl100k_tiktoken"), "It ends . It goes on."
+    encoding = dense_encoding(tokenizer, text, (2,), UNIVERSAL)
+    assert check(encoding, text, tokenizer).ok
+    forged = encoding.ids[[1, 0, *range(2, len(encoding.ids))]]
+    assert not check(with_seams(encoding, encoding.seams, forged), text, tokenizer).ok
+
+
+# ------------------------------------------------------------------------------- encodings
+
+
+ENGLISH = "The quick brown fox, and 1234 others, jump over it.\nNo one knows why they do. " * 600
+
+
+@functools.cache
+def divided() -> tuple[Any, Encoding]:
+    """By the executor `memo`: regions that are cut at every space."""
+    tokenizer = tokpar.load(part("deepseek_part"), add_special_tokens=False)
+    with tokpar.Encoder(tokenizer, strategy="cut", executor="memo", chunk_chars=4000) as encoder:
+        return tokenizer, encoder.encode(ENGLISH)
+
+
+def test_an_encoding_that_was_pickled_or_copied_checks() -> None:
+    tokenizer, encoding = divided()
+    assert encoding.seams.everywhere is not None
+    for other in (encoding, pickle.loads(pickle.dumps(encoding)), copy.deepcopy(encoding)):
+        report = check(other, ENGLISH, tokenizer, full=True)
+        assert report.ok
+        assert report.seams == len(encoding.seams)
+
+
+def test_the_seams_counted_are_those_of_the_encoding_and_none_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokenizer, encoding = divided()
+    expected = len(encoding.seams)
+    bare = Encoding(encoding.ids, Seams(*encoding.seams.__reduce__()[1]), encoding.report)
+    made: list[Any] = []
+    for name in ("positions", "tokens"):
+        monkeypatch.setattr(Seams, name, property(lambda self: made.append(self)))
+    assert check(bare, ENGLISH, tokenizer).seams == expected
+    assert made == []
+
+
+def test_the_memory_of_words_writes_small_certificates() -> None:
+    tokenizer, encoding = divided()
+    data = to_bytes(encoding, ENGLISH, tokenizer.name)
+    stored = from_bytes(data)
+    assert stored.seams.everywhere is not None
+    assert len(data) - 4 * len(encoding.ids) < 1500
+    assert check(stored, ENGLISH, tokenizer, full=True).ok
+
+
+@pytest.mark.parametrize("settings", [{"strategy": "only_second"}, {"stride": 4}])
+def test_a_truncation_that_refuses_longer_texts_hides_the_ids(settings: dict[str, Any]) -> None:
+    """At exactly the length that is kept the tokenizer's own call works; one id more refuses."""
+    native = Tokenizer(models.WordLevel({"a": 0, "b": 1, "[UNK]": 2}, unk_token="[UNK]"))
+    native.pre_tokenizer = pre_tokenizers.Whitespace()
+    native.enable_truncation(4, **settings)
+    encoding = tokpar.encode("a b a b", native)
+    report = tokpar.check(encoding, "a b a b", native, full=True)
+    assert report.ok
+    assert "hides the text's own ids" in report.notes[0]
+
+
+def test_numbers_that_no_text_reaches_are_findings() -> None:
+    tokenizer, text, encoding = dense_case()
+    seam = encoding.seams.planned.seam(0)
+    for position in (2**63, -(2**63) - 1, 2**200):
+        far = encoding_of_any(encoding.ids, [dataclasses.replace(seam, position=position)])
+        assert kinds(check(far, text, tokenizer)) == {"position"}
+    far = encoding_of_any(encoding.ids, [dataclasses.replace(seam, token=2**63)])
+    assert kinds(check(far, text, tokenizer)) == {"token"}
+
+
+def encoding_of_any(ids: IdArray, seams: list[Seam]) -> Any:
+    return type("Any", (), {"ids": ids, "seams": seams})()
+
+
+def test_columns_that_do_not_fit_are_found() -> None:
+    tokenizer, text, encoding = dense_case()
+    good = encoding.seams.planned
+    for wrong in (
+        dataclasses.replace(good, tokens=good.tokens[:-1]),
+        dataclasses.replace(good, codes=good.codes + 1),
+        dataclasses.replace(good, codes=good.codes - 1),
+    ):
+        assert kinds(check(with_seams(encoding, Seams(wrong)), text, tokenizer)) == {"columns"}
+
+
+def test_a_seam_lies_above_all_before_it() -> None:
+    """Not above its neighbour alone."""
+    adapter, text = tokpar.load(part("cl100k_part")), "some words and some more words"
+    facts = facts_of(adapter)
+    spaces = [p for p, char in enumerate(text) if char == " "]
+    seams = [finder_for(facts).certify(text, p) for p in (spaces[3], spaces[0], spaces[1])]
+    found = [*seam_findings(Seams.of([seam for seam in seams if seam]), text, facts)]
+    assert [(finding.kind, finding.seam) for finding in found] == [("order", 1), ("order", 2)]
+
+
+@pytest.mark.parametrize("place", [0, 32_767, 32_768, 70_000, 79_999])
+def test_ids_are_compared_in_every_block(place: int) -> None:
+    ids = np.arange(80_000, dtype=np.uint32) % 3
+    edges = np.arange(80_001)
+    codes = np.frombuffer(b"abc" * 26_667, dtype=np.uint8)[:80_000]
+    letters = Plain([b"a", b"b", b"c", b"a"])
+    assert spells(ids, edges, codes, letters)
+    ids[place] = (ids[place] + 1) % 3
+    assert not spells(ids, edges, codes, letters)
+
+
+def test_an_id_without_bytes_spells_nothing() -> None:
+    codes, ids = np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 2, 1], dtype=np.uint32)
+    assert not spells(ids, np.array([0, 1, 1, 2]), codes, Plain([b"a", b"b", b""]))
+    assert not spells(ids, np.array([0, 1, 0, 2]), codes, Plain([b"a", b"b", b""]))
+
+
+def test_seams_of_one_licence_are_told_from_those_inside_a_normalized_token() -> None:
+    facts = regex_tokenizer("cl100k", normalizers.NFC(), [Added("m w", normalized=True)]).facts
+    for text, held in (("an x y", True), ("am w y", False)):
+        seam = finder_for(dataclasses.replace(facts, added_tokens=())).certify(text, 2)
+        assert seam is not None
+        assert (not [*seam_findings([seam], text, facts)]) == held
+        assert (not [*seam_findings(Seams.of([seam]), text, facts)]) == held

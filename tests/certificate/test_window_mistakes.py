@@ -1,0 +1,162 @@
+"""Mistakes that one could make in cutting by windows: the checker refuses seams of each, and
+accepts none that changes ids."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sys
+import textwrap
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import pytest
+
+from tests.conftest import below_one
+from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face, drawn_text
+from tokpar.certificate.checker import seam_findings
+from tokpar.cuts import finder as finder_module
+from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.cuts.stream_cuts import UnfinishedText
+from tokpar.cuts.window_seams import WindowSeams
+from tokpar.cuts.window_tables import WindowFinder
+from tokpar.interfaces import facts_of
+from tokpar.loading import load
+from tokpar.types import Seam
+
+AFTER = r"x\p{N}{1,2}|\p{N}{1,2}|a+ ?|[\s\S]"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A tokenizer, by its settings, and what its texts are made of."""
+
+    patterns: tuple[str, ...] = (IN_TWOS,)
+    normalizer: str = ""
+    flags: tuple[str, ...] = ()
+    prefix: bool = False
+    atoms: tuple[str, ...] = (*ATOMS, *ADDED)
+
+
+ROW = Case((r"\S{2,3}\p{N}*|\s+", r"\p{L}{1,2}|[\s\S]"), atoms=("a", "A", "1", " ", ".", "b"))
+DIGITS = Case((AFTER,), atoms=("1", "2", "3", "1", "x", "a", " "))
+MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
+    "tokens inside": (
+        WindowSeams, "_apart", "not self.normalized.tokens and", "True or",
+        Case((r"A?1{1,2}|[\s\S]",), atoms=("1", "1", "a", "A", "aA")),
+    ),
+    "tokens that strip": (
+        AddedTokenGuard, "apart", "if self._strips:", "if False:",
+        Case((r"\s\S|[\s\S]\s?",), flags=("lstrip", "rstrip"), atoms=("<s>", " ", "a", "\n")),
+    ),
+    "a prefix": (
+        WindowSeams, "at", 'self.facts.prefix_space and text[p] != " "', "False", Case(prefix=True),
+    ),
+    "a prefix at the beginning": (
+        WindowSeams, "_anchored", "(at < p or self.facts.prefix_space)", "at < p",
+        Case((r"aa|a |[\s\S]",), prefix=True, atoms=("a", "a", " ")),
+    ),
+    "tokens across": (WindowSeams, "at", "if not safe:", "if False:", Case()),
+    "an anchor anywhere": (
+        WindowFinder, "last_sure", "next((p for", "next((p + 1 for",
+        DIGITS,
+    ),
+    "a wide window in a row": (
+        WindowSeams, "ahead", "RIGHT if len(self.facts.patterns) == 1 else 1", "RIGHT", ROW,
+    ),
+    "the end of a stretch": (
+        NormalizerGuard, "stretches", "else known.end() - 1", "else known.end()",
+        Case((r"ea[^e]|[\s\S]",), "NFC", atoms=("ea", "e\u0301", "a", "\u0301", "o")),
+    ),
+    "a stage that moves": (
+        NormalizerGuard, "moves", "not in _ONE_BY_ONE", "not in _SUPPORTED",
+        Case((r"b|aa|a|1+|[\s\S]",), "Replace", atoms=("a", "b", "1", "A", " ")),
+    ),
+    "every space": (
+        WindowSeams, "universal", "if not (", "if False and (",
+        Case((r"a ?|[\s\S]",), atoms=("a", " ", "b", "1")),
+    ),
+    "a threat that may go": (
+        WindowFinder, "needed", "if certain[threats]:", "if self.possible[threats]:",
+        Case(),
+    ),
+    "another theorem": (WindowSeams, "theorem", "== 1", "!= 1", ROW),
+}  # fmt: skip
+
+
+@cache
+def adapter_of(case: Case) -> Any:
+    normalizers = below_one().normalizers
+    made = {"NFC": normalizers.NFC(), "Replace": normalizers.Replace("ab", "1")}
+    flags = dict.fromkeys(case.flags, True)
+    chosen = made.get(case.normalizer)
+    return load(by_hugging_face(case.patterns, chosen, flags, case.prefix))
+
+
+def mistaken(owner: type, name: str, right: str, instead: str) -> Any:
+    """The method or property with the mistake in it."""
+    own = vars(owner)[name]
+    source = textwrap.dedent(inspect.getsource(getattr(own, "func", own)))
+    assert source.count(right) == 1
+    scope = dict(vars(sys.modules[owner.__module__]))
+    exec(source.replace(right, instead), scope)
+    made = scope[name]
+    if isinstance(made, cached_property):
+        made.__set_name__(owner, name)
+    return made
+
+
+def judged(case: Case, texts: int = 90) -> tuple[int, int, list[Seam]]:
+    """Of the K10 seams of drawn texts: how many there are, how many the checker refuses, and those
+    that it accepts though the ids of the parts are others."""
+    adapter, source = adapter_of(case), random.Random(1)
+    finding = finder_module._finder(facts_of(adapter))
+    count = refused = 0
+    wrong = []
+    for _ in range(texts):
+        text = drawn_text(source, case.atoms, 16)
+        whole = adapter.encode(text).tolist()
+        for p in range(1, len(text)):
+            seam = finding.certify(text, p)
+            if seam is None or seam.rule != "K10":
+                continue
+            count += 1
+            if [*seam_findings([seam], text, facts_of(adapter))]:
+                refused += 1
+            elif adapter.encode(text[:p]).tolist() + adapter.encode(text[p:]).tolist() != whole:
+                wrong.append(seam)
+    return count, refused, wrong
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_in_the_finder_is_seen_by_the_checker(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, method, right, instead, case = MISTAKES[name]
+    count, refused, wrong = judged(case)
+    assert (refused, wrong) == (0, [])
+    assert count > 0
+    monkeypatch.setattr(owner, method, mistaken(owner, method, right, instead))
+    _, refused, wrong = judged(case)
+    assert refused > 0
+    assert wrong == []
+
+
+def test_a_stream_that_does_not_wait_for_windows_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = finder_module._finder(facts_of(adapter_of(Case())))
+
+    def settled() -> bool:
+        """What is certified up to the horizon stays so, whatever comes."""
+        unfinished, source = UnfinishedText(finding), random.Random(2)
+        for _ in range(300):
+            text, more = (drawn_text(source, ("1", "x", " ", "\n", "aA", "."), 20) for _ in "ab")
+            for p in range(1, unfinished.horizon(text) + 1):
+                if finding.certify_context(text, p) != finding.certify_context(text + more, p):
+                    return False
+        return True
+
+    assert settled()
+    monkeypatch.setattr(UnfinishedText, "_beside", 0)
+    assert not settled()

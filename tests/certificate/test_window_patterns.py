@@ -1,0 +1,75 @@
+"""The checker reads patterns by itself: whatever the finder decides, it reads the same way."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.conftest import drawn
+from tests.support.patterns_of_users import PATTERNS, drawn_pattern
+from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_pattern import PatternReader
+from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.expression import UnsupportedPatternError, sources
+from tokpar.patterns.regex_parser import ENGINES, parse_expression
+from tokpar.patterns.window_proof import _tree
+
+FAMILIES = sorted(
+    {p for family in load_families().values() for s in family.sources for p in s.patterns}
+)
+FOLDED = (
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)", "(?i:ab?c)", "(?i:[a-z']+)", "(?i:s)",
+    "(?i:x[sdmt])?", "(?i:a|(?:b|c)d)", "(?>a+)", r"\x41", r"[\]\-]", r"[^\s\p{L}[0-9]]", r"\'",
+    r"\/",
+)  # fmt: skip
+DOUBLE = ("(?i:ss)", "(?i:s)(?i:t)", "(?i:s)+", "(?i:f+i)", "(?i:(?:s|a)t)", "(?i:fl|x)", "(?i)s+t")
+
+
+def trees(pattern: str, engine: str) -> list[Any]:
+    """As the finder has it, and as the checker has it; None where it is refused."""
+    numbers: dict[str, int] = {}
+    found: list[Any] = []
+    try:
+        parsed = parse_expression(pattern, engine)
+        numbers = {source: k for k, source in enumerate(sorted(set(sources(parsed))))}
+        sets = {source: frozenset({k}) for source, k in numbers.items()}
+        found.append(_tree(parsed, sets, 99))
+    except UnsupportedPatternError:
+        found.append(None)
+    try:
+        reader = PatternReader(pattern, engine)
+        found.append(reader.tree(lambda source: [numbers[source]], 99))
+    except (RefusedProofError, KeyError):
+        found.append(None)
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("pattern", [*FAMILIES, *PATTERNS, *FOLDED])
+def test_what_is_decided_is_read_the_same(pattern: str, engine: str) -> None:
+    decided, read = trees(pattern, engine)
+    assert decided is None or read == decided
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_drawn_patterns_are_read_the_same(engine: str) -> None:
+    source = random.Random(engine)
+    count = 0
+    for _ in range(drawn(1500)):
+        parts = [drawn_pattern(source) for _ in range(source.randint(1, 2))]
+        parts += source.choices(FOLDED, k=source.randint(0, 2))
+        source.shuffle(parts)
+        joined = source.choice(("|", "", "|(?:", "|"))
+        pattern = joined.join(parts) + ")" * (joined.count("(") * (len(parts) - 1))
+        decided, read = trees(pattern, engine)
+        assert decided is None or read == decided, pattern
+        count += decided is not None
+    assert count > drawn(300)
+
+
+@pytest.mark.parametrize("pattern", DOUBLE)
+def test_folds_to_one_character_are_refused(pattern: str) -> None:
+    with pytest.raises(RefusedProofError, match="folded letters"):
+        PatternReader(pattern, "oniguruma")

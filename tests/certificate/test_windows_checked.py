@@ -1,0 +1,260 @@
+"""The small checker of windows accepts what was decided, and refuses what is planted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import at_most, cases
+from tests.support.windows_brute import ask, asked
+from tests.support.windows_drawn import (
+    ATOMS,
+    CL100K_TIKTOKEN,
+    DEEPSEEK,
+    DEEPSEEK_CODER,
+    rows,
+    split,
+    windows_or_none,
+)
+from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
+from tokpar.certificate.window_rows import RowChecker
+from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.window_proof import prove_windows
+from tokpar.patterns.window_search import Windows
+
+PATTERNS = {
+    "gpt2": SplitStage(GPT2, "regex"),
+    "cl100k": SplitStage(CL100K, "regex"),
+    "cl100k_tiktoken": SplitStage(CL100K_TIKTOKEN, "fancy-regex"),
+    "qwen2": SplitStage(QWEN2, "regex"),
+    "o200k": SplitStage(O200K, "regex"),
+    "tekken": SplitStage(TEKKEN, "regex"),
+    "gaps": SplitStage(r"\p{L}+(?!\s)|\p{N}{2}", "regex"),
+    "nested": SplitStage(r"a(?:b*+aa)|b(?:(?:a*c)+d){1,2}|c(?:a|b*)?d|[\s\S]", "regex"),
+    "lazy": SplitStage(r"a+?b|(?:ab|a)(?=1)|\s++a?", "regex"),
+}
+
+
+@cache
+def windows_of(name: str) -> Windows:
+    return decide_windows([PATTERNS[name]])
+
+
+def proof_of(windows: Windows, split: SplitStage) -> str:
+    (proof,) = prove_windows(windows, [split])
+    return proof.to_json()
+
+
+@cache
+def checker_of(name: str) -> WindowChecker:
+    return WindowChecker(proof_of(windows_of(name), PATTERNS[name]))
+
+
+def refusal(
+    checker: WindowChecker | RowChecker, left: list[int], right: list[int], anchored: bool = False
+) -> str | None:
+    """Why the cut between these symbols is not proved, or None. `anchored`: the left part is all of
+    the text, or all behind a cut whose own window ends in it."""
+    here = checker.sets.behind(BEGINNING if anchored else ANYWHERE, left)
+    return checker.refusal_behind(here, right)
+
+
+def differing(
+    windows: Windows, checker: WindowChecker | RowChecker, left: int, right: int
+) -> list[Any]:
+    """Windows of all symbols on which the checker and the tables differ."""
+    symbols = range(windows.alphabet.size)
+    return [
+        word
+        for word in product(symbols, repeat=left + right)
+        if (refusal(checker, list(word[:left]), list(word[left:])) is None)
+        != windows.tables.holds(word[:left], word[left:])
+    ]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_checker_accepts_what_was_decided_and_no_more(name: str) -> None:
+    windows, checker = windows_of(name), checker_of(name)
+    assert differing(windows, checker, 1, 1) == []
+    assert sum(windows.tables.holds((a,), (b,)) for a, b in product(range(3), repeat=2)) < 9
+
+
+@pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "lazy", "nested"]))
+def test_the_checker_agrees_on_three_characters(name: str) -> None:
+    windows, checker = windows_of(name), checker_of(name)
+    assert differing(windows, checker, 1, 2) == []
+    assert differing(windows, checker, 2, 1) == []
+
+
+@settings(at_most(100), suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
+    one = data.draw(split("regex"))
+    windows = windows_or_none([one], ATOMS)
+    checker = WindowChecker(proof_of(windows, one))
+    for left, right in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        assert differing(windows, checker, left, right) == []
+
+
+def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowChecker:
+    return RowChecker([proof.to_json() for proof in prove_windows(windows, splits)])
+
+
+@pytest.mark.parametrize("patterns", [DEEPSEEK, DEEPSEEK_CODER], ids=["deepseek", "deepseek_coder"])
+def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequence[str]) -> None:
+    splits = [SplitStage(pattern, "regex") for pattern in patterns]
+    atoms = "a \t\n中1."
+    windows = decide_windows(splits, ask(atoms), asked(atoms))
+    checker = rows_checker(windows, splits)
+    for left, right in ((1, 1), (1, 2), (2, 1)):
+        assert differing(windows, checker, left, right) == []
+    digit, letter = windows.alphabet.symbols("1a")
+    assert windows.tables.holds((letter, *[digit] * 3), (digit,), start=1)
+    assert refusal(checker, [letter, *[digit] * 3], [digit], anchored=True) is None
+    assert refusal(checker, [letter, *[digit] * 2], [digit] * 2, anchored=True) == (
+        None if patterns is DEEPSEEK_CODER else "a piece may go on over the cut"
+    )
+
+
+@settings(at_most(100), suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
+    splits = data.draw(rows("regex"))
+    windows = windows_or_none(splits, ATOMS[:5])
+    checker = rows_checker(windows, splits)
+    for left, right in ((1, 1), (1, 2), (2, 1)):
+        assert differing(windows, checker, left, right) == []
+
+
+@at_most(100)
+@given(data=st.data())
+def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None:
+    one = data.draw(split("regex"))
+    windows = windows_or_none([one], ATOMS[:4])
+    checker = rows_checker(windows, [one])
+    for left, right in ((1, 1), (1, 2), (2, 1)):
+        assert differing(windows, checker, left, right) == []
+
+
+def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
+    small = SplitStage("a|[ ]", "regex")
+    proof = proof_of(decide_windows([small], ask("a "), asked("a ")), small)
+    with pytest.raises(RefusedProofError, match="same symbols"):
+        RowChecker([proof, proof_of(windows_of("gpt2"), PATTERNS["gpt2"])])
+    with pytest.raises(RefusedProofError, match="same symbols"):
+        RowChecker([])
+    assert refusal(RowChecker([proof, proof]), [0], []) == "no window"
+
+
+def test_anchored_windows_are_checked() -> None:
+    checker, windows = checker_of("cl100k"), windows_of("cl100k")
+    digit, letter = windows.alphabet.symbols("7a")
+    assert refusal(checker, [digit] * 3, [digit], anchored=True) is None
+    assert refusal(checker, [digit] * 3, [digit]) is not None
+    assert refusal(checker, [digit] * 4, [digit], anchored=True) is not None
+    assert refusal(checker, [letter, *[digit] * 300], [digit], anchored=True) is None
+    assert windows.tables.holds((digit,) * 3, (digit,), start=1)
+
+
+def test_what_is_no_window_is_refused() -> None:
+    checker = checker_of("gpt2")
+    for right in ([], [-1], [99], [1, 99]):
+        assert refusal(checker, [1], right) == "no window"
+
+
+@pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
+def test_a_live_state_called_dead_is_refused(name: str) -> None:
+    proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
+    alive = set(range(len(proof["words"]))) - set(proof["dead"])
+    assert alive
+    for x in alive:
+        with pytest.raises(RefusedProofError, match="not dead"):
+            WindowChecker(json.dumps(proof | {"dead": [*proof["dead"], x]}))
+
+
+@pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
+def test_a_state_called_sure_is_refused(name: str) -> None:
+    proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
+    for x in set(range(len(proof["words"]))) - set(proof["sure"]):
+        with pytest.raises(RefusedProofError, match="sure to match"):
+            WindowChecker(json.dumps(proof | {"sure": [*proof["sure"], x]}))
+
+
+@pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
+def test_a_state_that_is_left_out_is_refused(name: str) -> None:
+    proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
+    states = checker_of(name).states
+    assert len(states) == len(proof["words"])
+    for x in set(states):
+        words = [word for word, y in zip(proof["words"], states, strict=True) if y != x]
+        with pytest.raises(RefusedProofError):
+            WindowChecker(json.dumps(proof | {"words": words, "dead": [], "sure": []}))
+
+
+def test_fewer_marks_refuse_more_windows() -> None:
+    """What is not marked is not believed: no state dead, no cut certain."""
+    proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
+    checker = WindowChecker(json.dumps(proof | {"dead": []}))
+    symbols = range(proof["size"])
+    assert all(refusal(checker, [a], [b]) is not None for a, b in product(symbols, repeat=2))
+
+
+SPOILT: dict[str, dict[str, Any]] = {
+    "no size": {"size": 0},
+    "a great size": {"size": 1000},
+    "words of other symbols": {"words": [[], [99]]},
+    "words that are numbers": {"words": [0]},
+    "too few words": {"words": [[], []]},
+    "the start is not first": {"words": [[0], []]},
+    "no words": {"words": []},
+    "a state beyond": {"dead": [9999]},
+    "a state of another type": {"dead": [True]},
+    "no tree": {"tree": ["all"]},
+    "a set beyond": {"tree": ["set", [999]]},
+    "a repeat of nothing": {"tree": ["repeat", ["look", [0]], 0, None, "greedy"]},
+    "a possessive group": {"tree": ["repeat", ["row", [["set", [0]]]], 1, None, "possessive"]},
+    "an empty match": {"tree": ["repeat", ["set", [0]], 0, None, "greedy"], "words": [[]]},
+    "an unknown mode": {"tree": ["repeat", ["set", [0]], 1, None, "eager"]},
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_spoilt_proofs_are_refused(what: str) -> None:
+    proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
+    WindowChecker(json.dumps(proof))
+    with pytest.raises(RefusedProofError):
+        WindowChecker(json.dumps(proof | SPOILT[what]))
+
+
+@pytest.mark.parametrize("proof", ["", "{", "[]", "null", "[" * 100_000, '{"size": 3}'])
+def test_what_is_no_proof_is_refused(proof: str) -> None:
+    with pytest.raises(RefusedProofError):
+        WindowChecker(proof)
+
+
+def test_a_tree_that_is_too_deep_is_refused() -> None:
+    tree: Any = ["set", [0]]
+    for _ in range(300):
+        tree = ["row", [tree]]
+    with pytest.raises(RefusedProofError, match="deep"):
+        WindowChecker(json.dumps({"size": 1, "tree": tree, "words": [[]], "dead": [], "sure": []}))
+
+
+def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> None:
+    """The tree is the pattern: who makes the certificate has to compare them."""
+    atoms = "a 1"
+    one, other = SplitStage(r"\w+|\s+", "regex"), SplitStage(r"[\s\S]", "regex")
+    windows = decide_windows([one], ask(atoms), asked(atoms))
+    checker = WindowChecker(proof_of(windows, one))
+    assert refusal(checker, [0], [0]) is not None
+    single = decide_windows([other], ask(atoms), asked(atoms))
+    assert refusal(WindowChecker(proof_of(single, other)), [0], [0]) is None

@@ -1,0 +1,769 @@
+"""The command line, run in this process; a few runs as a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models
+
+import tokpar
+import tokpar.registry as registry_module
+from tests.support.cli_runs import Outcome
+from tests.support.paths import ROOT, VOCAB
+from tokpar import builtins
+from tokpar.builtins import COMMANDS
+from tokpar.cache import compiled
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.cli import main
+from tokpar.cli.options import _value
+from tokpar.cli.progress import ProgressExecutor
+from tokpar.cli.screen import visible
+from tokpar.encoding import Encoding
+from tokpar.hooks import Command, hookimpl, install, load_plugin
+from tokpar.registry import Registry
+from tokpar.seams import Seams
+from tokpar.types import Report, Rows, Seam
+
+DEEPSEEK = str(VOCAB / "deepseek_part.json")
+BERT = str(VOCAB / "bert_part.json")
+CL100K = str(VOCAB / "cl100k_part.tiktoken")
+CL100K_PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
+LONG = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
+ENDOFTEXT = "<|endoftext|>"
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run("count", "a.txt", stdin=b"...")`."""
+
+    def run_main(*arguments: object, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run_main
+
+
+@pytest.fixture
+def long_file(tmp_path: Path) -> Path:
+    path = tmp_path / "long.txt"
+    path.write_bytes(LONG.encode())
+    return path
+
+
+def serial_ids(text: str) -> list[int]:
+    return tokpar.encode(text, strategy="serial").ids.tolist()
+
+
+def ids_of(line: str) -> list[int]:
+    return [int(word) for word in line.split()]
+
+
+# encode
+
+
+def test_encode_prints_the_ids_of_a_file_with_its_newlines_as_they_are(
+    run: Run, long_file: Path
+) -> None:
+    outcome = run("encode", long_file)
+    assert outcome.code == 0
+    assert ids_of(outcome.out) == serial_ids(LONG)
+    assert outcome.out.count("\n") == 1
+
+
+def test_encode_says_on_stderr_how_it_went(run: Run, long_file: Path) -> None:
+    err = run("encode", long_file, "--chunk-chars", 4000, "--executor", "native").err
+    assert err.startswith(f"{long_file}: ")
+    for part in (
+        f"{len(LONG):,} code points",
+        "ids/s",
+        "cut at 5 places (5 K1; 6 chunks)",
+        "lossless",
+    ):
+        assert part in err
+
+
+def test_quiet_says_nothing(run: Run, long_file: Path) -> None:
+    assert run("encode", long_file, "--quiet").err == ""
+
+
+def test_json_reports_chunks_seams_and_lossless(run: Run, long_file: Path) -> None:
+    options = ("--strategy", "auto", "--executor", "native", "--tokenizer", DEEPSEEK)
+    got = run("encode", long_file, *options, "--json").json
+    assert got["lossless"] is True
+    assert got["report"]["chunks"] > 1
+    assert got["seams"] == sum(got["seams_by_rule"].values()) == got["report"]["chunks"] - 1
+    assert got["ids_count"] == len(got["ids"])
+    assert (got["file"], got["code_points"]) == (str(long_file), len(LONG))
+    assert got["bytes"] == len(LONG.encode())
+    assert {"plan", "why", "strategy", "executor", "seconds"} <= got["report"].keys()
+
+
+def test_json_without_ids(run: Run) -> None:
+    got = run("encode", "--text", "a b", "--json", "--no-ids").json
+    assert "ids" not in got
+    assert got["ids_count"] == len(serial_ids("a b"))
+
+
+def test_json_goes_to_stdout_alone(run: Run) -> None:
+    assert run("encode", "--text", "a b", "--json").err == ""
+
+
+def test_several_files_give_one_line_each_in_order(run: Run, tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        path.write_text(f"text of {path.name}", encoding="utf-8")
+    lines = run("encode", *paths).out.splitlines()
+    assert [ids_of(line) for line in lines] == [serial_ids(f"text of {name}") for name in "ab"]
+    rows = [json.loads(line) for line in run("encode", *paths, "--json").out.splitlines()]
+    assert [row["file"] for row in rows] == [str(path) for path in paths]
+
+
+@pytest.mark.parametrize("arguments", [(), ("-",)])
+def test_standard_input_is_the_default_text(run: Run, arguments: tuple[str, ...]) -> None:
+    outcome = run("encode", *arguments, stdin="one\r\ntwo é".encode())
+    assert ids_of(outcome.out) == serial_ids("one\r\ntwo é")
+
+
+def test_an_empty_text_has_no_ids(run: Run) -> None:
+    outcome = run("encode", "--text", "")
+    assert (outcome.code, outcome.out) == (0, "\n")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".txt", ".json"])
+def test_out_writes_the_ids_to_a_file_that_decode_reads(
+    run: Run, tmp_path: Path, long_file: Path, suffix: str
+) -> None:
+    target = tmp_path / f"ids{suffix}"
+    assert run("encode", long_file, "--out", target, "--quiet") == Outcome(0, "", "")
+    decoded = run("decode", "--file", target)
+    assert (decoded.code, decoded.out) == (0, LONG)
+
+
+def test_out_as_array_is_uint32(run: Run, tmp_path: Path) -> None:
+    run("encode", "--text", "a b", "--out", tmp_path / "ids.npy")
+    assert np.load(tmp_path / "ids.npy").dtype == np.uint32
+
+
+@pytest.mark.parametrize("strategy", ["auto", "cut", "serial"])
+def test_every_strategy_gives_the_same_ids(run: Run, long_file: Path, strategy: str) -> None:
+    assert ids_of(run("encode", long_file, "--strategy", strategy).out) == serial_ids(LONG)
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads", "native"])
+def test_every_executor_gives_the_same_ids(run: Run, long_file: Path, executor: str) -> None:
+    arguments = ("--executor", executor, "--workers", 2, "--option", "chunk_chars=500")
+    outcome = run("encode", long_file, *arguments)
+    assert ids_of(outcome.out) == serial_ids(LONG)
+
+
+def test_special_tokens_are_the_tokenizers_business(run: Run) -> None:
+    """The file stores padding to 128 ids, too."""
+    the, pad = 1996, 0
+    bert = ("encode", "--tokenizer", BERT, "--text", "the")
+    assert ids_of(run(*bert).out) == [101, the, 102] + [pad] * 125
+    assert ids_of(run(*bert, "--no-special-tokens").out) == [the] + [pad] * 127
+
+
+def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(run: Run) -> None:
+    file = ("--tokenizer", CL100K, "--pat-str", CL100K_PATTERN)
+    special = (*file, "--special", f"{ENDOFTEXT}=200000")
+    text = ("--text", f"a{ENDOFTEXT}b")
+    assert ENDOFTEXT in run("encode", *special, *text).error
+    allowed = ids_of(run("encode", *special, *text, "--allowed-special", "all").out)
+    assert allowed[1] == 200000
+    assert ids_of(run("encode", *file, "--text", "a").out) == allowed[:1]
+
+
+def test_an_engine_can_be_named(run: Run) -> None:
+    pure = run("encode", "--text", "one two", "--engine", "pure")
+    assert ids_of(pure.out) == serial_ids("one two")
+
+
+# decode, count
+
+
+def test_decode_prints_exactly_the_text(run: Run) -> None:
+    ids = serial_ids("añb\r\n")
+    assert run("decode", *ids).out == "añb\r\n"
+    assert run("decode", stdin=" ".join(map(str, ids)).encode()).out == "añb\r\n"
+    assert run("decode", "-", stdin=json.dumps(ids).encode()).out == "añb\r\n"
+    report = run("encode", "--text", "añb\r\n", "--json").out
+    assert run("decode", stdin=report.encode()).out == "añb\r\n"
+
+
+@pytest.mark.parametrize("ids", ["x", "1.5", "1 -2", "99999999999", '{"a": 1}', '{"ids": ["1"]}'])
+def test_decode_refuses_what_are_no_ids(run: Run, ids: str) -> None:
+    assert "standard input" in run("decode", stdin=ids.encode()).error
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x93NUMPY"])
+def test_decode_refuses_a_file_that_is_no_array(run: Run, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "ids.npy"
+    path.write_bytes(content)
+    assert str(path) in run("decode", "--file", path).error
+
+
+def test_decode_refuses_an_array_of_another_shape(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.zeros((2, 2)))
+    assert "float64" in run("decode", "--file", tmp_path / "ids.npy").error
+
+
+def test_count_prints_a_line_per_text_and_their_sum(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("one two", encoding="utf-8")
+    count = len(serial_ids("one two"))
+    assert run("count", path).out == f"{count} {path}\n"
+    assert run("count", path, path).out.splitlines()[-1] == f"{2 * count} total"
+    assert run("count", path, "--json").json == {"file": str(path), "ids_count": count}
+
+
+# check
+
+
+def certified(run: Run, text_file: Path, path: Path, executor: str) -> Path:
+    options = ("--chunk-chars", 2000, "--executor", executor, "--no-ids", "--quiet")
+    assert run("encode", text_file, *options, "--certificate", path) == Outcome(0, "", "")
+    return path
+
+
+@pytest.fixture
+def certificate(run: Run, long_file: Path, tmp_path: Path) -> Path:
+    return certified(run, long_file, tmp_path / "seams.tokpar", "native")
+
+
+@pytest.fixture
+def thousands(run: Run, long_file: Path, tmp_path: Path) -> Path:
+    """A certificate of a text that was cut at its spaces."""
+    return certified(run, long_file, tmp_path / "thousands.tokpar", "memo")
+
+
+def rewritten(path: Path, long_file: Path, seams: Seams, ids: Any = None) -> Path:
+    """The certificate with other seams, or ids."""
+    stored = from_bytes(path.read_bytes())
+    encoding = Encoding(stored.ids if ids is None else ids, seams, Report("by hand"))
+    text = long_file.read_bytes().decode()
+    path.write_bytes(to_bytes(encoding, text, stored.tokenizer))
+    return path
+
+
+def seams_in(path: Path) -> list[Seam]:
+    return list(from_bytes(path.read_bytes()).seams)
+
+
+def test_check_confirms_a_certificate(run: Run, long_file: Path, certificate: Path) -> None:
+    for full in ((), ("--full",)):
+        outcome = run("check", long_file, "--certificate", certificate, *full)
+        assert outcome.code == 0
+        assert outcome.out.startswith("ok: ")
+    got = run("check", long_file, "--certificate", certificate, "--json").json
+    assert (got["ok"], got["full"], got["findings"]) == (True, False, [])
+    assert got["seams"] > 5
+
+
+def test_check_without_a_certificate_encodes_and_checks_fully(run: Run, long_file: Path) -> None:
+    got = run("check", long_file, "--chunk-chars", 3000, "--json").json
+    assert (got["ok"], got["full"]) == (True, True)
+    assert got["seams"] > 3
+
+
+def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path) -> None:
+    seams = seams_in(certificate)
+    seams[2] = replace(seams[2], position=seams[2].position + 2)
+    path = rewritten(certificate, long_file, Seams.of(seams))
+    outcome = run("check", long_file, "--certificate", path)
+    assert outcome.code == 1
+    assert outcome.out.startswith("failed")
+    assert "seam 2" in outcome.out
+
+
+def test_check_confirms_thousands_of_cuts(run: Run, long_file: Path, thousands: Path) -> None:
+    for full in ((), ("--full",)):
+        got = run("check", long_file, "--certificate", thousands, "--json", *full).json
+        assert (got["ok"], got["findings"]) == (True, [])
+        assert got["seams"] > 3000
+
+
+def test_check_finds_one_wrong_region_of_thousands_of_cuts(
+    run: Run, long_file: Path, thousands: Path
+) -> None:
+    seams = from_bytes(thousands.read_bytes()).seams
+    assert seams.everywhere is not None
+    regions = seams.everywhere.regions.copy()
+    regions[0, 1] -= 1
+    other = Seams(seams.planned, replace(seams.everywhere, regions=regions))
+    outcome = run("check", long_file, "--certificate", rewritten(thousands, long_file, other))
+    assert outcome.code == 1
+    assert "region at 0" in outcome.out
+
+
+def test_check_finds_ids_swapped_among_thousands_of_cuts(
+    run: Run, long_file: Path, thousands: Path
+) -> None:
+    stored = from_bytes(thousands.read_bytes())
+    ids = stored.ids.copy()
+    ids[[7, 8]] = ids[[8, 7]]
+    outcome = run(
+        "check", long_file, "--certificate", rewritten(thousands, long_file, stored.seams, ids)
+    )
+    assert outcome.code == 1
+
+
+def test_check_finds_a_swapped_rule(run: Run, long_file: Path, certificate: Path) -> None:
+    seams = seams_in(certificate)
+    seams[0] = replace(seams[0], rule="K2", theorem="22")
+    path = rewritten(certificate, long_file, Seams.of(seams))
+    got = run("check", long_file, "--certificate", path, "--json")
+    assert got.code == 1
+    assert got.json["findings"][0]["seam"] == 0
+
+
+def test_check_finds_a_wrong_id(run: Run, long_file: Path, certificate: Path) -> None:
+    stored = from_bytes(certificate.read_bytes())
+    ids = stored.ids.copy()
+    ids[[7, 8]] = ids[[8, 7]]
+    path = rewritten(certificate, long_file, stored.seams, ids)
+    assert run("check", long_file, "--certificate", path, "--full").code == 1
+
+
+def test_check_finds_another_text(run: Run, tmp_path: Path, certificate: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(LONG.replace("fox", "cat", 1), encoding="utf-8", newline="")
+    assert run("check", other, "--certificate", certificate).code == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "tokpar certificate"}'])
+def test_check_refuses_what_is_no_certificate(
+    run: Run, tmp_path: Path, long_file: Path, content: str
+) -> None:
+    path = tmp_path / "bad.tokpar"
+    path.write_text(content, encoding="utf-8")
+    assert str(path) in run("check", long_file, "--certificate", path).error
+
+
+# plan, strategies, plugins
+
+
+def test_plan_shows_where_and_by_which_rule(run: Run, long_file: Path) -> None:
+    lines = run("plan", long_file, "--chunk-chars", 400).out.splitlines()
+    assert lines[0].startswith(f"{long_file}: {len(LONG):,} code points; cut at ")
+    assert lines[1].split() == ["position", "rule", "around"]
+    position, rule = lines[2].split()[:2]
+    assert LONG[int(position)] == " "
+    assert rule == "K1"
+    assert "│" in lines[2]
+    assert "more (--all shows them)" in lines[22]
+    assert lines[23:] == ["K1: theorem 20, family=cl100k left=non-space right=space"]
+    assert len(run("plan", long_file, "--chunk-chars", 400, "--all").out.splitlines()) > 23
+
+
+def test_plan_as_json_has_every_cut(run: Run, long_file: Path) -> None:
+    got = run("plan", long_file, "--chunk-chars", 400, "--json").json
+    assert len(got["cuts"]) == got["chunks"] - 1 > 20
+    for cut in got["cuts"]:
+        p = cut["position"]
+        assert cut["before"] + cut["after"] == LONG[max(0, p - 16) : p + 16]
+        assert cut["rule"] in ("K1", "K10")
+
+
+def test_plan_says_why_not(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text("a" * 20000 + "\u2e43", encoding="utf-8")  # engines differ on the last one
+    assert "no place in the text is a certified cut" in run("plan", path).out
+    path.write_text("short", encoding="utf-8")
+    assert "not cut: the text is too short" in run("plan", path).out
+
+
+def test_plan_counts_all_cuts(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("one two, three")
+    said = run("plan", "--gaps", text).out
+    assert said == f"{text}: could be cut at 3 places; 3.5 code points apart, at most 6\n"
+    found = {"file": str(text), "cuts": 3, "mean_gap": 3.5, "greatest_gap": 6, "why": ""}
+    assert run("plan", "--gaps", "--json", text).json == found
+
+
+def test_plan_counts_no_cut_where_nothing_is_proved(run: Run, tmp_path: Path) -> None:
+    text, tokenizer = tmp_path / "text.txt", tmp_path / "words.json"
+    text.write_text("one two")
+    vocab = {char: number for number, char in enumerate("enotw")}
+    Tokenizer(models.BPE(vocab, [])).save(str(tokenizer))
+    said = run("plan", "--gaps", "--tokenizer", tokenizer, text).out
+    assert said.startswith(f"{text}: could be cut at 0 places; 7.0 code points apart, at most 7 (")
+
+
+def test_places_asked_one_by_one_move_a_bar(run: Run) -> None:
+    said = run("plan", "--gaps", "--progress", "--tokenizer", BERT, ROOT / "LICENSE")
+    assert "could be cut at" in said.out
+    assert "%" in said.err
+
+
+def test_plan_names_serial_regions(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    text = "a b " * 50 + "x" * 20000 + "\u2e43" + " a b" * 50  # engines differ on U+2E43
+    path.write_text(text, encoding="utf-8")
+    assert "no certified cut inside (K7)" in run("plan", path, "--chunk-chars", 50, "--all").out
+
+
+def test_plan_leaves_windows_to_the_merger(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text(" " + "=" * 3000, encoding="utf-8")
+    lines = run("plan", path, "--chunk-chars", 500).out.splitlines()
+    assert "cut at 2 places (2 when merged; 3 chunks)" in lines[0]
+    assert lines[-1] == "when merged: theorem 5', start=0 stop=3001"
+    cuts = run("plan", path, "--chunk-chars", 500, "--json").json["cuts"]
+    assert cuts
+    assert all(cut["rule"] is None and cut["shared"] > 0 for cut in cuts)
+
+
+def test_plan_names_uncertified_cuts(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "dots"
+    path.write_text("..." * 1000, encoding="utf-8")
+    options = ("--chunk-chars", 500, "--option", "delimiter=.", "--allow-approximate")
+    assert "uncertified" in run("plan", path, "--strategy", "delimiter", *options).out
+
+
+def test_strategies_lists_names_promises_and_conditions(run: Run) -> None:
+    lines = run("strategies").out.splitlines()
+    assert lines[0].split()[:2] == ["name", "lossless"]
+    rows = run("strategies", "--json").json
+    assert {"auto", "cut", "serial"} <= {row["name"] for row in rows}
+    assert {row["name"] for row in rows} <= {line.split()[0] for line in lines if line}
+    approximate = {row["name"] for row in rows if not row["lossless"]}
+    assert approximate == {"delimiter", "overlap"}
+
+
+def test_plugins_lists_what_there_is(run: Run) -> None:
+    assert run("plugins").code == 0
+    assert len(run("plugins", "--json").json) > 0
+
+
+# bad input
+
+
+def test_a_missing_file_is_an_error_that_names_it(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "none.txt"
+    for command in ("encode", "count", "check", "plan"):
+        assert run(command, path).error == f"{path}: No such file or directory"
+
+
+def test_a_directory_is_no_file(run: Run, tmp_path: Path) -> None:
+    assert str(tmp_path) in run("encode", tmp_path).error
+
+
+def test_a_file_that_is_not_utf_8_is_an_error_that_tells_where(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "latin"
+    path.write_bytes("naïve".encode("latin-1"))
+    assert run("encode", path).error.startswith(f"{path}: expected UTF-8 text, byte 2 is 0xef")
+    assert "standard input" in run("count", stdin=b"\xff").error
+    assert "--text" in run("encode", "--text", "\udcff").error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--tokenizer", "nope"), "nope"),
+        (("--tokenizer", "nope.json"), "nope.json"),
+        (("--engine", "nope"), "nope"),
+        (("--strategy", "nope"), "auto"),
+        (("--executor", "nope"), "threads"),
+        (("--executor", "nope", "--progress"), "threads"),
+        (("--option", "nope=1"), "chunk_chars"),
+        (("--option", "nope"), "NAME=VALUE"),
+        (("--chunk-chars", "0"), "chunk_chars"),
+        (("--chunk-chars", "x"), "--chunk-chars"),
+        (("--option", "chunk_chars=big"), "chunk_chars"),
+        (("--workers", "0"), "workers"),
+        (("--special", "x=y"), "--special"),
+        (("--special", "a=1"), "special_tokens"),
+        (("--allowed-special", "all"), "allowed_special"),
+        (("--out", "ids.csv"), ".npy"),
+        (("--nope",), "--nope"),
+    ],
+)
+def test_an_unusable_option_is_an_error_that_says_what_there_is(
+    run: Run, arguments: tuple[str, ...], named: str
+) -> None:
+    assert named in run("encode", "--text", "a", *arguments).error
+
+
+def test_files_and_text_exclude_each_other(run: Run) -> None:
+    assert "not both" in run("encode", "a", "--text", "b").error
+
+
+def test_standard_input_can_be_named_once(run: Run) -> None:
+    assert "once" in run("encode", "-", "-").error
+
+
+def test_one_target_takes_one_text(run: Run, tmp_path: Path) -> None:
+    for option in ("--out", "--certificate"):
+        assert "one text" in run("encode", "a", "b", option, tmp_path / "x.json").error
+
+
+def test_a_corrupt_tokenizer_file_is_an_error_that_names_it(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text('{"model": 3}', encoding="utf-8")
+    assert str(path) in run("encode", "--text", "a", "--tokenizer", path).error
+
+
+def test_no_command_is_an_error(run: Run) -> None:
+    assert "COMMAND" in run().error
+
+
+class Commands:
+    """A plugin with good commands and bad ones."""
+
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [
+            Command("greet", Greet),
+            Command("raising", lambda: import_module("no_such_module")),
+            Command("exiting", lambda: sys.exit("needs 100% of a GPU")),
+            Command("nothing", object),
+        ]
+
+
+class Greet:
+    """Greet NAME in 100% of the cases."""
+
+    def declare(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name")
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        if arguments.name == "nobody":
+            raise tokpar.OptionError("there is nobody")
+        print("Hello", arguments.name)
+        return 7
+
+
+class ShadowsEncode:
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [Command("encode", Greet)]
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = load_plugin("builtins", "tokpar", "", lambda: builtins)
+    good = load_plugin("commands", "of-commands", "", Commands)
+    shadow = load_plugin("shadow", "of-shadow", "", ShadowsEncode)
+    broken = load_plugin("broken", "of-broken", "", lambda: import_module("no_such_module"))
+    monkeypatch.setattr(registry_module, "_registry", [Registry(own, [good, shadow, broken])])
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_plugin_adds_a_command_with_its_help_errors_and_exit_code(run: Run) -> None:
+    assert run("greet", "you") == Outcome(7, "Hello you\n", "")
+    assert run("greet", "nobody").error == "there is nobody"
+    assert "the following arguments are required: name" in run("greet").error
+    assert "Greet NAME in 100% of the cases." in run("greet", "--help").out
+
+
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("raising", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("exiting", "SystemExit: needs 100% of a GPU"),
+        ("nothing", "AttributeError: 'object' object has no attribute 'declare'"),
+    ],
+)
+def test_a_command_that_cannot_be_loaded_is_an_error_of_its_own(
+    run: Run, command: str, problem: str
+) -> None:
+    assert run(command, "x").error == f"the command {command!r} cannot be loaded: {problem}"
+    assert run("count", "--text", "a", "--quiet").code == 0
+    help_of_all = run("--help")
+    assert help_of_all.code == 0
+    assert "Greet NAME in 100% of the cases" in help_of_all.out
+    assert f"the command {command!r} cannot be loaded" in " ".join(help_of_all.out.split())
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_name_of_tokpar_stays_its_own_and_a_broken_plugin_is_named(run: Run) -> None:
+    assert ids_of(run("encode", "--text", "a", "--quiet").out) == serial_ids("a")
+    claimed = "the command name 'encode' is claimed by plugin 'builtins' of tokpar and by plugin "
+    assert claimed + "'shadow' of of-shadow" in run("plugins").out
+    assert run("broken").error.startswith("plugin 'broken' of of-broken: ModuleNotFoundError")
+
+
+def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> None:
+    error = run("encoed").error
+    assert error.startswith("unknown command 'encoed'; did you mean 'encode'?; known: ")
+    assert " check, conform, count" in error
+
+
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [("bench", "tokpar-bench"), ("tokentree", "tokpar-bench"), ("train", "tokpar-train")],
+)
+def test_a_command_of_another_package_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str, package: str
+) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [Registry.load([])])
+    assert run(command, "a.txt", "--out", "x").error.endswith(install(package))
+
+
+def test_help_and_version_end_well(run: Run) -> None:
+    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {compiled.NAME}\n"
+    assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
+    for command in COMMANDS:
+        assert run(command, "--help").code == 0
+
+
+def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(self: object, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tokpar.Encoder, "encode", interrupt)
+    assert run("encode", "--text", "a") == Outcome(130, "", "")
+
+
+# progress
+
+
+def slices(count: int, size: int) -> list[str]:
+    return [f"{start:>{size}}" for start in range(0, count * size, size)]
+
+
+@dataclass
+class Bar:
+    total: int
+    moved: int = 0
+    closed: bool = False
+
+    def update(self, step: int) -> None:
+        self.moved += step
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Inner:
+    name = "inner"
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Rows:
+        self.calls.append(len(texts))
+        return Rows.of([int(text)] for text in texts)
+
+
+def test_a_bar_moves_with_the_groups_and_the_pieces_keep_their_order() -> None:
+    inner, bars = Inner(), list[Bar]()
+
+    def new_bar(total: int) -> Bar:
+        bars.append(Bar(total))
+        return bars[-1]
+
+    executor = ProgressExecutor(lambda tokenizer, length: inner, new_bar)
+    rows = executor.map(slices(100, 1 << 16), object(), False)
+    assert rows.ids.tolist() == list(range(0, 100 << 16, 1 << 16))
+    assert len(rows) == 100
+    assert inner.calls == [4] * 25
+    assert bars == [Bar(100 << 16, 100 << 16, closed=True)]
+    assert executor.name == "inner"
+
+
+def test_a_bar_is_closed_when_the_executor_fails() -> None:
+    bar = Bar(0)
+
+    class Failing(Inner):
+        def map(self, *arguments: Any) -> Rows:
+            raise RuntimeError("failed")
+
+    executor = ProgressExecutor(lambda tokenizer, length: Failing(), lambda total: bar)
+    with pytest.raises(RuntimeError, match="failed"):
+        executor.map(slices(2, 10), object(), False)
+    assert bar.closed
+
+
+def test_progress_shows_on_stderr_and_changes_no_id(run: Run, long_file: Path) -> None:
+    outcome = run("encode", long_file, "--progress", "--chunk-chars", 1000)
+    assert "ch/s" in outcome.err
+    assert ids_of(outcome.out) == serial_ids(LONG)
+
+
+# small parts
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("4096", 4096),
+        ("paper", "paper"),
+        ("True", True),
+        ("none", None),
+        ("1.5", 1.5),
+        ("1+", "1+"),
+    ],
+)
+def test_an_option_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
+    assert _value(text) == value
+
+
+def test_visible_text_stays_on_one_line() -> None:
+    assert visible("a\n\u200b中 \x00") == "a\\n\\u200b中 \\x00"
+
+
+# as a process
+
+
+def process(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "tokpar", *arguments], input=stdin, capture_output=True, check=False
+    )
+
+
+def test_the_module_runs_as_a_command() -> None:
+    encoded = process("encode", "-", stdin=LONG.encode())
+    assert encoded.returncode == 0
+    assert ids_of(encoded.stdout.decode()) == serial_ids(LONG)
+    decoded = process("decode", stdin=encoded.stdout)
+    assert decoded.stdout == LONG.encode()
+
+
+def test_an_error_ends_the_process_with_2_and_no_traceback() -> None:
+    ended = process("encode", "--strategy", "nope", "--text", "a")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(b"tokpar: error: unknown strategy 'nope'")
+    assert b"Traceback" not in ended.stderr
+
+
+def test_help_loads_no_engine_and_no_progress_bar() -> None:
+    code = (
+        "import sys, tokpar.cli; tokpar.cli.main(['encode', '--help']);"
+        "print(sorted({'tokenizers', 'tiktoken', 'tqdm', 'regex'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert ended.stdout.splitlines()[-1] == b"[]"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGPIPE")
+def test_a_closed_pipe_ends_the_command_quietly(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_bytes(LONG.encode() * 20)
+    command = [sys.executable, "-m", "tokpar", "encode", "--quiet", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.read(10)
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait() == 141

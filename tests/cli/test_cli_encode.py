@@ -1,0 +1,280 @@
+"""`tokpar encode` and `count`: several files, targets, summaries, files that cannot be used."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.support.cli_runs import run
+from tests.support.paths import VOCAB
+from tokpar.cli import files
+from tokpar.cli.texts import BLOCK_BYTES
+
+BERT = VOCAB / "bert_part.json"
+ROWS = ["one two", "naïve 中文", ""]
+TEXT = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
+
+
+def ids_of(text: str) -> list[int]:
+    return tokpar.encode(text).ids.tolist()
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def rows_file(path: Path) -> Path:
+    return written(path, "\n".join(json.dumps({"text": text}) for text in ROWS))
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[Path]:
+    """A good text, one that is not UTF-8, one that is not there, rows, and a good one again."""
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"good \xff bad")
+    good = written(tmp_path / "good.txt", TEXT)
+    again = written(tmp_path / "again.txt", "once more")
+    return [good, bad, tmp_path / "missing.txt", rows_file(tmp_path / "rows.jsonl"), again]
+
+
+def loaded(path: Path) -> list[list[int]]:
+    """The rows of a .npz."""
+    with np.load(path) as arrays:
+        ids, offsets = arrays["ids"], arrays["offsets"]
+        assert ids.dtype == np.uint32
+        return [ids[a:b].tolist() for a, b in pairwise(offsets)]
+
+
+# ---------------------------------------------------------------------------------- several files
+
+
+def test_files_behind_a_bad_one_are_encoded_and_the_bad_ones_named_at_the_end(
+    inputs: list[Path],
+) -> None:
+    outcome = run("encode", *inputs, "--quiet")
+    assert outcome.code == 1
+    lines = [[int(word) for word in line.split()] for line in outcome.out.splitlines()]
+    assert lines == [ids_of(text) for text in (TEXT, *ROWS, "once more")]
+    errors = outcome.err.splitlines()
+    assert errors[0].startswith(f"tokpar: error: {inputs[1]}: expected UTF-8 text, byte 5 is 0xff")
+    assert errors[1] == f"tokpar: error: {inputs[2]}: No such file or directory"
+    assert errors[-1:] == [f"tokpar: error: 2 of 5 inputs left out: {inputs[1]}, {inputs[2]}"]
+
+
+def test_the_summary_of_several_files_ends_with_their_total(inputs: list[Path]) -> None:
+    lines = run("encode", inputs[0], inputs[3], inputs[4]).err.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        *(str(path) for path in (inputs[0], inputs[3], inputs[4])),
+        "total",
+    ]
+    count = sum(len(ids_of(text)) for text in (TEXT, *ROWS, "once more"))
+    assert lines[-1].startswith(f"total: {count:,} ids of 5 texts, ")
+
+
+def test_totals_go_on_behind_a_bad_file(inputs: list[Path]) -> None:
+    outcome = run("count", *inputs)
+    good, rows, again = (sum(len(ids_of(t)) for t in ts) for ts in ([TEXT], ROWS, ["once more"]))
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        f"{good} {inputs[0]}",
+        f"{rows} {inputs[3]}",
+        f"{again} {inputs[4]}",
+        f"{good + rows + again} total",
+    ]
+    assert outcome.err.splitlines()[-1].endswith(f"left out: {inputs[1]}, {inputs[2]}")
+
+
+def test_files_none_of_which_can_be_used_end_with_2(inputs: list[Path]) -> None:
+    for command in ("encode", "count"):
+        assert run(command, *inputs[1:3]).code == 2
+
+
+def test_out_as_a_directory_has_a_file_for_each_input(inputs: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "ids"
+    outcome = run("encode", *inputs, "--out", out, "--quiet")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert sorted(os.listdir(out)) == ["again.txt.npy", "good.txt.npy", "rows.jsonl.npz"]
+    assert np.load(out / "good.txt.npy").dtype == np.uint32
+    assert np.load(out / "good.txt.npy").tolist() == ids_of(TEXT)
+    assert np.load(out / "again.txt.npy").tolist() == ids_of("once more")
+    assert loaded(out / "rows.jsonl.npz") == [ids_of(text) for text in ROWS]
+
+
+def test_two_inputs_with_one_target_are_refused_before_anything_is_encoded(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    one, other = written(tmp_path / "x.txt", "a"), written(tmp_path / "a" / "x.txt", "b")
+    out = tmp_path / "ids"
+    error = run("encode", one, other, "--out", out).error
+    assert f"{one} and {other} would both be written to {out / 'x.txt.npy'}" in error
+    assert not list(out.glob("*"))
+
+
+@pytest.mark.parametrize("end", [".npz", ".txt", ".json"])
+def test_rows_are_written_into_one_file(tmp_path: Path, end: str) -> None:
+    rows, out = rows_file(tmp_path / "rows.jsonl"), tmp_path / f"ids{end}"
+    assert run("encode", rows, "--out", out, "--quiet").code == 0
+    expected = [ids_of(text) for text in ROWS]
+    if end == ".npz":
+        assert loaded(out) == expected
+    elif end == ".json":
+        assert json.loads(out.read_text()) == expected
+    else:
+        assert [[int(w) for w in line.split()] for line in out.read_text().split("\n")[:-1]] == (
+            expected
+        )
+
+
+def test_rows_fit_no_npy(tmp_path: Path) -> None:
+    rows = rows_file(tmp_path / "rows.jsonl")
+    assert "takes one text, got the rows of" in run("encode", rows, "--out", "x.npy").error
+
+
+def test_rows_have_the_ids_they_have_alone_also_where_the_tokenizer_pads(tmp_path: Path) -> None:
+    """Padding to the longest of a batch would be another length than that of a row alone."""
+    own = Tokenizer.from_file(str(BERT))
+    own.enable_padding()
+    own.save(str(tmp_path / "tokenizer.json"))
+    rows = rows_file(tmp_path / "rows.jsonl")
+    outcome = run("encode", rows, "--tokenizer", tmp_path / "tokenizer.json", "--quiet")
+    tokenizer = tokpar.load(tmp_path / "tokenizer.json")
+    expected = [tokpar.encode(text, tokenizer).ids.tolist() for text in ROWS]
+    assert [[int(word) for word in line.split()] for line in outcome.out.splitlines()] == expected
+
+
+# ------------------------------------------------------------------------------ what is on screen
+
+
+def test_a_terminal_shows_the_first_ids_and_a_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    path = written(Path("text.txt"), TEXT)
+    outcome = run("encode", path, terminal=True)
+    ids = ids_of(TEXT)
+    shown, _, more = " ".join(outcome.out.split()).partition(" ... ")
+    first = [int(word) for word in shown.split()]
+    assert first == ids[: len(first)]
+    assert len(first) > 10
+    assert more == f"{len(ids):,} ids (--all shows them)"
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    said = " ".join(outcome.err.split())
+    seams = tokpar.encode(TEXT).seams
+    for part in (
+        f"{path.name}: {len(ids):,} ids of {len(TEXT):,} code points, 0.0",
+        " MB/s, ",
+        "; tokenizer default (tokenizers 0.",
+        f"; cut at {len(seams):,} places ({len(seams):,} K1; at every certified space), each cert",
+        "; lossless",
+    ):
+        assert part in said
+
+
+def test_a_terminal_shows_all_ids_that_fit_or_are_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "text.txt", TEXT)
+    assert [int(w) for w in run("encode", path, "--all", terminal=True).out.split()] == ids_of(TEXT)
+    short = run("encode", "--text", "one two", terminal=True)
+    assert [int(w) for w in short.out.split()] == ids_of("one two")
+
+
+def test_a_terminal_shows_the_first_rows(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", '{"text": "one two"}\n' * 30)
+    lines = run("encode", path, terminal=True).out.splitlines()
+    assert lines[-1] == "... (--all shows the ids of all texts)"
+    assert [[int(w) for w in line.split()] for line in lines[:-1]] == [ids_of("one two")] * 5
+
+
+def test_a_pipe_gets_all_ids(tmp_path: Path) -> None:
+    path = written(tmp_path / "text.txt", TEXT)
+    assert [int(word) for word in run("encode", path).out.split()] == ids_of(TEXT)
+
+
+def test_a_summary_says_why_nothing_was_cut(tmp_path: Path) -> None:
+    assert "; not cut: the text is too short for splitting" in run("encode", "--text", "a").err
+    path = written(tmp_path / "text.txt", TEXT)
+    assert "; not cut: strategy serial; lossless" in run("encode", path, "--strategy", "serial").err
+
+
+# ------------------------------------------------------------------------------- files are whole
+
+
+def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
+    target = written(tmp_path / "ids.txt", "before")
+
+    def interrupted() -> None:
+        with files.new_file(target) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert target.read_text() == "before"
+    assert os.listdir(tmp_path) == ["ids.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no modes, no links without rights")
+def test_a_new_file_keeps_the_mode_and_the_link_of_the_old_one(tmp_path: Path) -> None:
+    target, link = written(tmp_path / "ids.txt", "before"), tmp_path / "link.txt"
+    target.chmod(0o640)
+    link.symlink_to(target)
+    assert run("encode", "--text", "one two", "--out", link, "--quiet").code == 0
+    assert link.is_symlink()
+    assert [int(word) for word in target.read_text().split()] == ids_of("one two")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_directory_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) -> None:
+    target = tmp_path / "none" / "ids.txt"
+    assert run("encode", "--text", "a", "--out", target).error == (
+        f"{target}: No such file or directory"
+    )
+
+
+# ------------------------------------------------------------------------------- counted in parts
+
+
+@pytest.mark.parametrize(
+    "tokenizer", ["default", VOCAB / "deepseek_part.json", VOCAB / "metaspace_unigram.json"]
+)
+@pytest.mark.parametrize("size", [1, 7, 100, 5000])
+def test_a_file_that_is_counted_in_parts_has_the_ids_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: object, size: int
+) -> None:
+    text = TEXT[:3000] if size < 100 else TEXT
+    monkeypatch.setattr("tokpar.cli.count.PART_BYTES", size)
+    path = written(tmp_path / "text.txt", text)
+    expected = len(tokpar.encode(text, tokpar.load(tokenizer), strategy="serial"))
+    assert run("count", path, "--tokenizer", tokenizer).out == f"{expected} {path}\n"
+
+
+def test_a_compressed_file_and_standard_input_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt.gz"
+    path.write_bytes(gzip.compress(TEXT.encode() * 60))
+    assert len(TEXT.encode()) * 60 > BLOCK_BYTES
+    expected = len(tokpar.encode(TEXT * 60))
+    assert run("count", path).out == f"{expected} {path}\n"
+    assert run("count", stdin=TEXT.encode() * 60).out == f"{expected} -\n"
+
+
+def test_a_count_of_a_tokenizer_that_truncates_is_that_of_encode(tmp_path: Path) -> None:
+    path = written(tmp_path / "text.txt", TEXT)
+    counted = run("count", path, "--tokenizer", BERT, "--json").json
+    assert counted["ids_count"] == len(tokpar.encode(TEXT, tokpar.load(BERT)))
+    assert counted["truncated_from"] > counted["ids_count"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", "\r\n" * 9, "中" * 50])
+def test_short_files_are_counted(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "text.txt", text)
+    assert run("count", path).out == f"{len(ids_of(text))} {path}\n"

@@ -1,0 +1,176 @@
+"""Bars, and what stands in their place: on stderr, on a terminal; no id depends on them."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tokpar
+from tests.support.cli_runs import run
+from tests.support.paths import DEFAULT, VOCAB
+from tokpar.cache import compiled
+from tokpar.cli import progress
+from tokpar.cli.progress import ProgressExecutor, certified_spaces, one_call, working
+from tokpar.executors.native import CachedExecutor
+from tokpar.interfaces import facts_of
+
+DEEPSEEK = VOCAB / "deepseek_part.json"
+TEXT = "The quick brown fox, 12345678 times.  Na\u00efve \u4e2d\u6587 too;\n\n  it's it. " * 300
+ASKED = argparse.Namespace(quiet=False, progress=True)
+
+
+# ---------------------------------------------------------------------- a cache is given one text
+
+
+class Bar:
+    def __init__(self, total: int) -> None:
+        self.total, self.moves, self.closed = total, list[int](), False
+
+    def update(self, step: int) -> None:
+        self.moves.append(step)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def encoded_with_bar(tokenizer: Any, text: str) -> tuple[tokpar.Encoding, list[Bar]]:
+    bars: list[Bar] = []
+
+    def new_bar(total: int) -> Bar:
+        bars.append(Bar(total))
+        return bars[-1]
+
+    with CachedExecutor(2) as inner:
+        executor = ProgressExecutor(lambda *_: inner, new_bar)
+        return tokpar.encode(text, tokenizer, executor=executor), bars
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("size", [16, 61, 500])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default",
+        "deepseek_part.json",
+        "bert_part.json",
+        "llama_style.json",
+        "metaspace_unigram.json",
+    ],
+)
+def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PART_CHARS", size)
+    settings = {"padding": False, "truncation": False} if name.startswith("bert") else {}
+    tokenizer = tokpar.load(name if name == "default" else VOCAB / name, **settings)
+    encoding, bars = encoded_with_bar(tokenizer, TEXT)
+    serial = tokpar.encode(TEXT, tokpar.load(tokenizer), strategy="serial")
+    assert encoding.ids.tolist() == serial.ids.tolist()
+    assert tokpar.check(encoding, TEXT, tokenizer, full=True).ok
+    assert all(sum(bar.moves) == bar.total and bar.closed for bar in bars)
+    # an engine with a cache of its own is asked at once
+    cached = compiled.SEGMENTS is not None and not facts_of(tokenizer).has_own_cache
+    if cached and name in ("default", "deepseek_part.json", "bert_part.json"):
+        assert len(bars[0].moves) > len(TEXT) // size // 8
+        assert encoding.report.plan == "divided at every space"
+
+
+def test_parts_begin_at_certified_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokpar.cuts.finder import finder_for
+
+    monkeypatch.setattr(progress, "PART_CHARS", 40)
+    tokenizer = tokpar.load(DEEPSEEK)
+    places = certified_spaces(TEXT, tokenizer)
+    assert len(places) > 100
+    finder = finder_for(facts_of(tokenizer))
+    assert all(finder.certify(TEXT, place) for place in places)
+
+
+def test_a_text_whose_added_token_holds_a_space_is_given_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A part could end inside the token, where nobody would see it."""
+    from tokenizers import AddedToken, Tokenizer
+
+    monkeypatch.setattr(progress, "PART_CHARS", 40)
+    own = Tokenizer.from_file(str(DEFAULT))
+    own.add_special_tokens([AddedToken("quick brown fox", normalized=False)])
+    tokenizer = tokpar.load(own)
+    assert certified_spaces(TEXT, tokenizer) == []
+    assert certified_spaces(TEXT.replace("quick", "slow"), tokenizer)
+    encoding, _ = encoded_with_bar(tokenizer, TEXT)
+    assert encoding.ids.tolist() == own.encode(TEXT).ids
+
+
+# ------------------------------------------------------------------------ where no bar can move
+
+
+def test_work_that_takes_long_says_for_how_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "WORKING_SECONDS", 0.01)
+    with working(ASKED, "planning"):
+        time.sleep(0.3)
+    said = capsys.readouterr().err
+    assert said.startswith("\rplanning: 0 s\r")
+    assert said.endswith("\r")  # the line is empty again
+    assert said.split("\r")[-2].strip() == ""
+
+
+def test_work_that_is_done_soon_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with working(ASKED, "planning"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_work_expected_to_take_long_says_so_before_it_begins(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with working(ASKED, "decoding", expected=90.4):
+        assert capsys.readouterr().err == "\rdecoding: 0 s of about 90 s"
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_nothing_is_said_where_nobody_looks(
+    capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    with working(argparse.Namespace(quiet=quiet, progress=quiet), "decoding", expected=90.0):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_one_native_call_is_measured_on_a_part(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+
+    class Slow:
+        name = "slow"
+
+        def encode(self, text: str) -> Sequence[int]:
+            given.append(len(text))
+            time.sleep(0.05)
+            return [0]
+
+    monkeypatch.setattr(progress, "SAMPLE_CHARS", 10)
+    with one_call(ASKED, Slow(), "a" * 1000):  # type: ignore[arg-type]
+        said = capsys.readouterr().err
+    assert given == [10]
+    assert said.startswith("\rone native call (Ctrl-C ends it): 0 s of about ")
+    assert 5 <= int(said.split("about ")[1].split()[0]) < 60
+
+
+def test_a_serial_encode_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SAMPLE_CHARS", 100)
+    monkeypatch.setattr(progress, "WORKING_SECONDS", 0.0)
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.encode())
+    outcome = run("encode", path, "--strategy", "serial", "--progress")
+    assert "one native call" in outcome.err
+    assert [int(w) for w in outcome.out.split()] == tokpar.encode(TEXT).ids.tolist()
+    assert "one native call" not in run("encode", path, "--strategy", "serial").err

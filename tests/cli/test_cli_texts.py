@@ -1,0 +1,181 @@
+"""The texts of files that commands take: rows of .jsonl, .gz, .zst."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import tokpar
+from tests.support.cli_runs import run
+from tokpar.cli import texts
+
+zstandard = pytest.importorskip("zstandard")
+
+ROWS = ["one two", "naïve 中文\u2028 line", ""]
+
+
+def rows_of(path: Path, field: str = "text") -> Path:
+    lines = [json.dumps({"id": n, field: text}) for n, text in enumerate(ROWS)]
+    path.write_bytes("\n\n".join(lines).encode())
+    return path
+
+
+def ids_of(text: str) -> list[int]:
+    return tokpar.encode(text).ids.tolist()
+
+
+def printed(out: str) -> list[list[int]]:
+    return [[int(word) for word in line.split()] for line in out.splitlines()]
+
+
+def test_encode_takes_each_row_of_a_jsonl_as_a_text(tmp_path: Path) -> None:
+    outcome = run("encode", rows_of(tmp_path / "a.jsonl"), "--quiet")
+    assert printed(outcome.out) == [ids_of(text) for text in ROWS]
+
+
+@pytest.mark.parametrize("field", texts.FIELDS)
+def test_the_usual_fields_are_found(tmp_path: Path, field: str) -> None:
+    path = rows_of(tmp_path / "a.jsonl", field)
+    assert [source.text for source in texts.read_sources(str(path))] == ROWS
+
+
+def test_the_only_string_of_a_row_is_its_text(tmp_path: Path) -> None:
+    path = rows_of(tmp_path / "a.jsonl", "strange")
+    assert [source.text for source in texts.read_sources(str(path))] == ROWS
+
+
+def test_a_field_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "no", "mine": "one two"}', encoding="utf-8")
+    outcome = run("encode", path, "--quiet", "--field", "mine")
+    assert printed(outcome.out) == [ids_of("one two")]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('{"title": "a"}', "with a str as 'text'; its fields: 'title' (str)"),
+        ('{"text": 3}', "with a str as 'text'; its fields: 'text' (int)"),
+        ('["text"]', "got a list"),
+        ("nonsense", "expected a JSON object in UTF-8"),
+        ('{"text": "\\ud800"}', "lone surrogate"),
+    ],
+)
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_a_bad_row_is_named_with_the_fields_it_has(
+    tmp_path: Path, row: str, said: str, command: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "good"}\n' + row, encoding="utf-8")
+    outcome = run(command, path, "--quiet")
+    assert outcome.code != 0
+    assert f"tokpar: error: {path}:2: " in outcome.err
+    assert said in outcome.err
+
+
+def test_a_first_row_with_several_strings_asks_for_the_field(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"question": "a", "answer": "b"}', encoding="utf-8")
+    err = run("encode", path).err
+    assert "'question' (str), 'answer' (str) (--field NAME chooses one)" in err
+
+
+def compressed(data: bytes, end: str) -> bytes:
+    return gzip.compress(data) if end == ".gz" else zstandard.ZstdCompressor().compress(data)
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst"])
+def test_compressed_texts_and_rows_have_the_ids_of_plain_ones(tmp_path: Path, end: str) -> None:
+    plain = "The quick brown fox. 中文\r\n" * 9000
+    text, rows = tmp_path / f"a.txt{end}", tmp_path / f"a.jsonl{end}"
+    text.write_bytes(compressed(plain.encode(), end))
+    rows.write_bytes(compressed(rows_of(tmp_path / "a.jsonl").read_bytes(), end))
+    outcome = run("encode", text, rows, "--quiet")
+    assert printed(outcome.out) == [ids_of(text) for text in (plain, *ROWS)]
+
+
+def test_frames_of_zst_behind_each_other_are_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(compressed(b"one ", ".zst") + compressed(b"two", ".zst"))
+    assert texts.read_source(str(path)).text == "one two"
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst"])
+@pytest.mark.parametrize("kept", [-1, -9, 12, 6])
+def test_a_compressed_file_that_is_cut_off_is_refused(tmp_path: Path, end: str, kept: int) -> None:
+    path = tmp_path / f"a.txt{end}"
+    path.write_bytes(compressed("".join(map(chr, range(33, 9000))).encode(), end)[:kept])
+    outcome = run("count", path)
+    assert outcome.code != 0
+    assert f"{path}: expected a complete {end} file" in outcome.err
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst"])
+def test_what_is_not_compressed_as_its_name_says_is_refused(tmp_path: Path, end: str) -> None:
+    path = tmp_path / f"a.txt{end}"
+    path.write_bytes(b"plain text, really")
+    outcome = run("count", path)
+    assert outcome.code != 0
+    assert str(path) in outcome.err
+    assert f"{end} file" in outcome.err
+
+
+def test_zst_without_its_package_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    path = tmp_path / "a.zst"
+    path.write_bytes(compressed(b"one", ".zst"))
+    monkeypatch.setattr("tokpar.decompression.import_module", missing)
+    outcome = run("count", path)
+    assert outcome.code != 0
+    assert "pip install 'tokpar[zst]'" in outcome.err
+
+
+def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "BLOCK_BYTES", 5)
+    data = "añ中𝄞 bc".encode() * 3
+    for place in (0, 1, 2, 4, 5, 9, 20):
+        wrong = data[:place] + b"\xff" + data[place:]
+        with pytest.raises(UnicodeDecodeError) as expected:
+            wrong.decode()
+        blocks = [wrong[start : start + 5] for start in range(0, len(wrong), 5)]
+        with pytest.raises(tokpar.FileFormatError, match=f"byte {expected.value.start} is"):
+            "".join(texts.decoded(blocks, "name"))
+    assert "".join(texts.decoded([bytes([byte]) for byte in data], "name")) == data.decode()
+
+
+def test_stream_takes_rows_one_after_the_other(tmp_path: Path) -> None:
+    outcome = run("stream", rows_of(tmp_path / "a.jsonl"))
+    groups = outcome.out.removesuffix("\n").split("\n\n")
+    ids = [[int(word) for word in group.split()] for group in groups]
+    assert ids == [ids_of(text) for text in ROWS if text]
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "explain"])
+def test_a_command_of_one_text_takes_a_row(tmp_path: Path, command: str) -> None:
+    path = rows_of(tmp_path / "a.jsonl")
+    outcome = run(command, path, "--row", "1")
+    assert outcome.code == 0
+    one = tmp_path / "one.txt"
+    one.write_bytes(ROWS[0].encode())
+    assert outcome.out.replace(f"{path}:1", str(one)) == run(command, one).out
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "explain"])
+def test_a_command_of_one_text_asks_for_the_row(tmp_path: Path, command: str) -> None:
+    path = rows_of(tmp_path / "a.jsonl")
+    assert run(command, path).error == f"{path} has more than one text: choose one with --row N"
+    assert run(command, path, "--row", "2").error == f"--row 2: {path} has no text in that row"
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n")
+    assert run(command, empty).error == f"{empty}: expected a text, got no row"
+    empty.write_text('{"text": "only"}', encoding="utf-8")
+    assert run(command, empty).code == 0

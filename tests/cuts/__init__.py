@@ -1,0 +1,1 @@
+"""Tests of the places where a text may be cut."""

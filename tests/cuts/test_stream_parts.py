@@ -1,0 +1,322 @@
+"""What streaming rests on: cuts that no later text revokes, pre-tokens found while they come."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.conftest import cases, drawn, is_quick
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
+from tests.support.draws import up_to
+from tests.support.seams import part
+from tests.support.texts import texts
+from tests.support.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
+from tokpar.cuts.added_token_guard import maybe_space
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.incremental_pretokenizer import (
+    PatternSplitter,
+    TokenSplitter,
+    machine_for,
+    splitters,
+)
+from tokpar.cuts.stream_cuts import Beginnings, UnfinishedText, _spaces
+from tokpar.interfaces import facts_of
+from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.types import AddedToken, Facts, NormalizerStage
+
+SPELLINGS = sorted(
+    {
+        (family.name, source.patterns)
+        for family in load_families().values()
+        for source in family.sources
+        if source.engine == "regex"
+    }
+)
+OTHERS = [
+    ("the end matters", (r"s'(?=[\s\S])|[\s\S]",)),
+    ("gaps", (r"s'+|\s'\s|\p{Lu}",)),
+]
+PATTERNS = sorted({pattern for _, patterns in SPELLINGS for pattern in patterns})
+
+
+class Pieces:
+    """Keeps the pieces that are complete, and what has come of the next one."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.begun = ""
+
+    def feed(self, text: str) -> None:
+        assert text
+        self.begun += text
+
+    def end(self) -> None:
+        assert self.begun
+        self.done.append(self.begun)
+        self.begun = ""
+
+
+@cache
+def compiled(pattern: str) -> Any:
+    return regex.compile(pattern.replace(r"|\s++$|", r"|\s++(?![\s\S])|"))
+
+
+def pieces_of(patterns: tuple[str, ...], text: str) -> list[str]:
+    """Matches and gaps of each pattern in turn, by `regex` on the whole text."""
+    pieces = [text] if text else []
+    for pattern in patterns:
+        parts = []
+        for piece in pieces:
+            edges = {0, len(piece)}
+            for match in compiled(pattern).finditer(piece):
+                edges |= set(match.span())
+            places = sorted(edges)
+            parts += [piece[i:j] for i, j in pairwise(places)]
+        pieces = parts
+    return pieces
+
+
+# -------------------------------------------------------------------------------- final cuts
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("kind", ["any", "llama"])
+@given(data=st.data())
+def test_up_to_the_horizon_no_later_text_changes_what_is_certified(
+    kind: str, data: st.DataObject
+) -> None:
+    drawn = any_tokenizer() if kind == "any" else llama_specs(finishing=False).map(build)
+    tokenizer = data.draw(drawn)
+    finder = finder_for(facts_of(adapter_of(tokenizer)))
+    if finder.refusal is None:
+        assert_final(finder, drawn_text(data, tokenizer, 60))
+
+
+def test_what_may_be_white_space_is_waited_for_wherever_it_is_in_unicode() -> None:
+    """U+FEFF, which BERT deletes, before a token that takes the white space in front of it."""
+    every = map(chr, range(sys.maxunicode + 1))
+    assert _spaces() == "".join(filter(maybe_space, every))
+    token = Added("\n", lstrip=True)
+    tokenizer = build(WordPieceSpec(lowercase=False, extras=Extras(added=(token,))))
+    finder = finder_for(facts_of(adapter_of(tokenizer)))
+    for space in "\ufeff\u200b\u180e \t":
+        assert_final(finder, f"\t{space}  \n")
+        assert_final(finder, f"a{space}  \nb")
+
+
+FLAGS = (
+    {},
+    {"lstrip": True},
+    {"rstrip": True},
+    {"single_word": True},
+    {"normalized": True},
+    {"normalized": True, "lstrip": True},
+)
+LOWER = (NormalizerStage("Lowercase"), NormalizerStage("NFC"))
+_DEEPSEEK = load_families()["deepseek"].sources[0]
+DEEPSEEK = {
+    "family": "deepseek",
+    "engine": _DEEPSEEK.engine,
+    "patterns": _DEEPSEEK.patterns,
+}
+SCHEMES: dict[str, dict[str, Any]] = {
+    "regex": {"scheme": "regex", **DEEPSEEK},
+    "bert": {"scheme": "bert", "family": "bert"},
+    "metaspace": {"scheme": "metaspace", "family": "metaspace"},
+    "dummy": {"scheme": "dummy"},
+    "lower": {"scheme": "regex", **DEEPSEEK, "normalizers": LOWER},
+    "lower metaspace": {"scheme": "metaspace", "family": "metaspace", "normalizers": LOWER},
+    "replace": {
+        "scheme": "regex",
+        **DEEPSEEK,
+        "normalizers": (
+            NormalizerStage("Lowercase"),
+            NormalizerStage("Replace", (("pattern", "b b"), ("content", " "))),
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_all_short_texts_with_all_kinds_of_added_tokens(scheme: str) -> None:
+    """Two letters and the space, up to 6 of them (in the profile quick 4), each token by itself;
+    under a normalizer an accent, which makes what is beside it uncertain, takes the place of a
+    letter."""
+    letters = "\u0301b " if "normalizers" in SCHEMES[scheme] else "ab "
+    every = ["".join(t) for n in range(5 if is_quick() else 7) for t in product(letters, repeat=n)]
+    every += [start + " " * n + "b" for start in ("", "b") for n in range(6, 15)]
+    checked = 0
+    for content, flags in product(("b", "ba", "b b", " b", "b ", "  ", " a "), FLAGS):
+        token = AddedToken(content, 0, **flags)
+        facts = Facts(**{"engine": "", "model": "BPE", "added_tokens": (token,), **SCHEMES[scheme]})
+        finder = finder_for(facts)
+        for text in every if finder.refusal is None else ():
+            assert_final(finder, text)
+            checked += 1
+    assert checked >= 28 * len(every)
+
+
+def assert_final(finder: CutFinder, text: str) -> None:
+    """What is certified in a beginning of `text` up to its horizon is certified in `text`."""
+    unfinished = UnfinishedText(finder)
+    finally_ = [None, *(finder.certify(text, place) for place in range(1, len(text)))]
+    before = 0
+    for length in range(len(text) + 1):
+        horizon = unfinished.horizon(text[:length])
+        assert before <= horizon <= max(0, length - 1)
+        for place in range(before + 1, horizon + 1):
+            seam = unfinished.last_cut(text[:length], place - 1, place)
+            assert seam is None or seam == finally_[place], (text[:length], place)
+        before = horizon
+
+
+@given(data=st.data(), contents=st.frozensets(st.text("ab<", min_size=1, max_size=4), max_size=4))
+def test_beginnings_are_those_of_longer_contents(
+    data: st.DataObject, contents: frozenset[str]
+) -> None:
+    text = data.draw(st.text("ab<", max_size=8))
+    start = data.draw(st.integers(0, len(text)))
+    wanted = [
+        place
+        for place in range(start, len(text))
+        if any(c.startswith(text[place:]) and c != text[place:] for c in contents)
+    ]
+    assert Beginnings(contents).first(text, start) == min(wanted, default=len(text))
+
+
+# ---------------------------------------------------------------------- pre-tokens on the way
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize(("name", "patterns"), [*SPELLINGS, *OTHERS])
+@given(data=st.data(), text=texts(max_size=200))
+def test_pieces_are_those_of_the_whole_text(
+    name: str, patterns: tuple[str, ...], data: st.DataObject, text: str
+) -> None:
+    """On all code points, also where engines differ, since `regex` is what classes are asked of."""
+    pieces = Pieces()
+    row = splitters(patterns, pieces)
+    sizes = [step % 10 for step in data.draw(up_to(len(text)))]
+    place = 0
+    for size in [*sizes, len(text)]:
+        row.feed(text[place : place + size])
+        place += size
+    row.end()
+    assert pieces.done == pieces_of(patterns, text)
+    assert not pieces.begun
+    row.feed("again, 1234")
+    row.end()
+    assert pieces.done == pieces_of(patterns, text) + pieces_of(patterns, "again, 1234")
+
+
+ALL = [*SPELLINGS, *OTHERS]
+ALPHABET = "as'A1 \n.中\u0301"
+
+
+def all_texts(longest: int) -> list[str]:
+    return ["".join(t) for n in range(longest + 1) for t in product(ALPHABET, repeat=n)]
+
+
+@pytest.mark.parametrize(("name", "patterns"), cases(ALL, ALL[::3]))
+def test_what_is_passed_on_is_what_all_continuations_share(
+    name: str, patterns: tuple[str, ...]
+) -> None:
+    """Against all texts of up to 3 characters behind drawn ones. What is passed on is always right;
+    for a single Split of a family it is all that can be known, and a row of them waits for one
+    character more at times."""
+    short = all_texts(3)
+    rng = random.Random(name)
+    long = ["".join(rng.choices(ALPHABET, k=5)) for _ in range(20)]
+    for text in ["s'", *rng.sample(short, 40), *long]:
+        pieces = Pieces()
+        splitters(patterns, pieces).feed(text)
+        count = len(pieces.done)
+        continued = [pieces_of(patterns, text + more) for more in short]
+        for found in continued:
+            assert found[:count] == pieces.done, text
+            assert "".join(found[count : count + 1]).startswith(pieces.begun), text
+        if len(patterns) == 1 and name in load_families():
+            same = [len(set(map(tuple, (f[:n] for f in continued)))) == 1 for n in range(1, 6)]
+            known = same.index(False) if False in same else len(same)
+            shared = min(len("".join(f[count : count + 1])) for f in continued)
+            assert (count, len(pieces.begun)) == (known, shared) or not text, text
+
+
+class Counted(tuple[int, ...]):
+    """Counts how often it is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        Counted.looks += 1
+        return super().__getitem__(place)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_no_text_makes_the_machine_read_characters_many_times(pattern: str) -> None:
+    """Runs of all pairs of classes, and pairs again and again: each character at most 3 times."""
+    machine = machine_for(pattern)
+    counted = replace(machine, signs=Counted(machine.signs))
+    every = np.delete(np.arange(0x110000), np.s_[0xD800:0xE000])
+    first = [chr(every[machine.symbol_of[every] == n][0]) for n in range(machine.width)]
+    for a, b in product(first, repeat=2):
+        for text in (a + b * 200 + ".", (a + b * 20) * 10, (a + b) * 100, a * 100 + b * 100 + a):
+            Counted.looks = 0
+            splitter = PatternSplitter(counted, Pieces())
+            splitter.feed(text)
+            splitter.end()
+            assert Counted.looks <= 3 * len(text), text
+
+
+def test_a_pattern_that_looks_back_has_no_machine() -> None:
+    with pytest.raises(UnsupportedPatternError):
+        machine_for(r"(?<=a)b|.")
+
+
+@given(
+    contents=st.lists(st.text("ab<", min_size=1, max_size=3), min_size=1, max_size=4, unique=True),
+    chunks=st.lists(st.text("ab<", max_size=4), max_size=6),
+)
+def test_added_tokens_are_found_leftmost_and_longest(
+    contents: list[str], chunks: list[str]
+) -> None:
+    found: list[str | int] = []
+
+    class Segments(Pieces):
+        def end(self) -> None:
+            found.extend([self.begun] if self.begun else [])
+            self.begun = ""
+
+    splitter = TokenSplitter({c: n for n, c in enumerate(contents)}, Segments(), found.append)
+    for chunk in chunks:
+        splitter.feed(chunk)
+    splitter.end()
+    longest_first = "|".join(map(regex.escape, sorted(contents, key=len, reverse=True)))
+    parts = regex.split(f"({longest_first})", "".join(chunks))
+    assert found == [contents.index(p) if n % 2 else p for n, p in enumerate(parts) if p]
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part", "default"])
+def test_the_last_cut_is_the_one_that_is_found_place_by_place(name: str) -> None:
+    """However long the stretch without one is, which is looked through in blocks."""
+    finder = finder_for(facts_of(tokpar.load(part(name))))
+    unfinished, drawing = UnfinishedText(finder), random.Random(name)
+    words = [" ", "  ", "\n", "a", "bc", "1", "234", "!", "'s", "é", "中文", "x " * 3]
+    words += [char * drawing.randint(40, 90) for char in " 9a\n!"]
+    for _ in range(drawn(300)):
+        text = "".join(drawing.choice(words) for _ in range(drawing.randint(1, 60)))
+        last = min(len(text) - 1, unfinished.horizon(text))
+        expected = unfinished._last(text, 0, last, finder.certify_context)
+        assert unfinished.last_cut(text, 0, last) == expected

@@ -1,0 +1,330 @@
+"""Rule K10 through the public API: patterns of the user's own, cut by windows (theorems 40 to 44).
+
+Each cut that is found is made, and the engine itself says whether the ids stay; the checker, which
+shares no code with the finder, must accept the same seams and no others that are planted.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.conftest import below_one, drawn
+from tests.support.paths import VOCAB
+from tests.support.patterns_of_users import (
+    ADDED,
+    ATOMS,
+    IN_TWOS,
+    PATTERNS,
+    by_hugging_face,
+    by_regex,
+    drawn_pattern,
+    drawn_text,
+    tokens,
+)
+from tests.support.tokenizers_drawn import DATA
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.certificate.checker import seam_findings
+from tokpar.certificate.window_classes import require_class
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.stream_cuts import UnfinishedText
+from tokpar.interfaces import facts_of
+from tokpar.loading import load
+from tokpar.patterns import charclass_members as members_module
+from tokpar.patterns.charclass_members import members
+from tokpar.patterns.splits import decide_windows
+from tokpar.types import Facts, Seam
+
+pytestmark = pytest.mark.ids
+
+
+def by_tiktoken(patterns: tuple[str, ...], **_: Any) -> Any:
+    [pattern] = patterns
+    special = {"<s>": 100_000}
+    return tiktoken.Encoding(
+        "own", pat_str=pattern, mergeable_ranks=tokens(), special_tokens=special
+    )
+
+
+def finder(tokenizer: Any) -> CutFinder:
+    return finder_for(facts_of(load(tokenizer)))
+
+
+@cache
+def asked_before(source: str, engine: str) -> Any:
+    return members([source], engine)[source]
+
+
+def ask(sources: Any, engine: str) -> Any:
+    return {source: asked_before(source, engine) for source in sources}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each class is asked once, not once for each pattern, by finder and checker each."""
+    held: dict[tuple[str, str], bytes] = {}
+
+    def required(source: str, engine: str, inside: Any, outside: Any) -> None:
+        if held.get((source, engine)) != inside.tobytes():
+            require_class(source, engine, inside, outside)
+            held[source, engine] = inside.tobytes()
+
+    monkeypatch.setattr(
+        "tokpar.patterns.window_cache.decide_windows", partial(decide_windows, ask=ask)
+    )
+    monkeypatch.setattr("tokpar.certificate.window_rule.require_class", required)
+
+
+def certified(tokenizer: Any, text: str) -> list[Seam]:
+    """The K10 seams of a text. Each is lossless by the engine itself, and the checker agrees."""
+    adapter = load(tokenizer)
+    facts = facts_of(adapter)
+    finding = finder_for(facts)
+    if finding.refusal_for(text) is not None:
+        return []
+    whole = adapter.encode(text).tolist()
+    seams = [finding.certify(text, p) for p in range(1, len(text))]
+    found = [seam for seam in seams if seam is not None and seam.rule == "K10"]
+    for seam in found:
+        p = seam.position
+        apart = adapter.encode(text[:p]).tolist() + adapter.encode(text[p:]).tolist()
+        assert apart == whole, (facts.patterns, text, seam)
+        assert [*seam_findings([seam], text, facts)] == []
+    missing = {s.position for s in seams if s} ^ set(finding.places(text).tolist())
+    assert not missing, (facts.patterns, text, [s for s in seams if s and s.position in missing])
+    assert {seam.position for seam in found} >= set(searched(finding, text)) - edges(finding, text)
+    return found
+
+
+def searched(finding: CutFinder, text: str) -> list[int]:
+    """Where a search from each place on comes to."""
+    each = [finding.find(text, p, p + 3) for p in range(1, len(text))]
+    assert all(seam is None or p <= seam.position < p + 3 for p, seam in enumerate(each, 1))
+    return [seam.position for seam in each if seam is not None]
+
+
+def edges(finding: CutFinder, text: str) -> set[int]:
+    return {p for p in range(1, len(text)) if finding.edges.certify(text, p) is not None}
+
+
+BESIDE = ["a", "Ab", " ", "  ", "\n", "\r\n", "12345", "1234567", "'s", ".", "中", "é", "\t"]
+BESIDE += ["<", "y>"]
+FILES = [DATA / "default.json", VOCAB / "deepseek_part.json"]
+
+
+def with_a_token(file: Path, **flags: Any) -> tuple[CutFinder, str]:
+    """A finder of a tokenizer, and the content of one of its added tokens. Tokens that are added to
+    deepseek_part find no copy that works alike, so one of its own is taken."""
+    tokenizer, content = Tokenizer.from_file(str(file)), "<xy>"
+    if file.stem == "default":
+        tokenizer.add_tokens([NativeToken(content, normalized=False, **flags)])
+    facts = facts_of(load(tokenizer))
+    if file.stem != "default":
+        content = min((token.content for token in facts.added_tokens), key=len)
+    return finder_for(facts), content
+
+
+def assert_all_places(finding: CutFinder, text: str) -> None:
+    assert finding.refusal_for(text) is None
+    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
+    assert finding.places(text).tolist() == expected
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@given(data=st.data())
+def test_all_places_beside_added_tokens_are_those_that_are_certified(
+    file: Path, data: st.DataObject
+) -> None:
+    """At once by arrays between the tokens, one by one near them."""
+    flags = data.draw(st.sampled_from([{}, {"single_word": True}, {"lstrip": True}]))
+    finding, content = with_a_token(file, **flags)
+    some = st.lists(st.sampled_from([*BESIDE, content]), max_size=40).map("".join)
+    parts = data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4))
+    assert_all_places(finding, content.join(parts))
+
+
+@pytest.mark.parametrize("length", [400, 401, 402])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_anchor_in_a_run_behind_an_added_token_is_a_certified_cut(
+    file: Path, length: int
+) -> None:
+    """Digits are parted by threes from where the token ends, not from where it is no more near."""
+    finding, content = with_a_token(file)
+    for before in ("", "1", "12", "a"):
+        assert_all_places(finding, f"{before}{content}{'7' * length}{content} b{'7' * length} c")
+
+
+def test_a_token_that_strips_and_is_not_there_makes_finding_all_places_no_slower() -> None:
+    """At once by arrays, as without it: no place is asked about."""
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.add_tokens([NativeToken("<mask>", normalized=False, lstrip=True)])
+    finding = finder_for(facts_of(load(tokenizer)))
+    text = "some words, 12 lines\n  and 'quotes'\n" * 20
+    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
+    with patch.object(CutFinder, "certify", side_effect=AssertionError):
+        assert finding.places(text).tolist() == expected
+
+
+# ------------------------------------------------------------- every cut found is lossless
+
+
+MAKERS = {"fancy-regex": by_tiktoken, "oniguruma": by_hugging_face, "regex": by_regex}
+
+
+@pytest.mark.parametrize("engine", MAKERS)
+@pytest.mark.usefixtures("quick")
+def test_cuts_of_drawn_patterns_are_lossless(engine: str) -> None:
+    source = random.Random(engine)
+    counts = Counter[str]()
+    while counts["patterns"] < max(12, drawn(30)):
+        count = 1 if engine == "fancy-regex" else source.choice((1, 1, 1, 2, 3))
+        patterns = tuple(drawn_pattern(source) for _ in range(count))
+        try:
+            tokenizer = MAKERS[engine](patterns)
+        except (ValueError, tokpar.TokparError):
+            continue
+        if finder(tokenizer).refusal is not None:
+            counts["refused"] += 1
+            continue
+        counts["patterns"] += 1
+        atoms = ATOMS if engine == "fancy-regex" else (*ATOMS, "<s>")
+        for _ in range(8):
+            text = drawn_text(source, atoms)
+            try:
+                counts.update(seam.theorem for seam in certified(tokenizer, text))
+            except tokpar.TokparError:  # an engine that gives up on a text
+                counts["given up"] += 1
+    assert counts["40"] > 50
+    assert counts["44"] > 1
+    assert engine == "fancy-regex" or counts["42"] > 10
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("kind", ["plain", "NFC", "NFKC, Lowercase", "Replace", "Strip", "prefix"])
+@pytest.mark.usefixtures("quick")
+def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
+    pattern: str, kind: str
+) -> None:
+    normalizers = below_one().normalizers
+    normalizer = {
+        "NFC": normalizers.NFC(),
+        "NFKC, Lowercase": normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()]),
+        "Replace": normalizers.Replace("ab", "1"),
+        "Strip": normalizers.Strip(),
+    }.get(kind)
+    source = random.Random(pattern + kind)
+    counts = Counter[str]()
+    for k in range(max(3, drawn(6))):
+        flags = {name: source.random() < 0.3 for name in ("lstrip", "rstrip", "single_word")}
+        flags = flags if k % 2 else {}
+        tokenizer = by_hugging_face((pattern,), normalizer, flags, kind == "prefix")
+        for _ in range(8):
+            text = drawn_text(source, (*ATOMS, *ADDED), 14)
+            counts.update(seam.rule for seam in certified(tokenizer, text))
+    assert counts["K10"] > 0
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("engine", MAKERS)
+def test_every_strategy_gives_the_serial_ids(engine: str, pattern: str) -> None:
+    source = random.Random(pattern)
+    patterns = (pattern,) if engine != "oniguruma" else (r"\p{N}{1,2}", pattern)
+    try:
+        tokenizer = MAKERS[engine](patterns)
+    except tokpar.TokparError:
+        pytest.skip("it does not read the pattern")
+    text = "".join(source.choices((*ATOMS, "<s>", "hello world", "x" * 40), k=400))
+    text = text.replace("<s>", "") if engine == "fancy-regex" else text
+    serial = load(tokenizer).encode(text).tolist()
+    for name in ("cut", "auto", "lopt", "blocks"):
+        encoding = tokpar.encode(text, tokenizer, strategy=name, chunk_chars=16)
+        assert encoding.ids.tolist() == serial
+        assert encoding.lossless
+        assert tokpar.check(encoding, text, tokenizer).findings == ()
+        if name == "cut":  # not divided further: each seam is one of the certificate
+            encoding = tokpar.encode(
+                text, tokenizer, strategy=name, chunk_chars=16, executor="serial"
+            )
+        if name == "cut" and finder(tokenizer).refusal is None:
+            assert len(encoding.seams) > 20
+            stored = from_bytes(to_bytes(encoding, text, "own"))
+            again = MAKERS[engine](patterns)
+            assert tokpar.check(stored, text, again).findings == ()
+            assert [*stored.seams] == [*encoding.seams]
+            assert len(stored.seams.proofs) == 1
+
+
+def test_a_text_that_arrives_is_cut_by_windows() -> None:
+    tokenizer = by_hugging_face((IN_TWOS,), flags={"rstrip": True})
+    source = random.Random(5)
+    for _ in range(drawn(40)):
+        text = drawn_text(source, (*ATOMS, *ADDED), 60)
+        size = source.randint(1, 7)
+        parts = [text[i : i + size] for i in range(0, len(text), size)]
+        found = [id_ for ids in tokpar.stream(parts, tokenizer) for id_ in ids.tolist()]
+        assert found == load(tokenizer).encode(text).tolist()
+
+
+def test_what_is_final_stays() -> None:
+    """A window may not reach where an added token may yet begin."""
+    unfinished = UnfinishedText(finder(by_hugging_face((IN_TWOS,))))
+    text = "a" + 20 * "ab\n"
+    for length in range(len(text)):
+        horizon = unfinished.horizon(text[:length])
+        seam = unfinished.last_cut(text[:length], 0, horizon) if horizon > 0 else None
+        assert horizon <= max(0, length - 9)
+        if seam is not None:
+            assert unfinished.finder.certify_context(text, seam.position) == seam
+
+
+# ------------------------------------------------------------------------ what is refused
+
+
+def test_what_cannot_be_decided_is_refused_with_the_reason() -> None:
+    for pattern, reason in (
+        (r"(?<=a)b+|[\s\S]", "unsupported group"),
+        (r"a*", "may match the empty text"),
+        (r"(a", "missing ')'"),
+        (r"(?=ab)a|[\s\S]", "look-ahead over more than one character"),
+        (r"(?:(?:a|b)?(?:a|c)){9,999}[abc]{999}d", "more than"),
+    ):
+        refusal = str(refused_facts(pattern))
+        assert "of no known family, and not decided" in refusal
+        assert reason in refusal
+
+
+def refused_facts(pattern: str) -> str | None:
+    return finder_for(Facts("regex", "BPE", "regex", None, (pattern,))).refusal
+
+
+def test_another_engine_cannot_be_asked() -> None:
+    for engine in ("my own", "pcre"):
+        found = finder_for(Facts(engine, "BPE", "regex", None, ("a+|[^a]",)))
+        assert engine in str(found.refusal)
+    assert finder_for(Facts("regex", "BPE", "regex")).refusal is not None
+    assert finder_for(Facts("regex", "BPE", "regex", "gpt3", ("a+|[^a]",))).windows is None
+
+
+def test_a_panic_of_an_engine_that_is_asked_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def panic(sources: Any) -> Any:
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setitem(members_module.__dict__["_EVERYWHERE"], "regex", panic)
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+    refusal = refused_facts(r"\p{L}+|\P{L}")
+    assert "index out of bounds" in str(refusal)

@@ -1,0 +1,1 @@
+"""Tests of the bundled tokenizer and of the part vocabularies."""

@@ -1,0 +1,1 @@
+"""Tests of the documentation, the workflows, and the rules of the repository."""

@@ -1,0 +1,327 @@
+"""Who may import whom, and what `import tokpar` costs and brings along."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PACKAGE = ROOT / "tokpar"
+
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"data", "errors", "arrays"}),
+    frozenset({"limits", "types", "decompression"}),
+    frozenset({"interfaces", "seams"}),
+    frozenset({"policy", "spans"}),
+    frozenset({"parity", "encoding", "plan"}),
+    frozenset({"pure", "patterns", "facts", "cuts", "certificate", "cache", "decoding"}),
+    frozenset({"adapters", "executors", "overlap", "methods"}),
+    frozenset({"joining"}),
+    frozenset({"results"}),
+    frozenset({"short_texts"}),
+    frozenset({"pipeline", "asynchronous", "streaming", "chunks", "sessions"}),
+    frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
+    frozenset({"combining", "loading", "text_batches"}),
+    frozenset({"encoder"}),
+    frozenset({"calls"}),
+    frozenset({"integrations"}),
+    frozenset({"run"}),
+    frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
+    frozenset({"explain", "testing", "corpus"}),
+    frozenset({"cli", "__main__"}),
+)
+"""Each layer may import the layers before it, and a part may import itself."""
+
+PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
+"""These may also import others of their layer."""
+
+PARTS = LAYERS[5] | LAYERS[6]
+BETWEEN_PARTS = {
+    ("patterns", "pure"),
+    ("facts", "patterns"),
+    ("facts", "pure"),
+    ("decoding", "pure"),
+    ("cuts", "patterns"),
+    ("cuts", "facts"),
+    ("adapters", "pure"),
+    ("adapters", "patterns"),
+    ("adapters", "facts"),
+    ("adapters", "cuts"),
+    ("adapters", "cache"),
+    ("cache", "patterns"),
+    ("cache", "facts"),
+    ("cache", "cuts"),
+    ("cache", "pure"),
+    ("overlap", "cuts"),
+    ("methods", "cuts"),
+    ("methods", "overlap"),
+}
+"""The only imports among the parts that work on texts."""
+
+PLUGGY = frozenset({"hooks", "registry", "builtins"})
+HEAVY = ("tokenizers", "tiktoken", "regex", "tqdm", "hypothesis", "transformers")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One module that a module imports; `lazy` if only when a function runs."""
+
+    module: str
+    lazy: bool
+
+
+def module_name(path: Path) -> str:
+    """tokpar/cuts/finder.py -> "tokpar.cuts.finder"; a package's name for its __init__.py."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that `from ... import` reads, without dots in front."""
+    if not node.level:
+        return node.module or ""
+    base = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def names_of(node: ast.AST, package: str) -> list[str]:
+    """Modules that one import statement may read; `from a import b` gives "a.b"."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{absolute(node, package)}.{alias.name}" for alias in node.names]
+    return []
+
+
+def imports(tree: ast.AST, package: str, lazy: bool = False) -> Iterator[Import]:
+    """All imports of a module, those inside functions marked lazy."""
+    for node in ast.iter_child_nodes(tree):
+        yield from (Import(name, lazy) for name in names_of(node, package))
+        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        yield from imports(node, package, lazy or inside)
+
+
+def part(module: str) -> str | None:
+    """The part of tokpar a name belongs to: "tokpar.cuts.finder.f" -> "cuts", others None.
+
+    "tokpar.Encoder" is the package itself, "".
+    """
+    first, _, rest = module.partition(".")
+    if first != "tokpar":
+        return None
+    name = rest.split(".")[0]
+    known = (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+    return name if known or name in set().union(*LAYERS) else ""
+
+
+def layer(name: str) -> int:
+    return next(n for n, names in enumerate(LAYERS) if name in names)
+
+
+def allowed(importer: str, imported: str, lazy: bool) -> bool:
+    """May one part import another?"""
+    if importer == imported:
+        return True
+    if importer == "builtins" and lazy:
+        return True
+    if (importer, imported) == ("encoder", "integrations") and lazy:  # Encoder.as_hf
+        return True
+    if importer in PARTS and imported in PARTS:
+        return (importer, imported) in BETWEEN_PARTS
+    if layer(importer) == layer(imported):
+        return {importer, imported} <= PEERS
+    return layer(importer) > layer(imported)
+
+
+def violations(module: str, source: str, package: str) -> list[str]:
+    """What one module imports against the rules."""
+    own = part(module) or ""
+    found = []
+    for item in imports(ast.parse(source), package):
+        other = part(item.module)
+        if other is not None and not allowed(own, other, item.lazy):
+            found.append(f"{module} imports {item.module}")
+        if item.module.split(".")[0] == "pluggy" and own not in PLUGGY:
+            found.append(f"{module} imports pluggy")
+    return found
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", modules(), ids=module_name)
+def test_imports_point_one_way(path: Path) -> None:
+    name = module_name(path)
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    assert violations(name, path.read_text(encoding="utf-8"), package) == []
+
+
+def test_every_module_has_a_layer() -> None:
+    known = set().union(*LAYERS)
+    assert {part(module_name(path)) for path in modules()} - known == set()
+
+
+def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
+    below = set().union(*LAYERS[:3]) | {"certificate"}
+    sources = [path for path in modules() if part(module_name(path)) == "certificate"]
+    for path in sources:
+        package = module_name(path) if path.name == "__init__.py" else module_name(path.parent)
+        read = imports(ast.parse(path.read_text(encoding="utf-8")), package)
+        assert {part(item.module) for item in read} - {None} <= below, path
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("tokpar.arrays", "from tokpar.errors import TokparError"),
+        ("tokpar.types", "from tokpar import interfaces"),
+        ("tokpar.types", "from .interfaces import Splitter"),
+        ("tokpar.certificate.context_rules", "from tokpar.cuts.added_token_guard import f"),
+        ("tokpar.certificate.context_rules", "from ..cuts import added"),
+        ("tokpar.certificate.context_rules", "def f():\n    import tokpar.methods.auto"),
+        ("tokpar.cuts.finder", "import tokpar.methods"),
+        ("tokpar.methods.auto", "from tokpar.executors import serial"),
+        ("tokpar.methods.auto", "if True:\n    from tokpar.pure.bpe import f"),
+        ("tokpar.pipeline", "from tokpar.registry import strategies"),
+        ("tokpar.joining", "from tokpar.pipeline import encode"),
+        ("tokpar.builtins", "from tokpar.plugin import hookimpl"),
+        ("tokpar.methods.cut", "from tokpar import plugin"),
+        ("tokpar.encoder", "import tokpar"),
+        ("tokpar.encoder", "import pluggy"),
+        (
+            "tokpar.methods.auto",
+            "class A:\n    def f(self):\n        from pluggy import HookspecMarker",
+        ),
+        ("tokpar.builtins", "from tokpar.encoder import Encoder"),
+        ("tokpar.testing.run", "from tokpar.cli import main"),
+        ("tokpar.data.recipe", "import tokpar"),
+    ],
+)
+def test_a_planted_import_is_found(module: str, source: str) -> None:
+    assert len(violations(module, source, module.rpartition(".")[0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("tokpar.types", "import numpy\nfrom tokpar.arrays import IdArray"),
+        ("tokpar.adapters.pure", "from tokpar.pure import bpe\nfrom ..cuts import added"),
+        ("tokpar.registry", "import pluggy\nfrom tokpar import hooks, builtins"),
+        ("tokpar.builtins", "def f():\n    from tokpar.encoder import Encoder"),
+        ("tokpar.cli.encode", "import tokpar\nfrom tokpar import Encoder, errors"),
+    ],
+)
+def test_an_import_down_the_layers_is_allowed(module: str, source: str) -> None:
+    assert violations(module, source, module.rpartition(".")[0]) == []
+
+
+# --------------------------------------------------------------------------- import tokpar
+
+needs_package = pytest.mark.skipif(
+    not (PACKAGE / "__init__.py").is_file(), reason="tokpar/__init__.py is not written yet"
+)
+
+BEYOND_NUMPY = """
+import sys
+import numpy
+before = set(sys.modules)
+import tokpar
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def run(code: str) -> str:
+    """What the code prints in a new interpreter; its error is this test's."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_package
+def test_importing_tokpar_imports_little_beside_numpy() -> None:
+    """What the import costs, without a clock: tests/benchmarks/batches.py has the milliseconds."""
+    loaded = run(BEYOND_NUMPY).split()
+    own = [name for name in loaded if name.partition(".")[0] == "tokpar"]
+    installed = [
+        n for n in loaded if n.partition(".")[0] not in {"tokpar", *sys.stdlib_module_names}
+    ]
+    assert "tokpar.pipeline" in own
+    assert len(own) <= 26
+    assert {name.partition(".")[0] for name in installed} <= {"pluggy", "numpy"}
+    assert len(loaded) - len(own) <= 40  # pluggy alone brings 13, and "inspect" with its own
+
+
+@needs_package
+def test_importing_tokpar_imports_no_engine() -> None:
+    loaded = run("import sys, tokpar; print(*sys.modules)").split()
+    assert sorted(set(HEAVY) & set(loaded)) == []
+
+
+def test_importing_what_plugins_need_imports_no_engine() -> None:
+    loaded = run("import sys, tokpar.plugin; print(*sys.modules)").split()
+    assert sorted(set(HEAVY) & set(loaded)) == []
+    engine = run("import sys; from tokpar.plugin import Engine; print(*sys.modules)").split()
+    assert "tokpar.adapters.engine" in set(engine) - set(loaded)
+
+
+def test_tokpar_plugin_gives_what_it_lists_and_no_more() -> None:
+    from tokpar import plugin
+
+    listed = {name: getattr(plugin, name) for name in plugin.__all__}
+    given = {name for name in vars(plugin) if not name.startswith("_")}
+    values = {name for name in given if not isinstance(vars(plugin)[name], ModuleType)}
+    assert values - set(listed) == {"Any", "TYPE_CHECKING", "annotations", "import_module"}
+    by_kind = sorted(listed, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert plugin.__all__ == by_kind
+    with pytest.raises(AttributeError, match="no attribute 'engines'"):
+        plugin.engines  # noqa: B018
+
+
+def test_the_trainer_is_imported_when_it_is_asked_for() -> None:
+    loaded = run("import sys, tokpar; print(*sys.modules)").split()
+    assert not [name for name in loaded if name.startswith("tokpar_train")]
+    without = "import sys; sys.modules['tokpar_train'] = None\n"
+    asked = """
+from tokpar import *
+try:
+    from tokpar import train
+except ImportError as error:
+    print(error)
+"""
+    said = "tokpar.train needs the package tokpar-train: pip install ./plugins/tokpar-train, "
+    said += "in a checkout of tokpar\n"
+    assert run(without + asked) == said
+
+
+@needs_package
+def test_all_is_sorted_and_lists_the_public_names() -> None:
+    import tokpar
+
+    listed = [name for name in tokpar.__all__ if not name.startswith("__")]
+    values = {name: getattr(tokpar, name) for name in {*dir(tokpar), *listed}}
+    public = {
+        name
+        for name, value in values.items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert list(tokpar.__all__) == sorted(set(tokpar.__all__))
+    modules_listed = {name for name in listed if isinstance(values[name], ModuleType)}
+    assert set(listed) - modules_listed == public - {"annotations"}

@@ -1,0 +1,69 @@
+"""docs/pictures/speed.svg and README.md have the figures of docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from types import ModuleType
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def drawing() -> ModuleType:
+    path = ROOT / "docs" / "pictures" / "draw_speed.py"
+    spec = importlib.util.spec_from_file_location("draw_speed", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["draw_speed"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_is_what_the_script_draws_of_the_page(drawing: ModuleType) -> None:
+    drawn = drawing.draw(drawing.speeds(PAGE))
+    said = "run `python docs/pictures/draw_speed.py`"
+    assert drawing.PICTURE.read_text(encoding="utf-8") == drawn, said
+
+
+def test_each_figure_stands_in_the_picture(drawing: ModuleType) -> None:
+    texts = re.findall(r">([^<]+)</text>", drawing.PICTURE.read_text(encoding="utf-8"))
+    known = drawing.speeds(PAGE)
+    assert list(known) == ["English", "Python code", "Chinese"]
+    for engines in known.values():
+        assert len(engines) == 4
+        for figures in engines.values():
+            for figure in figures:
+                assert drawing.shown(figure) in texts
+    assert len([text for text in texts if re.fullmatch(r"[\d.]+", text)]) == 3 * 7
+
+
+def test_another_figure_is_another_picture(drawing: ModuleType) -> None:
+    row = next(line for line in PAGE.splitlines() if line.startswith("| deepseek"))
+    other = PAGE.replace(row, row.replace(" | 2.00 | ", " | 2.00 | 9", 1))
+    assert drawing.draw(drawing.speeds(other)) != drawing.draw(drawing.speeds(PAGE))
+
+
+def test_the_readme_tells_the_figures_of_tiktoken(drawing: ModuleType) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = text[text.index("cl100k with tiktoken") : text.index("A short text alone")]
+    told = [float(number) for number in re.findall(r"\d+\.\d+", part)]
+    rows = {
+        row["text"]: row
+        for row in drawing.rows(PAGE)
+        if row["tokenizer"] == "cl100k_base, tiktoken"
+    }
+    columns = ("own call", f"tokpar {drawing.COLD}", f"tokpar {drawing.SEEN}")
+    assert told == [
+        float(rows[kind][column].partition(" ")[0]) for column in columns for kind in drawing.TEXTS
+    ]
+
+
+def test_the_readme_has_at_most_120_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120

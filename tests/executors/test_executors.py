@@ -1,0 +1,697 @@
+"""Every executor gives what the serial one gives, survives errors, forks and interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tokpar
+from tests.conftest import below_one
+from tests.support.executed import MAKERS, TEXT, Panic, Words, cut, mapped
+from tests.support.paths import ROOT
+from tokpar import limits
+from tokpar.arrays import IdArray
+from tokpar.errors import EngineError, OptionError
+from tokpar.executors.native import NativeExecutor
+from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
+from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
+from tokpar.interfaces import Executor
+from tokpar.limits import worker_count
+from tokpar.types import Chunk, Facts, Piece, Rows
+
+
+class EncodeOnly:
+    """The one required method and nothing else."""
+
+    name = "encode only"
+
+    def encode(self, text: str) -> IdArray:
+        return np.array([len(text)], dtype=np.uint32)
+
+
+class BatchOnly(EncodeOnly):
+    """Its batch call tells spans; it has no `locate`."""
+
+    name = "batch only"
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        located = np.array([[0, 1]], dtype=np.int64) if spans else None
+        return Rows.of_pieces([Piece(self.encode(text), located) for text in texts])
+
+
+class Unbuildable(EncodeOnly):
+    """Fails when it is built again."""
+
+    name = "unbuildable"
+
+    def spec(self) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+        return _refuse, {"why": "no such vocabulary"}
+
+
+class Unpicklable(EncodeOnly):
+    name = "unpicklable"
+
+    def spec(self) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+        return (lambda: EncodeOnly()), {}
+
+
+class Talkative(Words):
+    """Prints, as some engines do."""
+
+    def encode(self, text: str) -> IdArray:
+        print("hello from the engine", flush=True)
+        return super().encode(text)
+
+
+class Named:
+    """Different tokenizers with specs of their own."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = f"number {number}"
+
+    def encode(self, text: str) -> IdArray:
+        return np.array([self.number], dtype=np.uint32)
+
+    def spec(self) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+        return Named, {"number": self.number}
+
+
+def _refuse(why: str) -> None:
+    raise FileNotFoundError(why)
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    made = MAKERS[request.param]()
+    yield made
+    if hasattr(made, "close"):
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessExecutor]:
+    with ProcessExecutor(2) as made:
+        yield made
+
+
+def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
+    return len(left) == len(right) and all(
+        np.array_equal(a.ids, b.ids)
+        and a.ids.dtype == b.ids.dtype
+        and (a.spans is None) == (b.spans is None)
+        and (a.spans is None or b.spans is None or np.array_equal(a.spans, b.spans))
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("spans", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 1000, 20000, 10**6])
+def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, spans: bool) -> None:
+    text = TEXT[: 2000 * size]
+    chunks = cut(text, size)
+    words = Words()
+    expected = [
+        Piece(ids, words.locate(ids, "") if spans else None)
+        for ids in (words.encode(text[c.start : c.stop]) for c in chunks)
+    ]
+    assert same(mapped(executor, text, chunks, words, spans), expected)
+
+
+def test_no_chunks_give_no_pieces(executor: Executor) -> None:
+    assert mapped(executor, "abc", [], Words(), False) == []
+
+
+def test_overlap_absorbed_code_points_and_surrogates_go_as_the_chunk_says(
+    executor: Executor,
+) -> None:
+    text = " ab\ud800 cd ef"
+    chunks = [Chunk(0, 7, 0, 4), Chunk(5, 10, 4, 10, absorbed=1)]
+    assert [p.ids.tolist() for p in mapped(executor, text, chunks, Words(), False)] == [
+        [0, 3, 2],
+        [2, 2],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("FAIL", "ValueError: bad word"), ("PANIC", "Panic: stack overflow")]
+)
+def test_the_first_error_names_its_row_and_leaves_the_pool_intact(
+    executor: Executor, word: str, said: str
+) -> None:
+    chunks = cut(TEXT, 500)
+    guilty = chunks[17]
+    text = TEXT[: guilty.start] + f" {word} ".ljust(500, "x") + TEXT[guilty.stop :]
+    text = text[: chunks[40].start] + f" {word} ".ljust(500, "x") + text[chunks[40].stop :]
+    with pytest.raises(EngineError, match=f"the tokenizer failed: {said}") as caught:
+        mapped(executor, text, chunks, Words(), False)
+    assert (caught.value.row, caught.value.start, caught.value.stop) == (17, 0, 500)
+    assert caught.value.__cause__ is not None
+    assert said.split(":")[0] in repr(caught.value.__cause__) + str(caught.value.__cause__)
+    assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
+
+
+def test_an_engine_error_of_the_adapter_keeps_the_place_in_its_row(executor: Executor) -> None:
+    text = "aaaa bbbb PLACED"
+    chunks = [*cut(text, 5)[:2], Chunk(10, 16, 10, 16)]
+    with pytest.raises(EngineError, match=r"^bad place$") as caught:
+        mapped(executor, text, chunks, Words(), False)
+    assert (caught.value.row, caught.value.start, caught.value.stop) == (2, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["serial", "threads", "native"])
+def test_a_keyboard_interrupt_passes_unchanged(name: str) -> None:
+    executor = MAKERS[name]()
+    text, chunks = "a b INTERRUPT c", [Chunk(0, 4, 0, 4), Chunk(4, 15, 4, 15)]
+    with pytest.raises(KeyboardInterrupt):
+        mapped(executor, text, chunks, Words(), False)
+    if hasattr(executor, "close"):
+        executor.close()
+
+
+@pytest.mark.parametrize("name", ["serial", "threads"])
+def test_spans_come_from_the_batch_call_where_there_is_no_locate(name: str) -> None:
+    pieces = mapped(MAKERS[name](), "abc", cut("abc", 2), BatchOnly(), True)
+    assert [piece.spans is not None for piece in pieces] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["serial", "threads", "processes"])
+def test_spans_that_nobody_can_tell_are_a_lookup_error(name: str) -> None:
+    with pytest.raises(LookupError, match="encode only cannot tell where"):
+        mapped(MAKERS[name](), "abc", cut("abc", 2), EncodeOnly(), True)
+
+
+def test_the_native_executor_refuses_tokenizers_without_a_batch_call() -> None:
+    with pytest.raises(OptionError, match="use executor='threads'"):
+        mapped(NativeExecutor(2), "abc", cut("abc", 1), EncodeOnly(), False)
+
+
+class Miscounting(Words):
+    """A batch call that loses a text whenever it is given more than one."""
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        return super().encode_many(texts[:1], spans)
+
+
+def test_a_batch_call_that_loses_texts_is_refused() -> None:
+    chunks = cut("a b c d", 2)
+    with pytest.raises(EngineError, match="gave 1 rows for 4 texts"):
+        mapped(NativeExecutor(os.cpu_count()), "a b c d", chunks, Miscounting(), False)
+
+
+def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    class Counting(Words):
+        facts = Facts(engine="words", model="words", unprovable="a test", returns_objects=True)
+
+        def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+            nonlocal now, most
+            with lock:
+                now, most = now + sum(map(len, texts)), max(most, now + sum(map(len, texts)))
+            pieces = super().encode_many(texts, spans)
+            with lock:
+                now -= sum(map(len, texts))
+            return pieces
+
+    text = "abcdefg " * 500_000
+    with NativeExecutor(os.cpu_count()) as executor:
+        mapped(executor, text, cut(text, 8000), Counting(), False)
+    assert 0 < most <= len(text) // 2 + 2 * 8000
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "2", 1.5])
+@pytest.mark.parametrize("kind", [ThreadExecutor, NativeExecutor, ProcessExecutor])
+def test_workers_must_be_an_int_of_at_least_one(kind: Callable[[Any], Any], wrong: object) -> None:
+    with pytest.raises(OptionError, match="workers must be"):
+        kind(wrong)
+
+
+def test_zero_workers_are_refused_in_these_words() -> None:
+    with pytest.raises(OptionError) as caught:
+        worker_count(0)
+    assert str(caught.value) == "workers must be at least 1, got 0"
+
+
+@pytest.mark.parametrize("value", ["", "off", "FALSE", "f", "No", "n", "0"])
+def test_tokenizers_parallelism_off_means_one_worker_unless_told_otherwise(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", value)
+    assert worker_count(None) == 1
+    assert worker_count(3) == 3
+
+
+def test_by_default_there_are_as_many_workers_as_usable_cpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
+    monkeypatch.setattr(limits.os, "process_cpu_count", lambda: 5, raising=False)
+    assert worker_count(None) == 5
+    monkeypatch.setattr(limits.os, "process_cpu_count", lambda: None, raising=False)
+    assert worker_count(None) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name != "serial"])
+def test_a_closed_executor_can_be_used_and_closed_again(name: str) -> None:
+    executor = MAKERS[name]()
+    executor.close()
+    for _ in range(2):
+        assert len(mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
+        executor.close()
+    executor.close()
+
+
+def test_closing_leaves_no_threads_and_no_processes() -> None:
+    before = threading.active_count()
+    with ProcessExecutor(2) as executor:
+        mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)
+        crew = executor._crew()
+        running = [worker._process for worker in crew.all]
+        assert running
+        assert all(process.poll() is None for process in running)
+    assert all(process.returncode == 0 for process in running)
+    assert threading.active_count() == before
+
+
+def test_one_executor_serves_many_threads_at_once(executor: Executor) -> None:
+    chunks = cut(TEXT, 3000)
+    expected = mapped(SerialExecutor(), TEXT, chunks, Words(), False)
+    results: list[list[Piece]] = []
+
+    def use() -> None:
+        results.append(mapped(executor, TEXT, chunks, Words(), False))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(results) == 4
+    assert all(same(result, expected) for result in results)
+
+
+def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
+    begun: list[int] = []
+
+    def job(number: int) -> None:
+        begun.append(number)
+        if number == 0:
+            raise ValueError
+        time.sleep(0.02)
+
+    pool = Pooled(2)
+    with pytest.raises(ValueError, match=r"^$"):
+        pool.run(job, range(100))
+    pool.close()
+    assert len(begun) < 100
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_shared_work_is_done_once_and_its_results_are_in_order(workers: int) -> None:
+    begun: list[int] = []
+
+    def job(number: int) -> int:
+        begun.append(number)
+        return number * 2
+
+    with Pooled(workers) as pool:
+        assert pool.share(job, []) == []
+        assert pool.share(job, range(300)) == list(range(0, 600, 2))
+    assert sorted(begun) == list(range(300))
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError, Panic])
+def test_the_first_error_of_shared_work_is_raised_and_nothing_begins_after_it(
+    error: type[BaseException],
+) -> None:
+    begun: list[int] = []
+    late = threading.Event()
+
+    def job(number: int) -> None:
+        begun.append(number)
+        if number == 0:
+            assert late.wait(60)
+            raise error("first")
+        if number == 1:
+            late.set()
+            raise error("second")
+
+    with Pooled(2) as pool:
+        with pytest.raises(error, match="first"):
+            pool.share(job, range(100))
+        assert len(begun) < 100
+        assert pool.share(abs, [1, -2]) == [1, 2]
+
+
+def test_shared_work_ends_when_whoever_asked_for_it_is_interrupted() -> None:
+    begun, caller = [], threading.current_thread()
+
+    def job(number: int) -> None:
+        begun.append(number)
+        time.sleep(0.02)
+        if threading.current_thread() is caller:
+            raise KeyboardInterrupt
+
+    with Pooled(2) as pool, pytest.raises(KeyboardInterrupt):
+        pool.share(job, range(100))
+    assert len(begun) < 100
+
+
+def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
+    both, threads = threading.Barrier(2), set[threading.Thread]()
+
+    def job(number: int) -> int:
+        if threading.current_thread() not in threads:
+            threads.add(threading.current_thread())
+            both.wait(60)
+        return -number
+
+    with Pooled(2) as pool:
+        assert pool.share(job, range(100)) == [-number for number in range(100)]
+    assert threading.current_thread() in threads
+    assert len(threads) == 2
+
+
+def test_an_interrupt_is_raised_before_the_error_of_an_earlier_job() -> None:
+    both = threading.Barrier(2)
+
+    def job(number: int) -> None:
+        both.wait(60)
+        raise KeyboardInterrupt if number else ValueError(number)
+
+    with Pooled(2) as pool, pytest.raises(KeyboardInterrupt):
+        pool.share(job, range(2))
+
+
+def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
+    pool, free = Pooled(2), threading.Event()
+    busy = [pool._submitted(lambda: free.wait(60)) for _ in range(2)]
+    assert pool.share(abs, range(-9, 0)) == list(range(9, 0, -1))
+    assert not any(each.done() for each in busy)
+    free.set()
+    pool.close()
+
+
+class ClosedMeanwhile(Pooled):
+    """Somebody closes it each time that a pool is about to be used."""
+
+    closings = 0
+
+    def _pool(self) -> ThreadPoolExecutor:
+        pool = super()._pool()
+        if self.closings < 5:
+            self.closings += 1
+            self.close()
+        return pool
+
+
+def test_a_pool_that_is_closed_while_work_is_handed_out_does_all_of_it() -> None:
+    pool = ClosedMeanwhile(2)
+    assert pool.run(lambda number: number * 2, range(20)) == list(range(0, 40, 2))
+    assert pool.closings == 5
+    pool.close()
+
+
+def test_a_pool_that_cannot_start_threads_says_so() -> None:
+    pool = Pooled(2)
+    pool._pool().shutdown()  # as the end of the interpreter does, behind the back of the pool
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.run(abs, [1, 2])
+
+
+def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> list[BaseException]:
+    """What three threads raise that use something while a fourth closes it."""
+    until, errors = time.monotonic() + 1, []
+
+    def using() -> None:
+        try:
+            while time.monotonic() < until:
+                use()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=using) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that they get in each other's way
+    try:
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < until:
+            close()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(interval)
+        close()
+    return errors
+
+
+def test_a_pool_may_be_closed_while_other_threads_use_it() -> None:
+    pool = Pooled(2)
+
+    def use() -> None:
+        assert pool.run(abs, range(300)) == list(range(300))
+
+    assert closed_all_the_time(pool.close, use) == []
+
+
+@pytest.mark.parametrize("executor", ["threads", "native"])
+def test_an_encoder_may_be_closed_while_other_threads_encode(executor: str) -> None:
+    encoder = tokpar.Encoder(executor=executor, workers=2, strategy="cut", chunk_chars=2000)
+    text = "some words and more " * 10_000
+    expected = encoder.encode(text).ids.tolist()
+
+    def use() -> None:
+        assert encoder.encode(text).ids.tolist() == expected
+
+    assert closed_all_the_time(encoder.close, use) == []
+
+
+def test_blocks_are_runs_of_whole_texts_in_order() -> None:
+    texts = ["x" * 30] * 33 + ["x" * 10]
+    for chars in (1, 30, 31, 100, 10**6):
+        dealt_out = blocks(texts, chars)
+        assert [k for block in dealt_out for k in block] == list(range(34))
+        assert all(sum(len(texts[k]) for k in block) >= chars for block in dealt_out[:-1])
+    assert len(dealt(texts, 2, 1)) <= 9
+    assert len(dealt(texts, 2, 600)) == 2
+    assert blocks(["", "", "a", ""], 1) == [range(3), range(3, 4)]
+    assert blocks([], 5) == []
+
+
+def test_a_worker_that_dies_is_an_engine_error_and_is_replaced(processes: ProcessExecutor) -> None:
+    chunks = cut("a b c DIE", 9)
+    with pytest.raises(EngineError, match=r"worker process died \(exit code 3\)"):
+        mapped(processes, "a b c DIE", chunks, Words(), False)
+    assert len(mapped(processes, TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
+
+
+def test_a_worker_killed_while_idle_is_an_engine_error_once(processes: ProcessExecutor) -> None:
+    mapped(processes, "abc", cut("abc", 3), Words(), False)
+    for worker in processes._crew().all:
+        worker.stop_now()
+    for _ in range(len(processes._crew().all)):
+        with pytest.raises(EngineError, match="worker process died"):
+            mapped(processes, "abc", cut("abc", 3), Words(), False)
+    assert len(mapped(processes, "abc", cut("abc", 3), Words(), False)) == 1
+
+
+def test_what_an_engine_prints_does_not_get_between_the_replies(processes: ProcessExecutor) -> None:
+    assert len(mapped(processes, "a b", cut("a b", 1), Talkative(), False)) == 3
+
+
+def test_tokenizers_are_built_again_after_a_worker_forgot_them(processes: ProcessExecutor) -> None:
+    many = [Named(number) for number in range(2 * KEPT_TOKENIZERS)]
+    for tokenizer in [*many, *many, *reversed(many)]:
+        pieces = mapped(processes, "ab", cut("ab", 1), tokenizer, False)
+        assert [piece.ids.tolist() for piece in pieces] == [[tokenizer.number]] * 2
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "error", "said"),
+    [
+        (EncodeOnly(), OptionError, "it has no spec"),
+        (Unpicklable(), OptionError, "cannot be pickled"),
+        (Unbuildable(), EngineError, "cannot be built in a worker.*no such vocabulary"),
+    ],
+)
+def test_a_tokenizer_that_cannot_be_built_again_is_refused(
+    processes: ProcessExecutor, tokenizer: Any, error: type[Exception], said: str
+) -> None:
+    for _ in range(2):
+        with pytest.raises(error, match=said):
+            mapped(processes, "abc", cut("abc", 1), tokenizer, False)
+
+
+def run_script(folder: Path, source: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(source))
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-W", "ignore:This process:DeprecationWarning", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+    )
+
+
+FORK = """
+    import os, sys
+    from tests.support.executed import MAKERS, TEXT, Words, cut, mapped
+    executor = MAKERS[{name!r}]()
+    chunks = cut(TEXT, 2000)
+    before = mapped(executor, TEXT, chunks, Words(), False)
+    child = os.fork()
+    after = mapped(executor, TEXT, chunks, Words(), False)
+    assert [p.ids.tolist() for p in after] == [p.ids.tolist() for p in before]
+    executor.close()
+    if child == 0:
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("name", [name for name in MAKERS if name != "serial"])
+def test_parent_and_child_both_go_on_after_a_fork(name: str, tmp_path: Path) -> None:
+    done = run_script(tmp_path, FORK.format(name=name))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+UNGUARDED = """
+    from tests.support.executed import TEXT, Words, cut, mapped
+    from tokpar.executors.processes import ProcessExecutor
+    executor = ProcessExecutor(2)
+    print(len(mapped(executor, TEXT, cut(TEXT, 2000), Words(), False)))
+"""
+
+
+def test_a_script_needs_no_guard_and_no_close(tmp_path: Path) -> None:
+    done = run_script(tmp_path, UNGUARDED)
+    assert (done.stdout, done.stderr) == (f"{len(cut(TEXT, 2000))}\n", "")
+
+
+MAIN_SPEC = """
+    from tests.support import executed
+    from tokpar.executors.processes import ProcessExecutor
+    class Here(executed.Words):
+        pass
+    try:
+        ProcessExecutor(2).map(["a", "b"], Here(), False)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_a_spec_of_the_main_script_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    done = run_script(tmp_path, MAIN_SPEC)
+    assert "move it to a module they can import" in done.stdout
+
+
+INTERRUPTED = """
+    import os, signal, threading
+    from tests.support.executed import Words, cut, mapped
+    from tokpar.executors.processes import ProcessExecutor
+    text = "SLEEP " * 10_000
+    executor = ProcessExecutor({workers})
+    mapped(executor, "abc", cut("abc", 1), Words(), False)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        mapped(executor, text, cut(text, 600), Words(), False)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    print(len(mapped(executor, "abc", cut("abc", 1), Words(), False)))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_ends_the_workers_and_the_executor_goes_on(
+    workers: int, tmp_path: Path
+) -> None:
+    start = time.monotonic()
+    done = run_script(tmp_path, INTERRUPTED.format(workers=workers))
+    assert (done.stdout, done.stderr) == ("interrupted\n3\n", "")
+    assert time.monotonic() - start < 30
+
+
+ORPHANED = """
+    import os, sys
+    from tests.support.executed import Words, cut, mapped
+    from tokpar.executors.processes import ProcessExecutor
+    executor = ProcessExecutor(1)
+    mapped(executor, "abc", cut("abc", 1), Words(), False)
+    print(executor._crew().all[0]._process.pid, flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    done = run_script(tmp_path, ORPHANED)
+    assert done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 20
+    while _runs(int(done.stdout)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _runs(int(done.stdout))
+
+
+def _runs(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process_id}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+class HuggingFace:
+    """A small byte-level BPE of the tokenizers package."""
+
+    name = "small"
+
+    def __init__(self) -> None:
+        below_one()
+        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+        self.engine = Tokenizer(models.BPE())
+        self.engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        trainer = trainers.BpeTrainer(
+            vocab_size=400,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        self.engine.train_from_iterator([TEXT], trainer)
+
+    def encode(self, text: str) -> IdArray:
+        return np.array(self.engine.encode(text).ids, dtype=np.uint32)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        return Rows.of(each.ids for each in self.engine.encode_batch_fast(list(texts)))
+
+
+@pytest.mark.ids
+def test_native_threads_and_serial_agree_on_a_hugging_face_tokenizer() -> None:
+    tokenizer = HuggingFace()
+    text = TEXT * 20
+    chunks = cut(text, 4000)
+    expected = mapped(SerialExecutor(), text, chunks, tokenizer, False)
+    with NativeExecutor() as native, NativeExecutor(1) as one, ThreadExecutor(2) as threads:
+        for executor in (native, one, threads):
+            assert same(mapped(executor, text, chunks, tokenizer, False), expected)

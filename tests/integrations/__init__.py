@@ -1,0 +1,1 @@
+"""Tests of `as_hf`, `as_tiktoken` and `patch_transformers`."""

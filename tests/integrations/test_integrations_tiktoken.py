@@ -1,0 +1,483 @@
+"""`as_tiktoken`: each call on the object against the same call on the original encoding."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+import tiktoken
+import tiktoken.registry
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.support.paths import ROOT, VOCAB
+from tests.support.texts import texts
+from tests.support.tiktoken_views import LONG, again, encoding
+from tests.support.tokenizers_drawn import contents
+from tokpar import EngineError, OptionError
+from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.integrations.tiktoken import LARGEST_TABLE, TokparEncoding
+
+pytestmark = pytest.mark.tables_kept
+
+ENCODINGS = ("cl100k_part", "o200k_part", "odd specials")
+
+
+@functools.cache
+def views(name: str) -> tuple[TokparEncoding, TokparEncoding]:
+    """One sends each whole text through tokpar, one cuts each text into small chunks."""
+    cutting = tokpar.Encoder(encoding(name), strategy="cut", chunk_chars=5, executor="serial")
+    return tokpar.as_tiktoken(encoding(name), smallest_text=1), cutting.as_tiktoken()
+
+
+# ------------------------------------------------------------------------------ drawn calls
+
+Made = Callable[[], Any]
+"""Makes an argument anew for each call: an iterator is used up by one."""
+
+
+def plain(value: Any) -> object:
+    """What == compares in full: an array with its type, completions without their order."""
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.flags.writeable, value.tolist()
+    if isinstance(value, tuple) and isinstance(value[0], list):
+        return value[0], sorted(value[1])
+    return value
+
+
+def outcome(call: Callable[[], Any]) -> object:
+    """The result, or the error's type and text."""
+    try:
+        return plain(call())
+    except Exception as error:
+        return type(error), str(error)
+
+
+def constant(value: Any) -> Made:
+    return lambda: value
+
+
+def specials(name: str) -> st.SearchStrategy[dict[str, Made]]:
+    content = st.sampled_from([*contents(encoding(name)), "none", "a", ""])
+    kinds = st.sampled_from([set, frozenset, list, tuple, iter, dict.fromkeys])
+    several = st.builds(lambda kind, some: lambda: kind(some), kinds, st.lists(content, max_size=2))
+    odd = st.sampled_from([None, 0, 3, "a", "", {3}, [3], [[]], b"a"]).map(constant)
+    every = st.just(constant("all"))
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "allowed_special": every | several | odd,
+            "disallowed_special": every | several | odd,
+        },
+    )
+
+
+def some_text(name: str) -> st.SearchStrategy[Any]:
+    odd = st.sampled_from([None, 3, b"a b", ["a b"]])
+    return texts(added=contents(encoding(name)), surrogates=True, max_size=200) | odd
+
+
+def some_batch(name: str) -> st.SearchStrategy[Made]:
+    rows = st.lists(some_text(name), max_size=3)
+    several = st.builds(lambda kind, some: lambda: kind(some), st.sampled_from([list, iter]), rows)
+    return several | st.sampled_from([None, 3, "a b"]).map(constant)
+
+
+def threads() -> st.SearchStrategy[dict[str, Made]]:
+    return st.fixed_dictionaries(
+        {}, optional={"num_threads": st.sampled_from([1, 2, 0, None, "a"]).map(constant)}
+    )
+
+
+def some_ids(name: str) -> st.SearchStrategy[Any]:
+    known = encoding(name).encode("naïve 🫠 <|endoftext|>", allowed_special="all")
+    odd = st.sampled_from([10**7, -1, None, "a", 2.5])
+    ids = st.lists(st.sampled_from(known) | odd, max_size=6)
+    return ids | ids.map(tuple) | st.sampled_from([None, 3, "ab", np.array(known)])
+
+
+def arguments(name: str, method: str) -> st.SearchStrategy[tuple[list[Made], dict[str, Made]]]:
+    """Positional and named arguments for a method of an encoding."""
+    none: st.SearchStrategy[dict[str, Made]] = st.just({})
+    errors = st.fixed_dictionaries(
+        {}, optional={"errors": st.sampled_from(["strict", "ignore", "other", 3]).map(constant)}
+    )
+    both = st.builds(lambda one, two: one | two, threads(), specials(name))
+    token = st.sampled_from([0, 9, 257, 10**7, -1, None, "a", True]).map(constant)
+    spelled = st.sampled_from(["a", b"a", "<|endoftext|>", "no token", b"\xff", 3, None])
+    text, batch = some_text(name).map(constant), some_batch(name)
+    ids = some_ids(name).map(constant)
+    rows = st.lists(some_ids(name), max_size=3).map(constant)
+    known: dict[str, tuple[st.SearchStrategy[Made] | None, st.SearchStrategy[dict[str, Made]]]] = {
+        "encode": (text, specials(name)),
+        "encode_ordinary": (text, none),
+        "encode_to_numpy": (text, specials(name)),
+        "encode_with_unstable": (text, specials(name)),
+        "encode_batch": (batch, both),
+        "encode_ordinary_batch": (batch, threads()),
+        "encode_single_token": (spelled.map(constant), none),
+        "decode": (ids, errors),
+        "decode_bytes": (ids, none),
+        "decode_tokens_bytes": (ids, none),
+        "decode_with_offsets": (ids, none),
+        "decode_batch": (rows, errors),
+        "decode_bytes_batch": (rows, none),
+        "decode_single_token_bytes": (token, none),
+        "is_special_token": (token, none),
+        "token_byte_values": (None, none),
+    }
+    first, named = known[method]
+    return st.tuples(st.just([]) if first is None else first.map(lambda made: [made]), named)
+
+
+METHODS = sorted(
+    name
+    for name, value in vars(tiktoken.Encoding).items()
+    if callable(value) and not name.startswith("_")
+)
+ENCODES = ("encode", "encode_ordinary", "encode_to_numpy", "encode_batch", "encode_ordinary_batch")
+
+
+def assert_same(name: str, method: str, given_: list[Made], named: dict[str, Made]) -> None:
+    def call(target: Any) -> object:
+        some = {key: make() for key, make in named.items()}
+        return outcome(lambda: getattr(target, method)(*[make() for make in given_], **some))
+
+    expected = call(encoding(name))
+    for view in views(name):
+        before = view.tokpar_calls
+        assert call(view) == expected
+        if method in ENCODES and isinstance(expected, list) and expected:
+            wanted = len(expected) if method.endswith("batch") else 1
+            assert view.tokpar_calls - before == wanted, "tiktoken encoded a text"
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("method", METHODS)
+@given(data=st.data(), name=st.sampled_from(ENCODINGS))
+def test_a_public_method_gives_what_tiktoken_gives(
+    method: str, data: st.DataObject, name: str
+) -> None:
+    assert_same(name, method, *data.draw(arguments(name, method)))
+
+
+ODD, EOT = "odd specials", "<|endoftext|>"
+ENDS = {"disallowed_special": lambda: iter([EOT])}
+NOTHING = {"disallowed_special": lambda: iter([])}
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize(
+    ("name", "method", "text", "named"),
+    [
+        ("cl100k_part", "encode", "a \ud83d\ude00 b", {}),
+        ("cl100k_part", "encode_to_numpy", "<|endoftext|>\ud800", {}),
+        ("cl100k_part", "encode_to_numpy", "a b", {}),
+        (ODD, "encode", "a\ud800", {"allowed_special": lambda: {"\ufffd"}}),
+        (ODD, "encode", "a\ud83e\udee0", {"allowed_special": lambda: {"🫠"}}),
+        (ODD, "encode", "a\ud800", {"disallowed_special": lambda: {"\ufffd"}}),
+        ("cl100k_part", "encode", f"a{EOT}", ENDS),
+        ("cl100k_part", "encode_to_numpy", f"a{EOT}", ENDS),
+        ("cl100k_part", "encode_batch", [f"a{EOT}"], ENDS),
+        ("cl100k_part", "encode", "a", NOTHING),
+        ("cl100k_part", "encode", "", NOTHING),
+        ("cl100k_part", "encode_batch", ["a", ""], NOTHING),
+        ("cl100k_part", "encode_batch", ["a", None, f"a{EOT}"], {}),
+        ("cl100k_part", "encode_ordinary_batch", ["a", b"a"], {}),
+    ],
+)
+def test_a_call_that_is_easily_got_wrong_gives_what_tiktoken_gives(
+    name: str, method: str, text: Any, named: dict[str, Made]
+) -> None:
+    assert_same(name, method, [constant(text)], named)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_what_can_be_read_is_what_the_original_has(name: str) -> None:
+    own = encoding(name)
+    names = {n for n in [*dir(own), *vars(own)] if not n.startswith("__")} - set(METHODS)
+    assert {"name", "n_vocab", "eot_token", "special_tokens_set", "_core_bpe"} <= names
+    for view in views(name):
+        for attribute in names:
+            if not callable(getattr(own, attribute)):
+                assert getattr(view, attribute) == getattr(own, attribute), attribute
+        assert repr(view) == repr(own)
+        assert view._core_bpe is own._core_bpe
+
+
+# -------------------------------------------------------------------------- the object itself
+
+
+def test_it_is_an_instance_of_the_class_of_the_original() -> None:
+    class Named(tiktoken.Encoding):
+        def decode(self, tokens: Any, errors: str = "replace") -> str:
+            return super().decode(tokens, errors).upper()
+
+    own, other = again(encoding("cl100k_part"), Named), again(encoding("o200k_part"), Named)
+    view = tokpar.as_tiktoken(own, smallest_text=1)
+    assert isinstance(view, Named)
+    assert type(view) is type(tokpar.as_tiktoken(other)) is not Named
+    assert type(view).__qualname__ == Named.__qualname__
+    assert (type(view).__module__, type(view).__doc__) == (Named.__module__, Named.__doc__)
+    assert view.decode(view.encode("a b")) == "A B"
+    assert view.tokpar_calls == 1
+    assert type(views("cl100k_part")[0]) is type(views("o200k_part")[0])
+    assert type(views("cl100k_part")[0]).__name__ == "Encoding"
+
+
+def test_an_attribute_set_on_the_original_is_set_on_both() -> None:
+    own = again(encoding("cl100k_part"))
+    view = tokpar.as_tiktoken(own, smallest_text=1)
+    own.name = "renamed"
+    assert view.name == "renamed"
+    assert repr(view) == "<Encoding 'renamed'>"
+    assert "_tokpar" not in vars(own)
+
+
+def test_copies_and_pickles_are_such_objects_again() -> None:
+    own = again(encoding("cl100k_part"))
+    with tokpar.Encoder(own, strategy="cut", chunk_chars=5, executor="serial") as encoder:
+        cutting = encoder.as_tiktoken()
+    for view in (tokpar.as_tiktoken(own, smallest_text=7), cutting):
+        for twin in (copy.copy(view), copy.deepcopy(view), pickle.loads(pickle.dumps(view))):
+            assert type(twin) is type(view)
+            assert twin.tokpar_calls == 0
+            assert twin.encode(LONG) == own.encode(LONG)
+            assert twin.encode("a b") == own.encode("a b")
+            assert twin.tokpar_calls == (1 if view is not cutting else 2)
+        assert copy.copy(view)._tokpar_original() is own
+    assert "__reduce_ex__" not in {n for cls in type(cutting).__mro__[:-1] for n in vars(cls)}
+
+
+def test_a_registered_encoding_is_pickled_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = again(encoding("cl100k_part"), name="registered")
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "registered", own)
+    view = tokpar.as_tiktoken(own)
+    data = pickle.dumps(view)
+    assert len(data) < 1000
+    for twin in (pickle.loads(data), copy.deepcopy(view)):
+        assert twin._tokpar_original() is own
+
+
+def test_a_view_reaches_another_process() -> None:
+    code = """
+        import pickle, sys
+        view = pickle.loads(sys.stdin.buffer.read())
+        print(len(view.encode("a b c")), view.tokpar_calls, type(view).__name__)
+    """
+    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        input=pickle.dumps(view),
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert done.stdout.split() == [b"3", b"1", b"Encoding"]
+
+
+def test_load_takes_the_original_in_its_place() -> None:
+    own = encoding("cl100k_part")
+    for view in views("cl100k_part"):
+        adapter = tokpar.load(view)
+        assert isinstance(adapter, TiktokenTokenizer)
+        assert adapter.encoding is own
+        assert tokpar.as_tiktoken(view)._tokpar_original() is own
+        assert tokpar.encode(LONG, view).ids.tolist() == own.encode(LONG)
+
+
+# ----------------------------------------------------------------------- which way is taken
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part"])
+def test_long_texts_are_encoded_in_parallel_and_short_ones_by_tiktoken(name: str) -> None:
+    text, own = LONG * 40, encoding(name)
+    with tokpar.Encoder(own) as encoder:
+        assert encoder.encode(text).seams, "a text without seams shows nothing"
+        view = encoder.as_tiktoken()
+        assert view.encode("short " * 99) == own.encode("short " * 99)
+        assert view.tokpar_calls == 0
+        assert view.encode(text) == own.encode(text)
+        assert view.encode_ordinary(text) == own.encode_ordinary(text)
+        assert view.encode_to_numpy(text).tolist() == own.encode(text)
+        marked = text + "<|endoftext|>" + text
+        allowed = {"<|endoftext|>"}
+        assert view.encode(marked, allowed_special=allowed) == own.encode(
+            marked, allowed_special=allowed
+        )
+        assert view.tokpar_calls == 4
+        rows = ["a", text, "b" * 9, marked]
+        assert view.encode_ordinary_batch(rows) == own.encode_ordinary_batch(rows)
+        assert view.tokpar_calls == 8
+        got, expected = (outcome(lambda o=o: o.encode_batch(rows)) for o in (view, own))
+        assert got == expected
+        assert "disallowed special token" in str(got)
+
+
+def test_short_texts_of_a_batch_go_through_the_cache() -> None:
+    own = again(encoding("cl100k_part"))
+    encoder = tokpar.Encoder(own)
+    view = encoder.as_tiktoken()
+    rows = [f"{LONG[:200]} {k}" for k in range(30)]
+    for calls in (30, 60, 90):
+        assert view.encode_batch(rows) == own.encode_batch(rows)
+        assert view.tokpar_calls == calls
+    counters = view._tokpar.adapter_for(frozenset()).counters
+    if counters:  # there is a compiled kernel
+        assert counters["segments"] > counters["missed"] > 0
+        assert counters["straight"] == 0
+        encoder.encode_batch(rows)  # has the same cache
+        adapter = encoder.tokenizer
+        assert isinstance(adapter, TiktokenTokenizer)
+        assert adapter.counters["missed"] == counters["missed"]
+    assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
+    assert view.tokpar_calls == 90
+    assert view.encode_batch([]) == view.encode_ordinary_batch([]) == []
+
+
+def test_texts_without_the_allowed_tokens_share_one_cache() -> None:
+    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
+    asked = []
+    adapter_for = view._tokpar.adapter_for
+    object.__setattr__(
+        view._tokpar, "adapter_for", lambda names: asked.append(names) or adapter_for(names)
+    )
+    view.encode("a b")
+    view.encode("a b", allowed_special="all")
+    view.encode_ordinary("a <|endoftext|>")
+    view.encode("a <|endoftext|>", allowed_special={"<|endoftext|>", "none"})
+    assert asked == [frozenset(), frozenset(), frozenset(), frozenset({"<|endoftext|>"})]
+
+
+def test_adapters_of_allowed_tokens_are_bounded_and_right() -> None:
+    own = encoding("odd specials")
+    view = tokpar.as_tiktoken(own, smallest_text=1)
+    text = "".join(own.special_tokens_set) * 2
+    names = sorted(own.special_tokens_set)
+    for bits in range(1, 2 ** len(names)):
+        some = {name for k, name in enumerate(names) if bits >> k & 1}
+        options: dict[str, Any] = {"allowed_special": some, "disallowed_special": ()}
+        assert view.encode(text, **options) == own.encode(text, **options)
+    assert view._tokpar.adapter_for.cache_info().currsize == 8  # type: ignore[attr-defined]
+
+
+def test_what_tiktoken_fails_on_gets_tiktokens_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
+
+    def failing(*_: object) -> Any:
+        raise EngineError("planted", 0, 1)
+
+    path = view._tokpar
+    object.__setattr__(path, "encode_batch", failing)
+    assert (
+        view.encode("a b") == view.encode_ordinary("a b") == encoding("cl100k_part").encode("a b")
+    )
+    assert view.encode_to_numpy("a b").tolist() == encoding("cl100k_part").encode("a b")
+    assert view.encode_batch(["a b"]) == view.encode_ordinary_batch(["a b"])
+    assert view.tokpar_calls == 0
+
+
+def test_settings_of_load_do_not_matter() -> None:
+    adapter = tokpar.load(encoding("cl100k_part"), allowed_special="all")
+    view = tokpar.Encoder(adapter, strategy="cut", chunk_chars=5, executor="serial").as_tiktoken()
+    with pytest.raises(ValueError, match="disallowed special token"):
+        view.encode("a b c d e f<|endoftext|>")
+    ordinary = encoding("cl100k_part").encode_ordinary("a<|endoftext|>")
+    assert view.encode_ordinary("a<|endoftext|>") == ordinary
+
+
+def test_ids_beyond_the_table_are_listed_too() -> None:
+    own = again(encoding("cl100k_part"), special_tokens={"<|far|>": LARGEST_TABLE + 5})
+    view = tokpar.as_tiktoken(own, smallest_text=1)
+    assert view.encode("a <|far|> b", allowed_special="all") == own.encode(
+        "a <|far|> b", allowed_special="all"
+    )
+    assert view.tokpar_calls == 1
+
+
+# -------------------------------------------------------------------- threads and processes
+
+
+def test_several_threads_use_one_view_and_every_text_is_counted() -> None:
+    own = again(encoding("cl100k_part"))
+    view = tokpar.as_tiktoken(own, smallest_text=1)
+    rows = [f"{LONG[k : k + 300]} <|endoftext|> {k}" for k in range(200)]
+    settings: list[dict[str, Any]] = [{"allowed_special": "all"}, {"disallowed_special": ()}]
+
+    def encode(k: int) -> bool:
+        return view.encode(rows[k], **settings[k % 2]) == own.encode(rows[k], **settings[k % 2])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(encode, range(200)))
+    assert view.tokpar_calls == 200
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_view_works_on_in_a_forked_child() -> None:
+    code = """
+        import os, sys, warnings
+        warnings.simplefilter("ignore")
+        import tokpar
+        from tests.support.tiktoken_views import LONG, encoding
+        own = encoding("cl100k_part")
+        view = tokpar.as_tiktoken(own)
+        text, rows = LONG * 10, [LONG[:500] + str(k) for k in range(50)]
+        def right():
+            return view.encode(text) == own.encode(text) and view.encode_batch(
+                rows) == own.encode_batch(rows)
+        assert right() and view.tokpar_calls == 51
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if right() and view.tokpar_calls == 102 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert right()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], timeout=120, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0
+
+
+# --------------------------------------------------------------------------------- refusals
+
+
+def test_a_file_of_ranks_has_a_view_and_other_tokenizers_have_none() -> None:
+    path = VOCAB / "cl100k_part.tiktoken"
+    own = encoding("cl100k_part")
+    adapter = tokpar.load(path, pat_str=own._pat_str, special_tokens=own._special_tokens)
+    assert tokpar.Encoder(adapter).as_tiktoken().encode("a b") == own.encode("a b")
+    for source in ("default", tokpar.load("default", engine="pure")):
+        with pytest.raises(OptionError, match=r"needs a tiktoken\.Encoding .* got "):
+            tokpar.as_tiktoken(source)
+
+
+def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
+    class Own(tiktoken.Encoding):
+        def encode(self, text: str, **options: Any) -> list[int]:
+            return []
+
+    made = again(encoding("cl100k_part"), Own)
+    with pytest.raises(OptionError, match=r"Own has its own encode; use the encoding itself$"):
+        tokpar.as_tiktoken(made)
+    replaced = again(encoding("cl100k_part"))
+    replaced.encode_batch = lambda *given_: []
+    with pytest.raises(OptionError, match="encode_batch of this encoding object was replaced"):
+        tokpar.as_tiktoken(replaced)
+
+
+@pytest.mark.parametrize("smallest", [-1, 1.5, "a", [1]])
+def test_a_threshold_that_is_no_number_of_code_points_is_refused(smallest: Any) -> None:
+    with pytest.raises(OptionError, match="smallest_text must be a number of code points"):
+        tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=smallest)

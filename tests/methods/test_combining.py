@@ -1,0 +1,257 @@
+"""A strategy of two parts: whatever is combined, a seam that no rule licenses is not joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokpar
+from tests.conftest import drawn
+from tests.support.certified import dummy_case
+from tests.support.mistaken_methods import Remembering, Says
+from tests.support.texts import texts
+from tests.support.tokenizers_drawn import Added, named_tokenizers
+from tests.support.toy import Toy
+from tokpar.builtins import MERGERS, SPLITTERS
+from tokpar.cli import main
+from tokpar.combining import chosen
+from tokpar.errors import LossyError, OptionError, UnknownNameError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.methods.cut import CutSplitter
+from tokpar.overlap.chunks import chunks_between
+from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
+from tokpar.testing.merger import Anywhere
+from tokpar.testing.strategy import small_options
+from tokpar.types import Chunk, Join, Piece, Seam, Split
+
+TEXT = "one two three. Four, five\n\nsix 7890 " * 300
+TOKENIZERS = ("default", "bert_part", "llama_style", "metaspace_unigram", "tekken_part")
+
+
+@dataclass(frozen=True)
+class Every:
+    """Cuts every `size` code points, and calls each cut by a rule."""
+
+    size: int
+    seam: Seam = Seam(0, None, "")  # noqa: RUF009  # frozen
+    divisible: bool = False
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        places = range(self.size, len(text), self.size) if attempt == 0 else ()
+        chunks = chunks_between(text, [replace(self.seam, position=place) for place in places])
+        marked = [replace(chunk, divisible=self.divisible) for chunk in chunks]
+        return Split(marked, licence=self.seam if self.divisible else None)
+
+
+class Concatenates:
+    """Joins whatever there is, with the rule that the chunk's cut names."""
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        return [
+            Join(right.cut or Seam(right.core_start, None, ""), len(piece.ids), 0)
+            for (_, right), piece in zip(pairwise(chunks), pieces, strict=False)
+        ]
+
+
+K1 = Seam(0, "K1", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space")))
+PAIRS = sorted(product(SPLITTERS, MERGERS))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
+@settings(max_examples=drawn(12))
+@given(text=texts(max_size=400), name=st.sampled_from(TOKENIZERS), k=st.integers(0, 2))
+def test_every_splitter_with_every_merger_gives_the_serial_ids(
+    pair: tuple[str, str], text: str, name: str, k: int
+) -> None:
+    sets = small_options(SPLITTERS[pair[0]])
+    options = sets[k % len(sets)]
+    tokenizer = tokpar.load(named_tokenizers()[name])
+    expected = tokpar.encode(text, tokenizer, strategy="serial")
+    found = tokpar.encode(text, tokenizer, strategy=pair, executor="serial", **options)
+    assert found == expected
+    assert found.lossless
+    assert tokpar.check(found, text, tokenizer).ok
+
+
+@pytest.mark.parametrize("splitter", [Every(7), Every(7, K1), Every(7, K1, divisible=True)])
+@settings(max_examples=drawn(25))
+@given(text=texts(max_size=400), executor=st.sampled_from(["serial", "memo"]))
+def test_parts_that_claim_too_much_are_not_believed(
+    splitter: Every, text: str, executor: str
+) -> None:
+    found = tokpar.encode(text, strategy=(splitter, Concatenates()), executor=executor)
+    assert found == tokpar.encode(text, strategy="serial")
+    assert tokpar.check(found, text).ok
+
+
+def test_what_no_rule_licenses_is_joined_with_consent_only() -> None:
+    strategy = (Every(7), Concatenates())
+    exact = tokpar.encode(TEXT, strategy=strategy)
+    assert (exact.seams, exact.lossless) == ((), True)
+    rough = tokpar.encode(TEXT, strategy=strategy, allow_approximate=True)
+    assert not rough.lossless
+    assert {seam.rule for seam in rough.seams} == {None}
+    assert rough != exact
+
+
+@pytest.mark.parametrize("merger", ["match", "runs"])
+def test_two_seams_at_one_place_are_one(merger: str) -> None:
+    """Three chunks overlap there, and both pairs agree on it."""
+    text = "aaaaaa 1      a aaaaaa aa     a" * 3
+    found = tokpar.encode(text, strategy=(Anywhere(5, 4), merger))
+    assert found == tokpar.encode(text, strategy="serial")
+    assert tokpar.check(found, text).ok
+    twice = [Join(replace(K1, position=3), 3, 0)] * 2
+
+    class Twice:
+        def merge(self, *arguments: Any) -> list[Join | None]:
+            return [*twice]
+
+    joins = LicensedMerger(Twice()).merge("one two", (), (), tokpar.load())
+    assert [join is None for join in joins] == [False, True]
+
+
+def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
+    """Where a space is left out (6.4), the right piece has other ids than with it."""
+    tokenizer, text, encoding = dummy_case()
+    (cut, *_) = encoding.seams
+    assert dict(cut.witness) == {"absorbed": 1}
+
+    @dataclass(frozen=True)
+    class Claims:
+        seam: Seam
+
+        def merge(self, *arguments: Any) -> list[Join | None]:
+            return [Join(self.seam, 1, 0)]
+
+    def joined(seam: Seam) -> list[bool]:
+        joins = LicensedMerger(Claims(seam)).merge(text, (), (), tokenizer)
+        return [join is not None for join in joins]
+
+    assert joined(cut) == [True]
+    assert joined(replace(cut, witness=())) == [False]
+    assert joined(replace(cut, rule="K1", witness=())) == [False]
+
+
+def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:
+    class Silent(Toy):
+        facts = replace(Toy().facts, unprovable="not known")
+
+    for rule in ("K1", "K4"):
+        splitter = Every(7, replace(K1, rule=rule))
+        found = tokpar.encode(TEXT, Silent(), strategy=(splitter, Concatenates()))
+        assert found == tokpar.encode(TEXT, Silent(), strategy="serial")
+        assert found.seams == ()
+
+
+def test_names_and_objects_may_be_mixed_and_a_plus_joins_names() -> None:
+    expected = tokpar.encode(TEXT, strategy="serial")
+    for strategy, name in (
+        (("cut", "certified"), "cut+certified"),
+        ("cut+certified", "cut+certified"),
+        ((CutSplitter(500), "cut"), "CutSplitter+cut"),
+        (("cut", Concatenates()), "cut+Concatenates"),
+    ):
+        with tokpar.Encoder(strategy=strategy) as encoder:
+            found = encoder.encode(TEXT)
+        assert found == expected
+        assert found.report.strategy == name
+        assert found.seams
+
+
+def test_each_part_takes_its_own_options() -> None:
+    parts = chosen(("lopt", "certified"), {"chunk_chars": 9, "min_match": 3}, True)
+    assert parts.splitter.chunk_chars == 9  # type: ignore[attr-defined]
+    assert parts.merger.accept.keywords == {"least": 3}  # type: ignore[attr-defined]
+    assert not parts.tunable
+    assert chosen("cut+cut", {}, False).tunable
+    assert not chosen((CutSplitter(9), "cut"), {}, False).tunable
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options", "error", "said"),
+    [
+        (
+            ("cutt", "cut"),
+            {},
+            UnknownNameError,
+            "unknown splitter 'cutt'; did you mean 'cut'",
+        ),
+        (
+            ("cut", "cutt"),
+            {},
+            UnknownNameError,
+            "unknown merger 'cutt'; did you mean 'cut'",
+        ),
+        ("cut+cut+cut", {}, OptionError, "strategy must be a name, or a splitter and a merger"),
+        (("cut",), {}, OptionError, "strategy must be a name, or a splitter and a merger"),
+        (7, {}, OptionError, "strategy must be a name, or a splitter and a merger"),
+        ((7, "cut"), {}, OptionError, "a splitter must be a name or an object with a split method"),
+        (("cut", 7), {}, OptionError, "a merger must be a name or an object with a merge method"),
+        (
+            ("cut", "certified"),
+            {"size": 3},
+            OptionError,
+            "strategy 'cut+certified' has no option 'size'; "
+            "its options: chunk_chars: int | None = None, min_match: ",
+        ),
+        (("cut", "cut"), {"chunk_chars": 0}, OptionError, "chunk_chars must be an int of at least"),
+        ((CutSplitter(9), "cut"), {"chunk_chars": 3}, OptionError, "its options: (none)"),
+        ("delimiter", {}, LossyError, "strategy 'delimiter' is approximate: its ids can differ"),
+        (
+            "lopt",
+            {"acceptance": "paper"},
+            LossyError,
+            "use strategy='lopt' without acceptance='paper' for the exact ids",
+        ),
+    ],
+)
+def test_what_cannot_be_combined_is_refused_in_words(
+    strategy: Any, options: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        tokpar.encode(TEXT, strategy=strategy, **options)
+    assert said in str(caught.value)
+
+
+def test_divisible_chunks_are_marked_by_tokpar_alone() -> None:
+    adapter = Remembering((Added("e b"), Added("<s>")))
+    text = "plain old words " * 9 + "and the big rest e b " * 9
+    safe = CutSplitter(20).split(text, adapter, 0)
+    assert {chunk.divisible for chunk in safe.chunks} == {True, False}
+    assert LicensedSplitter(CutSplitter(20)).split(text, adapter, 0) == safe
+
+    claims = Says(
+        lambda split: replace(
+            split, chunks=[replace(c, divisible=True) for c in split.chunks], licence=K1
+        ),
+        CutSplitter(20),
+    )
+    assert LicensedSplitter(claims).split(text, adapter, 0) == safe
+
+
+def test_the_command_line_takes_two_parts(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    options = ["--chunk-chars", "500", "--option", "min_match=2"]
+    for command in ("encode", "plan", "count", "explain"):
+        extra = ["--html", str(tmp_path / "page.html")] if command == "explain" else []
+        arguments = [command, "--strategy", "lopt+certified", *options, "--quiet", *extra]
+        assert main([*arguments, str(path)]) == 0, command
+        assert capsys.readouterr().out
+    assert main(["encode", "--strategy", "cut+nope", str(path)]) == 2
+    assert "unknown merger 'nope'" in capsys.readouterr().err

@@ -1,0 +1,340 @@
+"""`lopt`, `blocks` and `recursive`: what they accept and refuse, and what the papers lose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tiktoken
+from tokenizers import AddedToken, Tokenizer
+
+import tokpar
+from tests.support.seams import part, plain_settings, serial
+from tests.support.small_models import byte_level
+from tokpar import pipeline
+from tokpar.errors import LossyError, OptionError
+from tokpar.executors.serial import SerialExecutor
+from tokpar.interfaces import facts_of
+from tokpar.joining import sound_joins
+from tokpar.methods.lopt import LoptSplitter
+from tokpar.methods.recursive import depth_for
+from tokpar.overlap.acceptance import by_cut, by_word, longest_match
+from tokpar.overlap.chunks import Edge, chunks_over
+from tokpar.overlap.licences import Licences, overlap_of
+from tokpar.overlap.mergers import OverlapMerger
+from tokpar.plan import Plan
+from tokpar.types import Chunk, Join, Piece, Seam
+
+pytestmark = pytest.mark.ids
+
+ENGLISH = (
+    "The quick brown fox jumps over the lazy dog, 1234 times; don't stop.\n\nNext: (a) b. " * 40
+)
+OVERLAPPING = ["lopt", "blocks", "recursive"]
+RUN = "３" * 600 + "１０" + "３" * 4
+
+
+def encoded(name: str, text: str, strategy: str, **options: Any) -> tokpar.Encoding:
+    tokenizer = part(name)
+    adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
+    return tokpar.encode(
+        text, adapter, strategy=strategy, executor="serial", allow_approximate=True, **options
+    )
+
+
+# What the papers lose: (vocabulary, text, strategy, options), acceptance="paper".
+REFUTATIONS = [
+    ("cl100k_part", RUN, "lopt", {"chunk_chars": 100, "overlap_chars": 300}),
+    (
+        "cl100k_part",
+        RUN,
+        "lopt",
+        {"chunk_chars": 100, "overlap_chars": 300, "min_match": "longest"},
+    ),
+    ("o200k_part", RUN, "lopt", {"chunk_chars": 100, "overlap_chars": 300}),
+    (
+        "o200k_part",
+        "a" + "中" * 600 + "亚洲AVx",
+        "lopt",
+        {"chunk_chars": 300, "overlap_chars": 305, "min_match": "longest"},
+    ),
+    (
+        "bert_part",
+        "unbelievable" * 10,
+        "lopt",
+        {"chunk_chars": 40, "overlap_chars": 55, "min_match": "longest"},
+    ),
+    ("cl100k_part", "1" * 257, "blocks", {"chunk_chars": 129, "overlap_chars": 128}),
+    ("o200k_part", "a" * 257, "blocks", {"chunk_chars": 129, "overlap_chars": 128}),
+    ("cl100k_part", "1" * 257, "recursive", {"depth": 1}),
+    ("o200k_part", "1" * 400, "recursive", {"depth": 1}),
+    ("bert_part", "unbelievable" * 10, "recursive", {"depth": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "strategy", "options"), REFUTATIONS)
+def test_the_published_acceptance_is_refuted(
+    name: str, text: str, strategy: str, options: dict[str, Any]
+) -> None:
+    truth = serial(part(name), text)
+    published = encoded(name, text, strategy, acceptance="paper", **options)
+    print(f"\n{strategy} as published, {options}, {name}, {len(text)} characters {text[:12]!r}...:")
+    print(f"{len(truth)} ids serially, {len(published)} merged; seams {published.seams}")
+    assert published.ids.tolist() != truth
+    assert not published.lossless
+    assert not tokpar.check(published, text, part(name)).ok
+    hardened = encoded(name, text, strategy, **options)
+    assert hardened.ids.tolist() == truth
+    assert hardened.lossless
+
+
+@pytest.mark.parametrize("strategy", OVERLAPPING)
+def test_the_published_acceptance_must_be_allowed(strategy: str) -> None:
+    with pytest.raises(LossyError, match=rf"{strategy}' without acceptance='paper'"):
+        tokpar.encode("text", strategy=strategy, acceptance="paper")
+    assert tokpar.encode("text", strategy=strategy).lossless
+    assert tokpar.encode("text", strategy=strategy, acceptance="certified").lossless
+    loose = tokpar.encode("text", strategy=strategy, acceptance="paper", allow_approximate=True)
+    assert loose.lossless  # one chunk, no seam
+
+
+BAD = [
+    ("lopt", {"chunk_chars": 0}),
+    ("lopt", {"overlap_chars": 0}),
+    ("lopt", {"overlap_chars": True}),
+    ("lopt", {"acceptance": "hope"}),
+    ("lopt", {"on_failure": "warn"}),
+    ("lopt", {"min_match": 0}),
+    ("lopt", {"min_match": "short"}),
+    ("lopt", {"min_match": 1.5}),
+    ("blocks", {"chunk_chars": -1}),
+    ("blocks", {"overlap_chars": "8"}),
+    ("blocks", {"acceptance": None}),
+    ("recursive", {"depth": -1}),
+    ("recursive", {"depth": 1.0}),
+    ("recursive", {"acceptance": ""}),
+    ("recursive", {"chunk_chars": 5}),
+]
+
+
+@pytest.mark.parametrize(("strategy", "options"), BAD)
+def test_a_bad_option_is_refused_by_name_and_value(strategy: str, options: dict[str, Any]) -> None:
+    (name, value), *_ = options.items()
+    with pytest.raises(OptionError) as error:
+        tokpar.encode("text", strategy=strategy, **options)
+    assert name in str(error.value)
+    assert name == "chunk_chars" or repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "bert_part", "default"])
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        ("lopt", {"chunk_chars": 300}),
+        ("lopt", {"chunk_chars": 100, "overlap_chars": 300, "min_match": "longest"}),
+        ("blocks", {"chunk_chars": 200}),
+        ("recursive", {"depth": 4}),
+    ],
+)
+def test_ordinary_text_needs_no_second_try(
+    name: str, strategy: str, options: dict[str, Any]
+) -> None:
+    encoding = encoded(name, ENGLISH, strategy, **options)
+    assert encoding.ids.tolist() == serial(part(name), ENGLISH)
+    assert encoding.report.chunks > 5
+    assert (encoding.report.retries, encoding.report.repairs) == (0, 0)
+    assert encoding.report.redundant > 0
+
+
+def test_a_failed_match_is_mended_where_it_failed_or_everything_is_done_again() -> None:
+    text = ENGLISH[:600] + "3" * 997 + ENGLISH[:600]
+    options = {"chunk_chars": 200, "overlap_chars": 20, "min_match": "longest"}
+    truth = serial(part("cl100k_part"), text)
+    repaired = encoded("cl100k_part", text, "lopt", **options)
+    restarted = encoded("cl100k_part", text, "lopt", on_failure="restart", **options)
+    assert repaired.ids.tolist() == restarted.ids.tolist() == truth
+    assert repaired.report.repairs > 0 == repaired.report.retries
+    assert restarted.report.retries > 0 == restarted.report.repairs
+    assert repaired.report.chunks > restarted.report.chunks
+    assert repaired.report.redundant < restarted.report.redundant
+
+
+def test_depth_follows_the_length() -> None:
+    assert [depth_for(n) for n in (0, 19_999, 20_000, 100_000, 500_000, 1_000_000)] == [
+        0,
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+def test_two_overlaps_never_meet() -> None:
+    chunks = chunks_over(20, [Edge(5, 100), Edge(6, 100), Edge(15, 3)])
+    assert [(c.start, c.stop) for c in chunks] == [(0, 5), (5, 6), (6, 17), (13, 20)]
+    assert [(c.core_start, c.core_stop) for c in chunks] == [(0, 5), (5, 6), (6, 15), (15, 20)]
+
+
+def test_seams_in_the_wrong_order_are_not_joined() -> None:
+    pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(3)]
+    seam = Seam(1, "K1", "20")
+    chunks = [Chunk(k, k + 2, k, k + 1) for k in range(3)]
+    joins = Join(seam, 2, 3), Join(seam, 2, 0)
+    assert sound_joins(joins, chunks, pieces) == [joins[0], None]
+
+
+def test_joins_leave_out_no_ids_where_nothing_overlaps() -> None:
+    pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(2)]
+    count, chunks = len(pieces[0].ids), [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)]
+    for left, right, good in [(count, 0, True), (count - 1, 0, False), (count, 1, False)]:
+        join = Join(Seam(2, "K1", "20"), left, right)
+        assert sound_joins([join], chunks, pieces) == [join if good else None]
+
+
+def tiktoken_ids(text: str) -> Any:
+    return tokpar.load(part("cl100k_part")).encode(text)
+
+
+def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> Any:
+    """What an acceptance says of the overlap [a, b) of two chunks of `text`."""
+    tokenizer = part(name)
+    adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
+    left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
+    rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
+    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), adapter)
+    assert longest_match(overlap) is not None
+    return accept(overlap, Licences.of(text, adapter), last)
+
+
+def whole_words(a: int, b: int, text: str) -> Any:
+    return joined(by_word, "bert_part", a, b, text)
+
+
+@pytest.mark.parametrize(
+    ("accept", "name", "a", "b"),
+    [(by_cut, "cl100k_part", 20, 60), (by_word, "bert_part", 101, 221)],
+)
+def test_a_seam_lies_behind_the_one_before(accept: Any, name: str, a: int, b: int) -> None:
+    text = "the end of the beginning of the end " * 12
+    first = joined(accept, name, a, b, text)
+    second = joined(accept, name, a, b, text, last=first.seam.position)
+    assert a < first.seam.position < second.seam.position < b
+    assert joined(accept, name, a, b, text, last=b) is None
+
+
+def test_a_word_that_both_sides_see_licenses_a_seam_from_100_characters_on() -> None:
+    text = "the end of the beginning of the end " * 12
+    join = whole_words(101, 201, text)
+    assert (join.seam.rule, join.seam.theorem) == ("K8", "12")
+    assert 101 <= dict(join.seam.witness)["token_start"] < join.seam.position <= 201
+    assert whole_words(101, 200, text) is None
+
+
+@pytest.mark.parametrize("stranger", ["é", "中", "\u0301", "\n", "[SEP]", "\x7f"])
+def test_a_common_word_counts_only_among_plain_characters(stranger: str) -> None:
+    text = "the end of the beginning of the end " * 12
+    assert whole_words(101, 201, text[:150] + stranger + text[150:]) is None
+
+
+@pytest.mark.parametrize("stranger", ["é", "中", "\u0301"])
+def test_a_character_behind_the_common_words_must_be_ascii(stranger: str) -> None:
+    """It may compose with the last one."""
+    text = "the end of the beginning of the end " * 12
+    assert whole_words(101, 221, text[:222] + stranger + text[222:]) is not None
+    assert whole_words(101, 221, text[:221] + stranger + text[221:]) is None
+
+
+def test_common_words_license_nothing_where_no_cut_is_certified() -> None:
+    adapter = tokpar.load(part("bert_part"), add_special_tokens=False)
+    text = "the end of the beginning of the end " * 12
+    adapter.facts = replace(facts_of(adapter), unprovable="not known")  # type: ignore[misc]
+    assert word_join(adapter, 101, 221, text) is None
+
+
+@pytest.mark.parametrize(
+    ("token", "behind"),
+    [
+        (AddedToken("<w>", single_word=True, normalized=False), 0),
+        (AddedToken("<w>", normalized=True), 6),
+    ],
+)
+def test_common_words_are_no_licence_beside_added_tokens(token: AddedToken, behind: int) -> None:
+    """One may be found in a chunk and not in the text; of one in normalized text it is not
+    known."""
+    text = "the end of the beginning of the end " * 12
+    place = text.index(" ", 101) + 1
+    text, a = text[:place] + "<w>" + text[place:], place + 3 + behind
+    own = Tokenizer.from_str(part("bert_part").to_str())
+    plain = tokpar.load(own, add_special_tokens=False)
+    assert word_join(plain, a, 240, text) is not None
+    own.add_tokens([token])
+    assert word_join(tokpar.load(own, add_special_tokens=False), a, 240, text) is None
+
+
+def word_join(adapter: Any, a: int, b: int, text: str) -> Any:
+    left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
+    rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
+    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), adapter)
+    return by_word(overlap, Licences.of(text, adapter))
+
+
+def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:
+    """The splitter plans no cut, the merger takes words only."""
+    tokenizer = part("bert_part")
+    adapter = tokpar.load(tokenizer, add_special_tokens=False)
+    text = "the end of the beginning of the end " * 40
+    splitter = LoptSplitter(chunk_chars=300, overlap_chars=120, plan_cuts=False)
+    plan = Plan(adapter, splitter, SerialExecutor(), OverlapMerger(by_word))
+    encoding = pipeline.encode_batch([text], plan)[0]
+    assert encoding.ids.tolist() == serial(tokenizer, text)
+    assert {seam.rule for seam in encoding.seams} == {"K8"}
+    assert tokpar.check(encoding, text, adapter, full=True).ok
+    assert encoding.spans.tolist() == tokpar.encode(text, adapter, strategy="serial").spans.tolist()
+
+
+def test_tokens_that_cannot_be_located_are_encoded_serially() -> None:
+    class Plain:
+        name = "plain"
+
+        def encode(self, text: str) -> list[int]:
+            return list(text.encode())
+
+    encoding = tokpar.encode("some text", Plain(), strategy="lopt", chunk_chars=2, overlap_chars=1)
+    assert encoding.ids.tolist() == list(b"some text")
+    assert encoding.report.chunks == 1
+    assert encoding.report.why
+
+
+def test_a_dummy_prefix_is_absorbed_inside_an_overlap() -> None:
+    text = "the cat of the hat " * 30
+    encoding = encoded("llama_style", text, "lopt", chunk_chars=64, overlap_chars=32)
+    assert encoding.report.repairs == 0
+    assert {seam.theorem for seam in encoding.seams} == {"6.4"}
+    assert encoding.ids.tolist() == serial(part("llama_style"), text)
+
+
+@pytest.mark.parametrize("text", ["1111111111", "x 1111111 y", "11 11111111", "a1111\n1111b"])
+def test_any_two_chunks_are_joined_right_or_not_at_all(text: str) -> None:
+    """Digits go by threes from where a chunk begins: a cut of the text need not be one of a chunk,
+    although both sides may have a token edge there (window lemma)."""
+    tokenizer = byte_level([("1", "1")])
+    adapter = tokpar.load(tokenizer)
+    licences = Licences.of(text, adapter)
+    joined = 0
+    for a in range(1, len(text)):
+        for b in range(a + 1, len(text) + 1):
+            pair = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
+            rows = SerialExecutor().map([text[:b], text[a:]], adapter, False)
+            left, right = rows.piece(0), rows.piece(1)
+            join = by_cut(overlap_of(text, pair, (left, right), adapter), licences)
+            if join is not None:
+                joined += 1
+                ids = [*left.ids[: join.left].tolist(), *right.ids[join.right :].tolist()]
+                assert ids == serial(tokenizer, text), (a, b, join)
+    assert joined
+
+
+def test_part_is_an_encoding() -> None:
+    assert isinstance(part("cl100k_part"), tiktoken.Encoding)

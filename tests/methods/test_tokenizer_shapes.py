@@ -1,0 +1,106 @@
+"""The pipelines of published tokenizers around small vocabularies: every lossless strategy gives
+the ids of the own call. docs/tokenizers.md has the same of full vocabularies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+
+from tests.conftest import below_one, cases, chosen_profile, is_quick
+from tests.support.paths import ROOT
+
+below_one()
+
+from tokenizers import Tokenizer  # noqa: E402
+
+import tokpar  # noqa: E402
+from tests.benchmarks.tokenizers_rows import (  # noqa: E402
+    SHORT,
+    Loaded,
+    differing,
+)
+from tests.recipes.tokenizer_files import pieces  # noqa: E402
+from tests.recipes.tokenizer_files.shapes import SHAPES, Shape, lines  # noqa: E402
+from tests.recipes.tokenizer_files.training import train  # noqa: E402
+from tests.support.engines import trained as trained_pieces  # noqa: E402
+from tokpar.parity.compared_texts import hostile_texts  # noqa: E402
+
+pytestmark = pytest.mark.tables_kept
+
+SIZE = 900
+STEPS = {"quick": 12, "dev": 3, "ci": 3, "deep": 1}
+"""Each hostile text is taken with one shape of so many."""
+NAMES = list(SHAPES)
+TABLES = ("T5", "XLM-R", "mBART", "ALBERT", "DeBERTa-v3", "SentencePiece, Unigram")
+"""Shapes whose normalizers have a table of replacements."""
+NEAR = (
+    "a> </b", "x <start_of_turn>user\n", "   two  three    four", " a", "a ", "\t\t\tif x:\n",
+    "1234567 12 3.14", "don't DON'T it's", "e\u0301té \ufb01n ½ Ⅷ", "中文 亚洲AVx。", "``x''",
+    "<s> a <mask> b </s>", "[CLS] a [SEP]", "a\n\n \n b", "😀👍🏽 1️⃣", "\u3000a\xa0b", "$5 + 6 = ~x",
+)  # fmt: skip
+"""Texts that one or other of the shapes was made for."""
+
+
+@cache
+def learned_from() -> tuple[str, ...]:
+    pages = [ROOT / "README.md", ROOT / "docs" / "guide.md"]
+    return (*(page.read_text(encoding="utf-8") for page in pages), *hostile_texts(), *NEAR * 5)
+
+
+@cache
+def replacements() -> bytes:
+    """SentencePiece's table `nmt_nfkc`."""
+    pytest.importorskip("sentencepiece", reason="optional: needs the package sentencepiece")
+    return pieces.charsmap(trained_pieces("unigram", "nmt_nfkc").serialized_model_proto())
+
+
+def of_shape(shape: Shape, table: bytes) -> Loaded:
+    """Both sides read the file: the library reads many scores of a Unigram model one unit in the
+    last place off, so that what was trained is not what was saved."""
+    file = train(shape, lines(learned_from()), SIZE, table).to_str()
+    own = Tokenizer.from_str(file)
+    return Loaded(tokpar.load(Tokenizer.from_str(file)), lambda text: list(own.encode(text).ids))
+
+
+def texts(name: str) -> Sequence[str]:
+    """Some of the hostile texts, others for each shape, or all."""
+    step, page = STEPS[chosen_profile()], learned_from()[0]
+    hostile = hostile_texts()[NAMES.index(name) % step :: step]
+    if is_quick():
+        return (*hostile, *NEAR, page[:600])
+    return (*hostile, *NEAR, " ".join(NEAR), page)
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("name", NAMES)
+def test_every_lossless_strategy_gives_the_own_ids_in_the_shape_of(name: str) -> None:
+    assert list(differing(of_shape(SHAPES[name], b""), texts(name), SHORT)) == []
+
+
+@pytest.mark.parametrize("name", cases(TABLES, ("T5", "DeBERTa-v3")))
+def test_and_with_the_replacements_of_sentencepiece(name: str) -> None:
+    subject = of_shape(SHAPES[name], replacements())
+    assert subject.own("ﬁn") == subject.own("fin")
+    assert list(differing(subject, texts(name), SHORT)) == []
+
+
+def test_ids_that_differ_are_found() -> None:
+    subject = of_shape(SHAPES["GPT-2"], b"")
+    other = Loaded(subject.adapter, lambda text: [*subject.own(text), 0])
+    found = list(differing(other, ["a b", "x"], SHORT))
+    strategies = [record.name for record in tokpar.strategies() if record.lossless]
+    assert len(found) == 2 * len(strategies)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shape_survives_its_file(name: str) -> None:
+    """What is learned is a tokenizer.json: pipeline and added tokens as the shape says."""
+    shape = SHAPES[name]
+    parts = json.loads(train(shape, ["a b"], 300).to_str())
+    assert [token["content"] for token in parts["added_tokens"] if token["special"]] == list(
+        dict.fromkeys(shape.special)
+    )
+    assert (parts["pre_tokenizer"] is None) == (shape.pre_tokenizer() is None)

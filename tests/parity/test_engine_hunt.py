@@ -1,0 +1,61 @@
+"""Small runs of `tests.recipes.engine_hunt`, with a wrong engine and with those installed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tokpar
+from tests.recipes import engine_hunt
+from tests.recipes.engine_hunt import ENGINES, hunt, main
+from tests.support.engine_files_drawn import drawn_file
+from tokpar.registry import registry
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_is_accepted_wrongly(engine: str, tmp_path: Path) -> None:
+    if engine not in {source.name for source in registry().tokenizer_sources()}:
+        pytest.skip(f"optional: needs tokpar-{engine}")
+    found = hunt(4, 300, 5, [engine], tmp_path)
+    assert found.outcomes[engine].total() == 4
+    assert found.wrong == []
+
+
+def test_a_file_that_is_accepted_wrongly_is_named_with_the_smallest_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = tokpar.load
+
+    class Wrong:
+        def __init__(self, own: Any) -> None:
+            self.own = own
+
+        def encode(self, text: str) -> Any:
+            return np.append(self.own.encode(text), [7] * ("1" in text)).astype(np.uint32)
+
+    def loaded(path: Path, engine: str | None = None, **settings: Any) -> Any:
+        own = load(path, **settings)
+        return own if engine is None else Wrong(own)
+
+    monkeypatch.setattr(engine_hunt.tokpar, "load", loaded)
+    assert main(["--files", "1", "--texts", "300", "--engines", "wrong"]) == 1
+    told = capsys.readouterr().out
+    assert "300 texts compared" in told
+    assert told.rstrip().endswith(": '1'")
+    assert os.environ["TOKPAR_CACHE"] == ""
+
+
+def test_the_same_numbers_draw_the_same_file(tmp_path: Path) -> None:
+    one = drawn_file(3, 1, tmp_path)
+    data = one.path.read_bytes()
+    assert drawn_file(3, 1, tmp_path) == one
+    assert one.path.read_bytes() == data

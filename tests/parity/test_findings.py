@@ -1,0 +1,159 @@
+"""docs/findings.md is true: every cell of its tables, every example, for the versions it names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.conftest import cases, drawn
+from tests.support.engines import ENGINES, MODELS, VOCABULARIES, Ranks, reference
+from tests.support.paths import ROOT
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.testing import ConformanceError, check_tokenizer
+from tokpar.testing.checks import outcome
+
+SAME, KNOWN = drawn(200), 1000
+"""Texts drawn for an engine that conforms, and for each of the differences known before."""
+PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+KNOWN_BEFORE = [("gigatoken", "bundled, `single_word`"), ("sentencepiece", "unigram, `identity`")]
+CODE = re.compile(r"^    # (\w+) (\S+?)(?:, .*)?\n(?:(?:    .*)?\n)+", re.MULTILINE)
+
+
+class Cell(NamedTuple):
+    """What the page says of an engine and a vocabulary."""
+
+    vocabulary: str
+    engine: str
+    said: str
+
+
+class Example(NamedTuple):
+    """An indented block that begins with a comment: the package, its version."""
+
+    package: str
+    version: str
+    code: str
+
+
+def tables() -> Iterator[list[list[str]]]:
+    """The rows of each table, headings first; a cell holds no "|"."""
+    for table in re.findall(r"(?:^\|.*\|\n)+", PAGE, re.MULTILINE):
+        rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
+        yield [rows[0], *rows[2:]]
+
+
+SUMMARY, *RESULTS = tables()
+VERSIONS = {row[0]: row[1] for row in SUMMARY[1:]}
+[LIBRARY] = re.findall(r"^Compared with tokenizers (\S+)", PAGE, re.MULTILINE)
+PACKAGES = VERSIONS | {"tokenizers": LIBRARY}
+CELLS = [
+    Cell(row[0], engine, said)
+    for heading, *rows in RESULTS
+    for row in rows
+    for engine, said in zip(heading[1:], row[1:], strict=True)
+]
+ALIKE = [cell for cell in CELLS if cell.said == "same"]
+CODE_EXAMPLES = [
+    Example(match[1], match[2], re.sub(r"^    ", "", match[0], flags=re.MULTILINE))
+    for match in CODE.finditer(PAGE)
+]
+
+
+def needs(package: str) -> None:
+    """Skips unless the package is there, in the version of the page."""
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        pytest.skip(f"optional: needs the package {package} (extra engines)")
+    if found != PACKAGES[package]:
+        pytest.skip(f"docs/findings.md was written for {package} {PACKAGES[package]}, not {found}")
+
+
+def pair(cell: Cell) -> tuple[Any, TokenizerAdapter] | Exception:
+    """The engine and its reference, or why the engine does not load the vocabulary."""
+    if cell.engine == "sentencepiece":
+        return MODELS[cell.vocabulary]()
+    vocabulary = VOCABULARIES[cell.vocabulary]()
+    tokenizer = outcome(partial(ENGINES[cell.engine], vocabulary))
+    return tokenizer if isinstance(tokenizer, Exception) else (tokenizer, reference(vocabulary))
+
+
+def name_of(cell: Cell) -> str:
+    return f"{cell.engine}: {cell.vocabulary}"
+
+
+@pytest.mark.parametrize("cell", cases(ALIKE, ALIKE[1::3]), ids=name_of)
+def test_what_conforms_by_the_page_conforms(cell: Cell) -> None:
+    needs(cell.engine)
+    loaded = pair(cell)
+    assert not isinstance(loaded, Exception), loaded
+    check_tokenizer(*loaded, examples=SAME)
+
+
+@pytest.mark.parametrize(
+    "known",
+    cases(KNOWN_BEFORE, KNOWN_BEFORE[:1]),
+    ids=lambda known: known[0],
+)
+def test_the_kit_finds_by_itself_what_was_known_before(known: tuple[str, str]) -> None:
+    (cell,) = (c for c in CELLS if (c.engine, c.vocabulary) == known)
+    assert cell.said.startswith("differs")
+    needs(cell.engine)
+    loaded = pair(cell)
+    assert not isinstance(loaded, Exception), loaded
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(*loaded, examples=KNOWN, fail_fast=True)
+    assert error.value.checks == ("reference",)
+
+
+@pytest.mark.parametrize("cell", [c for c in CELLS if c.said.startswith("differs")], ids=name_of)
+def test_the_text_of_each_difference_has_other_ids_with_and_without_the_kit(cell: Cell) -> None:
+    """Which texts are drawn depends on the version of hypothesis, so rare ones are given."""
+    needs(cell.engine)
+    loaded = pair(cell)
+    assert not isinstance(loaded, Exception), loaded
+    text = ast.literal_eval(cell.said.removeprefix("differs: ").strip("`"))
+    got, expected = (tokenizer.encode(text).tolist() for tokenizer in loaded)
+    assert got != expected, "the engine gives the ids of the reference: docs/findings.md is wrong"
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(*loaded, texts=[text], examples=0, fail_fast=True)
+    assert error.value.checks == ("reference",)
+
+
+@pytest.mark.parametrize("cell", [c for c in CELLS if c.said.startswith("refuses")], ids=name_of)
+def test_what_an_engine_refuses_by_the_page_is_refused(cell: Cell) -> None:
+    needs(cell.engine)
+    loaded = pair(cell)
+    assert isinstance(loaded, Exception), "it loads now: docs/findings.md is wrong"
+    assert cell.said.removeprefix("refuses: ").strip("`") in str(loaded)
+
+
+@pytest.mark.parametrize(
+    "example", CODE_EXAMPLES, ids=[f"{e.package} {n}" for n, e in enumerate(CODE_EXAMPLES)]
+)
+def test_the_examples_of_the_page_run(example: Example) -> None:
+    assert example.version == PACKAGES[example.package]
+    needs(example.package)
+    exec(compile(example.code, "findings.md", "exec"), {"__name__": "__main__"})
+
+
+def test_the_page_tells_of_every_engine_vocabulary_and_model() -> None:
+    assert [*VERSIONS] == [*ENGINES, "sentencepiece"]
+    assert {example.package for example in CODE_EXAMPLES} == {*PACKAGES}
+    by_engine = {e: [c.vocabulary for c in CELLS if c.engine == e] for e in VERSIONS}
+    assert all(by_engine[engine] == [*VOCABULARIES] for engine in ENGINES)
+    assert by_engine["sentencepiece"] == [*MODELS]
+
+
+def test_a_cell_says_same_differs_refuses_or_that_the_engine_reads_no_such_file() -> None:
+    for cell in CELLS:
+        if cell.said == "-":
+            assert isinstance(VOCABULARIES[cell.vocabulary](), Ranks)
+        else:
+            assert re.fullmatch(r"same|(differs|refuses): `.+`", cell.said), cell

@@ -1,0 +1,1 @@
+"""Tests of what a pre-tokenizer pattern certifies."""

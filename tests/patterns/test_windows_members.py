@@ -1,0 +1,313 @@
+"""What an engine says of its classes, what is kept of it, and what is refused in time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import below_one, is_quick
+from tests.recipes.engines import MEMBERS
+from tests.support.windows_brute import ask, asked
+from tokpar.facts.families import O200K
+from tokpar.patterns import charclass_cache as kept
+from tokpar.patterns import charclass_members as asking
+from tokpar.patterns.char_partition import alphabet
+from tokpar.patterns.charclass_cache import kept_members
+from tokpar.patterns.charclass_members import EVERY, matched, members
+from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.regex_parser import ENGINES, parse_expression
+from tokpar.patterns.splits import SplitStage, decide_windows, machines_of
+from tokpar.patterns.time_budget import Budget
+
+CLASSES = (
+    *(r"\p{L}", r"\p{N}", r"\s", r"\S", r"[^\s\p{L}\p{N}]", "[\\r\\n]", "a", r"\.", "."),
+    *("(?i:s)", r"\w", r"\P{Lu}", "[a-z一-龥]", r"\x41"),
+)
+SAMPLE = "".join(
+    map(
+        chr,
+        [*range(0x400), *range(0x2000, 0x2100), *range(0x4DF0, 0x4E10), 0x1F600, 0x125C4, 0x16139],
+    )
+)
+
+
+def inside(ranges: Ranges, char: str) -> bool:
+    return any(low <= ord(char) <= high for low, high in ranges)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_classes_hold_what_the_engine_says(engine: str) -> None:
+    if engine == "oniguruma":
+        below_one()
+    classes = CLASSES[::2] if is_quick() else CLASSES
+    found = members(classes, engine)
+    assert set(found) == set(classes)
+    for source in classes:
+        own = MEMBERS[engine](source, SAMPLE)
+        assert {char for char in SAMPLE if inside(found[source], char)} == own, source
+        said = matched(source, engine, "".join(sorted(SAMPLE)))
+        assert {c for c, yes in zip(sorted(SAMPLE), said, strict=True) if yes} == own
+
+
+def test_engines_are_not_of_one_mind() -> None:
+    """Why each is asked."""
+    below_one()
+    assert members([r"\p{N}"], "regex") != members([r"\p{N}"], "oniguruma")
+
+
+def test_symbols_are_the_coarsest() -> None:
+    found = alphabet({"letters": ((65, 90), (97, 122)), "vowel": ((97, 97),)})
+    assert found.size == 3
+    assert found.symbols("zZa ") == (found.symbols("Z")[0],) * 2 + found.symbols("a ")
+    assert len(set(found.symbols("za "))) == 3
+    assert found.symbol_of[0xD800] == found.size
+    assert found.sets["letters"] == {*found.symbols("za")}
+    assert [found.symbols(char)[0] for char in found.examples] == [0, 1, 2]
+    assert len(found.symbol_of) == 0x110000
+    assert (found.symbol_of < 3).sum() == sum(high - low + 1 for low, high in EVERY)
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=4))
+def test_symbols_tell_apart_what_classes_do(spans: list[tuple[int, int]]) -> None:
+    classes: dict[Any, Ranges] = {i: ((low, low + more),) for i, (low, more) in enumerate(spans)}
+    found = alphabet(classes)
+    for p in range(350):
+        own = {i for i, ranges in classes.items() if inside(ranges, chr(p))}
+        assert {i for i in classes if int(found.symbol_of[p]) in found.sets[i]} == own
+
+
+# ---------------------------------------------------------------------------------- on disk
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    return tmp_path / "classes"
+
+
+@pytest.fixture
+def asks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Engines that were asked for all code points."""
+    calls: list[str] = []
+
+    def counted(sources: Any, engine: str) -> dict[str, Ranges]:
+        wanted = list(sources)
+        if not all(map(asking.is_plain, wanted)):
+            calls.append(engine)
+        return members(wanted, engine)
+
+    monkeypatch.setattr(kept, "members", counted)
+    return calls
+
+
+def test_the_engine_is_asked_once(folder: Path, asks: list[str]) -> None:
+    first = kept_members([r"\p{N}", "a"], "regex")
+    assert kept_members(["a", r"\p{N}"], "regex") == first == members([r"\p{N}", "a"], "regex")
+    assert asks == ["regex"]
+    [file] = folder.iterdir()
+    assert file.suffix == ".json"
+
+
+def test_another_version_of_the_engine_is_asked_again(
+    folder: Path, asks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_members([r"\s"], "regex")
+    monkeypatch.setattr(kept, "version", lambda package: "another")
+    kept_members([r"\s"], "regex")
+    kept_members([r"\s"], "fancy-regex")
+    assert asks == ["regex", "regex", "fancy-regex"]
+    assert len(list(folder.iterdir())) == 3
+
+
+def rewritten(content: bytes, change: str) -> bytes:
+    """The file of a class, spoilt; the hash is right where that is what is tried."""
+    file = json.loads(content)
+    if change == "cut off":
+        return content[: len(content) // 2]
+    if change == "not json":
+        return b"\xff\x00" + content
+    if change == "not a table":
+        return b"[1, 2]"
+    if change == "deep":
+        return b"[" * 100_000
+    if change == "of another question":
+        return json.dumps(file | {"key": "0" * 64}).encode()
+    if change == "one digit":
+        return content.replace(b"48,57", b"48,58")
+    replaced = {
+        "other members": {r"\p{N}": [[48, 58]]},
+        "a member too many": json.loads(file["classes"]),
+        "descending": {r"\p{N}": [[57, 48]]},
+        "not numbers": {r"\p{N}": [["a", "b"]]},
+        "a surrogate": {r"\p{N}": [[48, 57], [0xD700, 0xD900]]},
+        "beyond Unicode": {r"\p{N}": [[48, 0x110000]]},
+        "another class": {r"\p{L}": [[65, 90]]},
+        "no classes": 7,
+    }[change]
+    if change == "a member too many":
+        replaced[r"\p{N}"].append([0x10FFFF, 0x10FFFF])
+    text = json.dumps(replaced, separators=(",", ":"))
+    return json.dumps(file | {"classes": text, "hash": kept.digest([text])}).encode()
+
+
+CHANGES = (
+    *("cut off", "not json", "not a table", "deep", "of another question", "one digit"),
+    *("other members", "a member too many", "descending", "not numbers", "a surrogate"),
+    *("beyond Unicode", "another class", "no classes"),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_spoilt_file_is_no_authority(folder: Path, asks: list[str], change: str) -> None:
+    right = kept_members([r"\p{N}"], "regex")
+    [file] = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(rewritten(whole, change))
+    assert file.read_bytes() != whole
+    assert kept_members([r"\p{N}"], "regex") == right
+    assert asks == ["regex", "regex"]
+    assert file.read_bytes() == whole
+    assert list(folder.iterdir()) == [file]
+
+
+def test_without_a_directory_nothing_is_kept(
+    tmp_path: Path, asks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+    assert kept_members([r"\s"], "regex") == kept_members([r"\s"], "regex")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "file"))
+    kept_members([r"\s"], "regex")
+    assert asks == ["regex"] * 3
+
+
+# ---------------------------------------------------------------------------------- refused
+
+
+REFUSED = {
+    r"a*": "empty text",
+    r"(?=a)": "empty text",
+    r"(?<=a)b": "unsupported group",
+    r"\bx": r"unsupported escape \\b",
+    r"\Ax": r"unsupported escape",
+    r"^x": "unsupported '\\^'",
+    r"(a)\1": "unsupported escape",
+    r"a(?=bc)": "more than one character",
+    r"(?>ab)": "atomic group",
+    r"(?:ab)++": "possessive group",
+    r"(?:a?)+b": "may be empty",
+    r"(?i:ss)x": "fold to one",
+    r"(?i:s+)x": "fold to one",
+    r"(?i:s)(?i:t)": "fold to one",
+    r"(?i:s)a?(?i:t)x|(?i:s)(?:b?)(?i:t)": "fold to one",
+    r"(?i:é)": "case-insensitive class",
+    r"(?i:\p{L})": "case-insensitive class",
+    r"a{3,2}": "interval",
+    r"a{0}b": "interval",
+    r"a{99999}": "interval",
+    r"a**": "stacked",
+    r"[a": "unexpected end",
+    r"(a": "missing",
+    r"a)": "unbalanced",
+    r"[[:alpha:]]": "POSIX",
+    r"[]a]": "first in a class",
+    r"\pL": "without braces",
+    r"\x4": "unsupported escape",
+    r"\xe9": "unsupported escape",
+    r"\<a": "unsupported escape",
+    r"a\x{41}\xff": "unsupported escape",
+    r"(?#x)a": "unsupported group",
+    r"(?s)a": "unsupported group",
+    r"{2}": "unsupported '{'",
+    "(" * 100 + "a" + ")" * 100: "nested",
+    "a|" * 20_000 + "a": "characters",
+}
+
+
+@pytest.mark.parametrize("pattern", REFUSED, ids=lambda pattern: pattern[:20])
+def test_refusals_say_why(pattern: str) -> None:
+    with pytest.raises(UnsupportedPatternError, match=REFUSED[pattern]):
+        parse_expression(pattern, "oniguruma")
+
+
+def test_what_engines_read_differently() -> None:
+    for engine in ("regex", "fancy-regex"):
+        assert parse_expression("a{1,3}+", engine) != parse_expression("a{1,3}+", "oniguruma")
+        parse_expression("a{2}?b", engine)
+    with pytest.raises(UnsupportedPatternError, match="optional group"):
+        parse_expression("a{2}?b", "oniguruma")
+    with pytest.raises(UnsupportedPatternError, match="two characters"):
+        parse_expression("a$", "regex")
+    with pytest.raises(UnsupportedPatternError, match="engine must be"):
+        parse_expression("a", "pcre")
+
+
+def test_a_class_that_the_engine_refuses_is_refused() -> None:
+    for engine in ENGINES:
+        with pytest.raises(UnsupportedPatternError, match="refuses a class"):
+            members([r"\p{Nonsense}"], engine)
+
+
+PATHOLOGICAL = (
+    "(?:" * 12 + "a{9}" + "){9}" * 12,
+    "a{1000}",
+    r"[\s\S]{1,1000}a",
+    "|".join(rf"(?:[ab]{{{n}}}c|d{{{n},}})" for n in range(1, 60)),
+    r"(?:a|b)*c" + "(?:a|b)" * 14 + r"|[\s\S]",
+    "|".join(f"[{chr(0x4E00 + i)}-{chr(0x4E10 + i)}]" for i in range(100)),
+    "".join(f"{chr(0x4E00 + i)}?" for i in range(300)) + "x",
+    r"(?:[ab]?){0,1}" * 40 + "c",
+)
+
+
+@pytest.mark.parametrize("pattern", PATHOLOGICAL, ids=lambda pattern: pattern[:20])
+def test_what_blows_up_is_refused_in_time(pattern: str) -> None:
+    start = time.thread_time()
+    with contextlib.suppress(UnsupportedPatternError):
+        decide_windows([SplitStage(pattern, "regex")] * 2, seconds=0.2)
+    assert time.thread_time() - start < 5  # what asking takes, and a busy machine
+
+
+def test_the_budget_is_what_refuses() -> None:
+    """Without it this would not end."""
+    with pytest.raises(UnsupportedPatternError, match="more than"):
+        decide_windows([SplitStage(PATHOLOGICAL[3], "regex")] * 3, seconds=0.3)
+
+
+def test_a_witness_is_found_long_after_the_decision() -> None:
+    windows = decide_windows([SplitStage(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
+    until = time.thread_time() + 0.6
+    while time.thread_time() < until:
+        pass
+    assert windows.witness("a", "b") is not None
+    assert windows.witness(" ", "b") is None
+
+
+def test_a_pattern_is_decided_again_alike() -> None:
+    first, second = (decide_windows([SplitStage(O200K, "regex")]).tables for _ in range(2))
+    for name in ("left", "cut", "right", "certain"):
+        assert np.array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_asking_an_engine_for_its_classes_may_take_any_time() -> None:
+    """What is bounded begins behind it: the first process that sees a pattern has to ask."""
+
+    def slow(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
+        until = time.thread_time() + 0.3
+        while time.thread_time() < until:
+            pass
+        return ask("ab 1")(sources, engine)
+
+    row = [SplitStage(r"\w+|\s", "regex")]
+    symbols, machines = machines_of(row, slow, asked("ab 1"), Budget(0.2))
+    assert (symbols.size, len(machines)) == (2, 1)

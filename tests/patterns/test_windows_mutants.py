@@ -1,0 +1,111 @@
+"""Mistakes that one could make in deciding windows; the brute force sees each of them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.support.windows_brute import Brute
+from tests.support.windows_drawn import check_certified, check_witnesses, decided
+from tokpar.patterns import automaton, pending_matches, product_states
+from tokpar.patterns.splits import SplitStage
+
+ROW = (r"\S{1,2}", r"a+|[\s\S]")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """`instead` stands where `right` stood in a method; a row of patterns shows it."""
+
+    owner: type
+    method: str
+    right: str
+    instead: str
+    patterns: tuple[str, ...]
+    atoms: str = "aA 1"
+    longest: int = 5
+
+
+MISTAKES: dict[str, Mistake] = {
+    "END test": Mistake(
+        pending_matches.Threats, "_behind_attempt", "if ends != edge:", "if False:",
+        (r"\s+(?!\S)|[\s\S]",),
+    ),
+    "longer match": Mistake(
+        pending_matches.Threats, "_behind_attempt", '(Threat("longer", i, onward, y),)', "()",
+        (r"a 1|[\s\S]",),
+    ),
+    "inner start": Mistake(
+        product_states.Items, "_move", "for first in range(last + 1)", "for first in (last,)",
+        (r"1|aA+1|[\s\S]",),
+    ),
+    "gap": Mistake(
+        pending_matches.Threats, "_behind_gap", "if stage.avoid[y] else ())", "if False else ())",
+        (r"a1|A",),
+    ),
+    "clean": Mistake(
+        pending_matches.Threats, "_settled", "stage = self.stages[threat.stage]", "return ()",
+        ROW,
+    ),
+    "END of a stage": Mistake(
+        pending_matches.Threats, "_may_end", "if not above:", "if True:",
+        (r"1+|[^1]+", r"\s+(?!\S)|[\s\S]"),
+    ),
+    "possessive": Mistake(
+        automaton._Program, "repeat", 'if node.mode == "possessive":', "if False:",
+        (r"a++A?a|[\s\S]",),
+    ),
+    "lazy": Mistake(
+        automaton._Program, "fork", 'if node.mode == "lazy"', "if False",
+        (r"a+?|[\s\S]",),
+    ),
+    "start": Mistake(
+        product_states.Items, "everywhere", "frozenset([BEGIN, *items])", "frozenset(items)",
+        (r"aAa*|[^a]a*|a+",),
+    ),
+    "obligations forgotten": Mistake(
+        product_states.Items,
+        "_debt",
+        "if self.stages[i].live[x] else set()",
+        "if False else set()",
+        (r"aA(?!1)|a|AA|[\s\S]",),
+    ),
+    "obligations kept too long": Mistake(
+        product_states.Items, "holds_at_end", "self._hits_end(i, x)", "True",
+        (r"aA1|a|AA|[\s\S]",),
+    ),
+}  # fmt: skip
+
+
+def check(mistake: Mistake) -> None:
+    splits = [SplitStage(pattern, "regex") for pattern in mistake.patterns]
+    windows = decided(splits, mistake.atoms)
+    brute = Brute(splits, mistake.atoms, mistake.longest)
+    check_certified(windows, brute)
+    if len(splits) == 1 and mistake.patterns[0].endswith(r"[\s\S]"):
+        check_witnesses(windows, brute)
+
+
+def mistaken(mistake: Mistake) -> Callable[..., Any]:
+    """The method with the mistake in it."""
+    source = textwrap.dedent(inspect.getsource(getattr(mistake.owner, mistake.method)))
+    assert source.count(mistake.right) == 1
+    scope = dict(vars(sys.modules[mistake.owner.__module__]))
+    exec(source.replace(mistake.right, mistake.instead), scope)
+    method: Callable[..., Any] = scope[mistake.method]
+    return method
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mistake = MISTAKES[name]
+    check(mistake)
+    monkeypatch.setattr(mistake.owner, mistake.method, mistaken(mistake))
+    with pytest.raises(AssertionError):
+        check(mistake)

@@ -1,0 +1,240 @@
+"""The stored windows of known families: what is decided anew, and all that was stored before."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from tests.conftest import below_one, cases, drawn
+from tests.recipes.stored import load_stored
+from tests.support.cut_engines import ENGINES, random_words
+from tests.support.window_cuts import all_cuts, anchored_cuts
+from tokpar.certificate.window_proof_check import ANYWHERE
+from tokpar.certificate.window_rule import _stored
+from tokpar.cuts.window_tables import (
+    _MOST_RUNS,
+    BEGIN,
+    SURE,
+    WindowFinder,
+    behind_all,
+    behind_each,
+    window_finder,
+)
+from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merged
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.stored_windows import Decided, stored_windows
+from tokpar.patterns.window_search import Windows
+
+SPELLINGS = [
+    (name, source) for name, family in load_families().items() for source in family.sources
+]
+FEW = [(name, source) for name, source in SPELLINGS if source.engine == "oniguruma"]
+FROZEN = np.concatenate(
+    [np.arange(low, high + 1) for low, high in merged(s for v in load_atoms().values() for s in v)]
+)
+
+
+def label(value: object) -> str:
+    return (
+        f"{value.engine} {len(value.patterns[-1])}" if isinstance(value, Spelling) else str(value)
+    )
+
+
+each_spelling = pytest.mark.parametrize(("name", "source"), cases(SPELLINGS, FEW), ids=label)
+
+
+@cache
+def fresh(source: Spelling) -> Windows:
+    if source.engine == "oniguruma":
+        below_one()
+    return decide_windows([SplitStage(pattern, source.engine) for pattern in source.patterns])
+
+
+def stored(name: str, source: Spelling) -> Decided:
+    found = stored_windows(name, source.engine, source.patterns)
+    assert found is not None
+    return found
+
+
+@cache
+def finder_of(name: str, source: Spelling) -> WindowFinder:
+    return window_finder(stored(name, source))
+
+
+@each_spelling
+def test_the_stored_windows_are_those_of_the_engine(name: str, source: Spelling) -> None:
+    """All its code points have symbols that the frozen ones have, or one that no window names."""
+    kept, found = stored(name, source), fresh(source)
+    assert kept.size == found.alphabet.size
+    assert np.array_equal(kept.symbol_of[FROZEN], found.alphabet.symbol_of[FROZEN])
+    others = np.ones(len(kept.symbol_of), np.bool_)
+    others[FROZEN] = False
+    assert (kept.symbol_of[others] == kept.size).all()
+    for table in ("left", "cut", "right", "certain"):
+        assert np.array_equal(getattr(kept.tables, table), getattr(found.tables, table)), table
+
+
+@each_spelling
+def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None:
+    """Windows of three symbols: the checker proves just what the tables hold."""
+    proved = _stored(name, source.engine, source.patterns)
+    assert not isinstance(proved, str)
+    kept = stored(name, source)
+    examples = {c: chr(int(np.flatnonzero(kept.symbol_of == c)[0])) for c in symbols(kept)}
+    words = list(product(examples, repeat=3))
+    for word in random.Random(name).sample(words, min(len(words), drawn(500))):
+        (c, d, e), (a, b, z) = word, (examples[c] for c in word)
+        for left, right, own in ((a + b, z, ((c, d), (e,))), (a, b + z, ((c,), (d, e)))):
+            why = proved.refusal(proved.behind(left, ANYWHERE), right)
+            assert (why is None) == kept.tables.holds(*own), (left, right, why)
+
+
+def symbols(kept: Decided) -> list[int]:
+    """Those that a frozen character has."""
+    return sorted(set(kept.symbol_of[FROZEN].tolist()))
+
+
+@cache
+def symbols_of(name: str, source: Spelling) -> dict[str, frozenset[int]]:
+    """The symbols that the characters of each class are."""
+    family = load_stored()[name]
+    symbol_of = stored(name, source).symbol_of
+    return {
+        label: frozenset(
+            int(c) for low, high in family.ranges(label) for c in set(symbol_of[low : high + 1])
+        )
+        for label in family.classes
+    }
+
+
+def certified(
+    name: str, source: Spelling, left: tuple[str, ...], right: tuple[str, ...]
+) -> set[bool]:
+    """What the windows of these classes say, whichever characters they are of."""
+    found = symbols_of(name, source)
+    tables = stored(name, source).tables
+    return {
+        tables.holds(word[: len(left)], word[len(left) :])
+        for word in product(*(found[label] for label in (*left, *right)))
+    }
+
+
+@each_spelling
+def test_the_decided_pairs_are_the_windows_of_two_characters(name: str, source: Spelling) -> None:
+    family = load_stored()[name]
+    for left, right in product(family.classes, repeat=2):
+        safe = family.theorem(left, right) is not None
+        assert certified(name, source, (left,), (right,)) == {safe}, (left, right)
+
+
+@each_spelling
+def test_the_decided_triples_are_windows_of_three_characters(name: str, source: Spelling) -> None:
+    family = load_stored()[name]
+    for left, first, second, _ in family.triples:
+        if second in family.classes:
+            assert certified(name, source, (left,), (first, second)) == {True}
+    for second, first, right, _ in family.left_triples:
+        if second in family.classes:
+            assert certified(name, source, (second, first), (right,)) == {True}
+
+
+@each_spelling
+def test_digits_in_threes_are_anchored_windows(name: str, source: Spelling) -> None:
+    """Theorem 22: each third place of a run, behind whatever is no digit, or the beginning."""
+    if load_stored()[name].digit_phase is None:
+        return
+    finder = finder_of(name, source)
+    chars = [
+        chr(int(np.flatnonzero(finder.symbol_of == c)[0])) for c in symbols(stored(name, source))
+    ]
+    for before in ("", *(char for char in chars if not char.isnumeric())):
+        text = before + "1٣²" * 20 + "5"
+        found = {*anchored_cuts(finder, text, right=1).tolist(), 0}
+        assert found >= set(range(len(before) + 3, len(text), 3))
+
+
+@each_spelling
+def test_the_cuts_of_drawn_texts_are_lossless_and_may_be_made_at_once(
+    name: str, source: Spelling
+) -> None:
+    """On the engine itself, with characters of which nothing is known."""
+    finder, alone = finder_of(name, source), len(source.patterns) == 1
+    rng = random.Random(label(source))
+    texts = [text for _, text in random_words(drawn(60), 12, rng)]
+    texts += ["".join(rng.choices([*text, "ſ", "\U000125c4", "1", "22"], k=9)) for text in texts]
+    for text in texts:
+        cuts = all_cuts(finder, text, right=8 if alone else 1).tolist()
+        parts = [text[:p] for p in cuts] + [text[p:] for p in cuts]
+        parts += [text[low:high] for low, high in pairwise([0, *cuts, len(text)])]
+        whole, *ends = pieces(source, [text, *parts])
+        for k, p in enumerate(cuts):
+            right = [p + end for end in ends[len(cuts) + k]]
+            assert ends[k] + right == whole, (text, p)
+        starts = [0, *cuts]
+        together = ends[2 * len(cuts) :]
+        made = [s + end for s, found in zip(starts, together, strict=True) for end in found]
+        assert made == whole, text
+
+
+def pieces(source: Spelling, texts: list[str]) -> list[list[int]]:
+    if source.engine == "oniguruma":
+        below_one()
+    return [*ENGINES[source.engine](source.patterns, texts)]
+
+
+def test_nothing_is_certified_beside_a_character_of_which_nothing_is_known() -> None:
+    for name, source in FEW:
+        finder = finder_of(name, source)
+        for strange in "\U000125c4\U00016139\u017f":
+            assert finder.symbol_of[ord(strange)] == finder.size
+            for char in map(chr, FROZEN[:200].tolist()):
+                assert finder.pair(strange, char) != SURE != finder.pair(char, strange)
+
+
+def test_other_patterns_have_no_stored_windows() -> None:
+    source = load_families()["gpt2"].sources[0]
+    assert stored_windows("gpt2", "my own", source.patterns) is None
+    assert stored_windows("cl100k", source.engine, source.patterns) is None
+    assert stored_windows("bert", source.engine, ()) is None
+    assert isinstance(_stored("cl100k", source.engine, source.patterns), str)
+
+
+@pytest.mark.parametrize("pattern", [r"\s+$|\s|\S", r"a++$|\s|\S", r"\\s++$|[\s\S]", r"$|a"])
+def test_a_dollar_of_two_characters_is_refused(pattern: str) -> None:
+    with pytest.raises(UnsupportedPatternError):
+        decide_windows([SplitStage(pattern, "regex")])
+
+
+def test_seven_families_are_stored() -> None:
+    seven = {"gpt2", "cl100k", "cl100k_tiktoken", "qwen2", "o200k", "tekken", "deepseek"}
+    assert {name for name, _ in SPELLINGS} == seven
+
+
+@each_spelling
+def test_runs_are_read_at_once_as_one_symbol_after_the_other(name: str, source: Spelling) -> None:
+    finder, drawing = window_finder(stored(name, source)), random.Random(name)
+    for _ in range(drawn(400)):
+        runs = [
+            (drawing.randrange(finder.size), drawing.choice((1, 1, 2, 3, 7, 50)))
+            for _ in range(drawing.randint(1, 30))
+        ]
+        symbols = np.repeat(*np.array(runs, np.uint8).T)
+        held, states = BEGIN, []
+        for symbol in symbols.tolist():
+            held = finder.left_rows[held][symbol]
+            states.append(held)
+        assert behind_each(finder, BEGIN, symbols).tolist() == states
+        assert behind_all(finder, BEGIN, symbols) == held
+
+
+def test_what_is_no_run_is_not_read_for_long() -> None:
+    """So that a text without a cut costs as many steps as it has characters, times a constant."""
+    finder = window_finder(stored(*FEW[0]))
+    symbols = np.arange(2 * _MOST_RUNS, dtype=np.int64).astype(np.uint8) % 2
+    assert behind_all(finder, BEGIN, symbols[:_MOST_RUNS]) is not None
+    assert behind_all(finder, BEGIN, symbols) is None

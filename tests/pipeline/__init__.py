@@ -1,0 +1,1 @@
+"""Tests of the way from texts to a `Batch`: encoders, streams, batches."""

@@ -1,0 +1,167 @@
+"""The functions of the package, and the encoders that they keep for the next call."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import AddedToken, Tokenizer
+
+import tokpar
+from tests.support.tokenizers_drawn import DATA, VOCAB
+from tokpar import calls
+from tokpar.encoder import Encoder
+
+FILE = str(DATA / "default.json")
+TEXT = "the cat sat on the mat"
+
+
+def own() -> Tokenizer:
+    return Tokenizer.from_file(FILE)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The tokenizers that encoders were made for; none is kept from before."""
+    found: list[object] = []
+    build = Encoder.__init__
+
+    def told(self: Encoder, tokenizer: object = "default", **given: Any) -> None:
+        found.append(tokenizer)
+        build(self, tokenizer, **given)
+
+    monkeypatch.setattr(Encoder, "__init__", told)
+    calls._named.clear()
+    return found
+
+
+def test_they_give_what_an_encoder_gives() -> None:
+    tokenizer = own()
+    ids = tokpar.encode(TEXT, tokenizer).ids
+    assert ids.tolist() == tokenizer.encode(TEXT).ids
+    assert tokpar.count(TEXT, tokenizer) == len(ids)
+    assert tokpar.decode(ids, tokenizer) == tokpar.decode(ids.tolist(), tokenizer) == TEXT
+    batch = tokpar.encode_batch([TEXT, "", TEXT * 2], tokenizer)
+    assert [row.ids.tolist() for row in batch] == [
+        tokenizer.encode(text).ids for text in (TEXT, "", TEXT * 2)
+    ]
+
+
+def test_an_encoder_is_made_once_for_a_tokenizer_and_a_way(made: list[object]) -> None:
+    tokenizer = own()
+    for _ in "123":
+        tokpar.encode(TEXT, tokenizer)
+        tokpar.count(TEXT, tokenizer)
+        tokpar.encode(TEXT, tokenizer, strategy="serial")
+        tokpar.encode(TEXT, FILE)
+    assert made == [tokenizer, tokenizer, FILE]
+
+
+def test_equal_arguments_of_other_types_are_others(made: list[object]) -> None:
+    tokenizer = own()
+    tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=1)
+    with pytest.raises(tokpar.OptionError, match="chunk_chars"):
+        tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=True)
+
+
+def test_a_tokenizer_is_let_go() -> None:
+    tokenizer = own()
+    for _ in "12":
+        tokpar.encode(TEXT * 900, tokenizer)
+    gone = weakref.ref(tokenizer)
+    del tokenizer
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("size", [1, 2000])
+def test_a_tokenizer_that_changed_has_its_new_ids(size: int) -> None:
+    tokenizer, text = own(), TEXT * size
+    for change in (
+        lambda: None,
+        lambda: tokenizer.add_tokens([AddedToken("sat", normalized=False)]),
+        lambda: tokenizer.enable_truncation(5),
+        lambda: tokenizer.no_truncation(),
+        lambda: tokenizer.add_tokens([AddedToken("mat", normalized=False)]),
+    ):
+        change()
+        for _ in "12":
+            assert tokpar.encode(text, tokenizer).ids.tolist() == tokenizer.encode(text).ids
+            batch = tokpar.encode_batch([text] * 3, tokenizer)
+            assert batch[2].ids.tolist() == tokenizer.encode(text).ids
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("directory", [True, False])
+def test_a_file_that_changed_is_read_again(tmp_path: Path, directory: bool) -> None:
+    file = tmp_path / "tokenizer.json"
+    source = tmp_path if directory else file
+    for k, path in enumerate((DATA / "default.json", VOCAB / "llama_style.json")):
+        shutil.copy(path, file)
+        os.utime(file, ns=(k, k))
+        expected = Tokenizer.from_file(str(file)).encode(TEXT).ids
+        for _ in "12":
+            assert tokpar.encode(TEXT, source).ids.tolist() == expected
+    file.unlink()
+    with pytest.raises((FileNotFoundError, tokpar.FileFormatError)):
+        tokpar.encode(TEXT, source)
+
+
+class Own:
+    """An adapter that is equal to others of its kind."""
+
+    name = "own"
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Own)
+
+    def __hash__(self) -> int:
+        return 1
+
+    def encode(self, text: str) -> Any:
+        return np.arange(self.first, self.first + len(text), dtype=np.uint32)
+
+
+def test_tokenizers_that_say_that_they_are_equal_are_told_apart() -> None:
+    for first in (1, 5, 1):
+        assert tokpar.encode("ab", Own(first)).ids.tolist() == [first, first + 1]
+
+
+def test_few_names_and_ways_are_kept(made: list[object]) -> None:
+    tokenizer = own()
+    for size in range(1, 3 * calls.MOST_KEPT):
+        tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=size)
+        tokpar.encode(TEXT, FILE, strategy="cut", chunk_chars=size)
+    assert len(calls._of_objects[tokenizer]) == len(calls._named) == calls.MOST_KEPT
+
+
+@pytest.mark.ids
+def test_threads_may_call_at_once() -> None:
+    tokenizer, wrong = own(), list[Any]()
+    expected = tokenizer.encode(TEXT * 500).ids
+
+    def work() -> None:
+        rows = (tokpar.encode(TEXT * 500, tokenizer, executor="threads").ids for _ in range(5))
+        wrong.extend(row for row in rows if row.tolist() != expected)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_package_shows_what_is_meant_for_callers() -> None:
+    assert set(dir(tokpar)) == {*tokpar.__all__, "__version__"}

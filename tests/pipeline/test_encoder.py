@@ -1,0 +1,266 @@
+"""The public edge: loading, settings, refusals, and an Encoder kept for many texts."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+import weakref
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import AddedToken, Tokenizer
+
+import tokpar
+from tests.support.fakes import WordHash
+from tests.support.tokenizers_drawn import VOCAB, named_tokenizers
+from tokpar import registry as registry_module
+from tokpar.interfaces import Strategy
+from tokpar.methods import serial
+from tokpar.registry import Registry
+
+pytestmark = pytest.mark.ids
+
+TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times.\n" * 300
+
+
+def own_tokenizer(name: str = "deepseek_part") -> Tokenizer:
+    """A fresh object that a test may change."""
+    return Tokenizer.from_str(named_tokenizers()[name].to_str())
+
+
+def test_nothing_but_a_text_is_needed() -> None:
+    encoding = tokpar.encode(TEXT)
+    assert encoding.lossless
+    assert encoding.report.chunks > 1 or encoding.report.plan == "divided at every space"
+    assert encoding.seams
+    assert tokpar.load().decode(encoding.ids) == TEXT  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "strategy", [record.name for record in tokpar.strategies() if record.lossless]
+)
+def test_every_lossless_strategy_works_with_nothing_else_said(strategy: str) -> None:
+    assert tokpar.encode(TEXT, strategy=strategy) == tokpar.encode(TEXT, strategy="serial")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: tokpar.encode(b"bytes"), tokpar.OptionError, "text must be a str, got bytes"),
+        (lambda: tokpar.encode(None), tokpar.OptionError, "got NoneType"),
+        (lambda: tokpar.encode("a", strategy="cuts"), tokpar.UnknownNameError, "known: auto, "),
+        (lambda: tokpar.encode("a", executor="gpu"), tokpar.UnknownNameError, "native, processes"),
+        (lambda: tokpar.encode("a", executor=3), tokpar.OptionError, "executor must be"),
+        (lambda: tokpar.encode("a", chunk=3), tokpar.OptionError, "chunk_chars"),
+        (lambda: tokpar.encode("a", chunk_chars=0), tokpar.OptionError, "at least 1, got 0"),
+        (lambda: tokpar.encode("a", chunk_chars=-5), tokpar.OptionError, "at least 1, got -5"),
+        (lambda: tokpar.encode("a", chunk_chars=2.5), tokpar.OptionError, "got 2.5"),
+        (lambda: tokpar.encode("a", chunk_chars=True), tokpar.OptionError, "got True"),
+        (lambda: tokpar.encode("a", workers=0), tokpar.OptionError, "at least 1, got 0"),
+        (lambda: tokpar.encode("a", workers="2"), tokpar.OptionError, "got '2'"),
+        (lambda: tokpar.encode("a", "no-such"), tokpar.UnknownNameError, "no-such"),
+        (lambda: tokpar.encode("a", 7), tokpar.UnknownNameError, "int"),
+        (lambda: tokpar.load(engine="warp"), tokpar.UnknownNameError, "huggingface"),
+        (lambda: tokpar.load(nonsense=1), tokpar.OptionError, "nonsense"),
+        (lambda: tokpar.load("gone.json"), FileNotFoundError, "gone.json"),
+        (lambda: tokpar.Encoder().encode_batch("one text"), tokpar.OptionError, "several texts"),
+        (lambda: tokpar.Encoder().encode_batch(["a", 3]), tokpar.OptionError, "got int"),
+        (lambda: tokpar.Encoder(WordHash()).decode([1]), LookupError, "cannot decode"),
+        (lambda: tokpar.load(WordHash(), speed=1), tokpar.OptionError, "takes no settings"),
+    ],
+)
+def test_bad_input_is_refused_with_what_was_got_and_what_to_do(
+    call: Any, error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        call()
+
+
+@pytest.mark.parametrize("name", ["broken.json", "broken.tiktoken", "cl100k_base.tiktoken"])
+@pytest.mark.parametrize("content", [b"", b"{", b'{"a": 1}', b"\xff\xfe", b"AAAA", b"QQ== x"])
+def test_a_corrupt_file_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    settings: dict[str, Any] = {}
+    if name == "broken.tiktoken":
+        settings = {"pat_str": r"\w+|\W+", "special_tokens": {}}
+    with pytest.raises(tokpar.FileFormatError, match=name):
+        tokpar.load(path, **settings)
+
+
+def test_an_approximate_strategy_needs_consent(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Plugin:
+        @staticmethod
+        def tokpar_strategies() -> list[Strategy]:
+            return [Strategy("rough", False, "a test", "none", serial.build)]
+
+    from tokpar.hooks import hookimpl
+
+    hookimpl(Plugin.tokpar_strategies)
+    registry = Registry.load([])
+    registry.register(Plugin)
+    monkeypatch.setattr(registry_module, "_registry", [registry])
+    with pytest.raises(tokpar.LossyError, match="strategy='auto'"):
+        tokpar.encode(TEXT, strategy="rough")
+    assert tokpar.encode(TEXT, strategy="rough", allow_approximate=True).lossless
+
+
+def test_a_callers_tokenizer_is_never_changed() -> None:
+    own = own_tokenizer("bert_part")
+    before = own.to_str()
+    tokpar.encode(TEXT, own, strategy="cut", chunk_chars=50)
+    assert own.to_str() == before
+    assert own.truncation is not None
+
+
+def test_what_a_caller_changes_later_is_followed() -> None:
+    own = own_tokenizer()
+    encoder = tokpar.Encoder(own)
+    cutting = tokpar.Encoder(own, strategy="cut", chunk_chars=40)
+    for change in (
+        lambda: own.add_tokens([AddedToken("fox jumps")]),
+        lambda: own.add_tokens(["lazy"]),
+        lambda: own.enable_truncation(200),
+        lambda: own.enable_padding(length=5000),
+        lambda: own.no_truncation(),
+        lambda: own.no_padding(),
+    ):
+        change()
+        for text in (TEXT, "a fox jumps"):
+            expected = own.encode(text).ids
+            assert encoder.encode(text) == expected
+            assert cutting.encode(text) == expected
+            assert tokpar.encode(text, own) == expected
+
+
+def test_loading_keeps_nothing_alive() -> None:
+    own = own_tokenizer()
+    assert tokpar.encode(TEXT, own).lossless
+    adapter = tokpar.load(own)
+    reference = weakref.ref(own)
+    del own
+    gc.collect()
+    assert reference() is not None, "the adapter needs it"
+    del adapter
+    gc.collect()
+    assert reference() is None
+
+
+def test_an_object_is_learned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = own_tokenizer()
+    first = tokpar.load(own)
+    assert tokpar.interfaces.facts_of(tokpar.load(own)) is tokpar.interfaces.facts_of(first)
+    plain = tokpar.load(own, add_special_tokens=False)
+    assert tokpar.interfaces.facts_of(plain) is not tokpar.interfaces.facts_of(first)
+
+
+def test_an_adapter_may_be_passed_wherever_a_tokenizer_may() -> None:
+    adapter = tokpar.load(VOCAB / "deepseek_part.json")
+    assert tokpar.load(adapter) is adapter
+    assert tokpar.encode(TEXT, adapter) == tokpar.encode(TEXT, VOCAB / "deepseek_part.json")
+
+
+def test_one_vocabulary_runs_on_two_engines() -> None:
+    path = str(VOCAB / "deepseek_part.json")
+    pure = tokpar.load(path, engine="pure")
+    assert pure.name.startswith("pure")
+    assert tokpar.encode(TEXT, pure, chunk_chars=500) == tokpar.encode(TEXT, path)
+
+
+def test_threads_share_an_encoder() -> None:
+    with tokpar.Encoder(workers=2) as encoder:
+        expected = encoder.encode(TEXT).ids.tolist()
+        found: list[bool] = []
+
+        def work() -> None:
+            found.extend(encoder.encode(TEXT) == expected for _ in range(5))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [True] * 20
+    assert encoder.encode(TEXT) == expected, "usable again after close"
+
+
+def test_batch_count_and_decode_agree_with_encode() -> None:
+    with tokpar.Encoder() as encoder:
+        rows = encoder.encode_batch(["", "one", TEXT])
+        assert [len(row) for row in rows] == [encoder.count(t) for t in ("", "one", TEXT)]
+        assert [encoder.decode(row.ids) for row in rows] == ["", "one", TEXT]
+        assert rows[2].seams
+    assert encoder.encode_batch([]) == []
+
+
+def test_disallowed_special_tokens_keep_tiktokens_error() -> None:
+    own = named_tokenizers()["cl100k_part"]
+    text = "a b " * 9000 + "<|endoftext|>"
+    with pytest.raises(ValueError, match="disallowed special token") as expected:
+        own.encode(text)
+    with pytest.raises(ValueError, match="disallowed special token") as found:
+        tokpar.encode(text, own)
+    assert str(found.value) == str(expected.value)
+    with pytest.raises(ValueError, match="disallowed special token") as in_chunks:
+        tokpar.encode(text, own, chunk_chars=500)
+    assert str(in_chunks.value) == str(expected.value)
+    allowed = tokpar.load(own, allowed_special="all")
+    assert tokpar.encode(text, allowed) == own.encode(text, allowed_special="all")
+
+
+@dataclass
+class Closable:
+    """An executor that knows whether it was closed."""
+
+    name: str = "closable"
+    closed: int = 0
+
+    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Any:
+        from tokpar.executors.serial import SerialExecutor
+
+        return SerialExecutor().map(texts, tokenizer, spans)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_a_passed_executor_is_its_owners_to_close() -> None:
+    executor = Closable()
+    assert tokpar.encode(TEXT, executor=executor).report.executor == "closable"
+    assert executor.closed == 0
+
+
+@pytest.mark.parametrize("name", ["default", "bert_part", "cl100k_part", "o200k_part"])
+def test_an_encoder_is_pickled_by_how_its_tokenizer_is_built(name: str) -> None:
+    encoder = tokpar.Encoder(named_tokenizers()[name], workers=1, chunk_chars=500)
+    data = pickle.dumps(encoder)
+    assert pickle.dumps(pickle.loads(data)) == data, "the same again, for whoever hashes it"
+    twin = pickle.loads(data)
+    encoding = twin.encode(TEXT)
+    assert encoding == encoder.encode(TEXT)
+    assert encoding.report.chunks == encoder.encode(TEXT).report.chunks
+
+
+def test_an_encoder_reaches_another_process() -> None:
+    encoder = tokpar.Encoder(named_tokenizers()["cl100k_part"])
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        (count,) = pool.map(encoder.count, [TEXT])
+    assert count == encoder.count(TEXT)
+
+
+def test_an_encoder_that_cannot_be_pickled_says_what_to_pass() -> None:
+    class Local:
+        name = "local"
+
+        def encode(self, text: str) -> list[int]:
+            return [len(text)]
+
+    with pytest.raises(
+        TypeError, match=r"an Encoder of local cannot be pickled.*give the tokenizer"
+    ):
+        pickle.dumps(tokpar.Encoder(Local()))

@@ -1,0 +1,275 @@
+"""The pipeline on plain objects: repair, giving up, errors, and what the report says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
+
+import tokpar
+from tests.support.fakes import DiesInWorkers, FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
+from tests.support.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
+from tokpar import joining, pipeline
+from tokpar.executors.serial import SerialExecutor
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.overlap.chunks import chunks_between
+from tokpar.plan import Plan
+from tokpar.seams import Seams
+from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
+
+pytestmark = pytest.mark.ids
+
+TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times. " * 20
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """Cuts every `size` code points, certified or not."""
+
+    size: int
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        places = range(self.size, len(text), self.size) if attempt == 0 else ()
+        finder = tokpar.cuts.finder.finder_for(tokpar.interfaces.facts_of(tokenizer))
+        seams = [finder.certify(text, p) or Seam(p, None, "") for p in places]
+        return Split(chunks_between(text, seams))
+
+
+@dataclass(frozen=True)
+class Never:
+    """A merger that never certifies the first seam."""
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        return [None, *CutMerger().merge(text, chunks, pieces, tokenizer)[1:]]
+
+
+@dataclass
+class Recorder:
+    """Counts what it is asked to encode."""
+
+    name: str = "recorder"
+    asked: list[int] = field(default_factory=list)
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        self.asked.append(len(texts))
+        return SerialExecutor().map(texts, tokenizer, spans)
+
+
+def deepseek() -> TokenizerAdapter:
+    return tokpar.load(named_tokenizers()["deepseek_part"])
+
+
+@given(size=st.integers(1, 40))
+def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) -> None:
+    tokenizer, recorder = deepseek(), Recorder()
+    plan = Plan(tokenizer, Everywhere(size), recorder, CutMerger())
+    encoding = pipeline.encode_batch([TEXT], plan)[0]
+    assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
+    assert encoding.lossless
+    assert encoding.report.repairs > 0
+    assert len(recorder.asked) <= 2, "only the chunks beside a failed seam are encoded again"
+    assert encoding.report.redundant > 0
+
+
+def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
+    tokenizer, recorder = deepseek(), Recorder()
+    plan = Plan(tokenizer, CutSplitter(50), recorder, Never())
+    encoding = pipeline.encode_batch([TEXT], plan)[0]
+    assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
+    assert encoding.seams == ()
+    assert encoding.report.plan == "serial"
+    assert encoding.report.why.startswith("no rule licenses ")
+    assert len(recorder.asked) == joining.MOST_REPAIR_ROUNDS
+
+
+def test_the_report_adds_up() -> None:
+    encoding = tokpar.encode(TEXT, deepseek(), strategy="cut", chunk_chars=100, executor="serial")
+    report = encoding.report
+    assert report.chunks == len(encoding.seams) + 1 > 5
+    assert (report.retries, report.repairs, report.redundant) == (0, 0, 0)
+    assert report.executor == "serial"
+    assert set(report.seconds) == {"split", "tokenize", "merge", "convert"}
+    assert min(report.seconds.values()) >= 0
+
+
+def test_a_region_without_cuts_is_reported() -> None:
+    text = "a b " * 100 + "x" * 20_000 + " c d" * 100
+    encoding = tokpar.encode(text, deepseek(), strategy="cut", chunk_chars=64)
+    [(start, stop)] = encoding.report.serial_regions
+    assert start < 400 < 20_400 < stop + 64
+    assert encoding.ids.tolist() == deepseek().encode(text).tolist()
+
+
+def test_seams_know_how_many_ids_lie_before_them() -> None:
+    tokenizer = deepseek()
+    encoding = tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=10)
+    for seam in encoding.seams:
+        assert seam.token == len(tokenizer.encode(TEXT[: seam.position]))
+
+
+def test_an_unknown_tokenizer_is_serial_and_the_report_says_why() -> None:
+    encoding = tokpar.encode("a b " * 1000, WordHash(), strategy="cut", chunk_chars=10)
+    assert encoding.report.plan == "serial"
+    assert "tells no facts" in encoding.report.why
+    assert encoding.lossless
+    with pytest.raises(LookupError, match="where its tokens lie"):
+        _ = encoding.spans
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_an_engine_that_raises_mid_way_names_the_chunk(executor: str) -> None:
+    tokenizer = RaisesOn(inner=deepseek())
+    text = "one two " * 100 + "\x07" + " three four" * 100
+    with pytest.raises(tokpar.EngineError, match=r"chunk \[\d+, \d+\)") as caught:
+        tokpar.encode(text, tokenizer, strategy="cut", executor=executor, chunk_chars=50)
+    assert caught.value.start <= 800 < caught.value.stop
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@dataclass
+class Forgets:
+    """An executor with a mistake."""
+
+    name: str = "forgets"
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        raise KeyError("a worker")
+
+
+def test_a_mistake_of_an_executor_is_not_taken_for_tokens_that_cannot_be_located() -> None:
+    tokenizer = deepseek()
+    plan = Plan(tokenizer, Everywhere(100), Forgets(), CutMerger())
+    with pytest.raises(KeyError, match="a worker"):
+        pipeline.encode_batch([TEXT], plan)
+
+
+@dataclass
+class Other:
+    """An executor that gives another number of rows than there are texts."""
+
+    more: int
+    name: str = "other"
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        rows = SerialExecutor().map([*texts, "one more"], tokenizer, spans)
+        return rows.part(0, len(texts) + self.more)
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_as_many_rows_as_texts_are_taken_from_an_executor(more: int) -> None:
+    plan = Plan(deepseek(), CutSplitter(100), Other(more), CutMerger())
+    said = r"executor 'other' gave \d+ rows for \d+ texts"
+    with pytest.raises(tokpar.EngineError, match=said):
+        pipeline.encode_batch([TEXT], plan)
+
+
+def test_an_engine_that_panics_mid_way_is_a_typed_error() -> None:
+    tokenizer = PanicsOn(inner=deepseek())
+    with pytest.raises(tokpar.EngineError) as caught:
+        tokpar.encode("a b " * 50 + "\x07 c", tokenizer, strategy="cut", chunk_chars=20)
+    assert isinstance(caught.value.__cause__, Panic)
+
+
+OVERLAPPING: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lopt", {"chunk_chars": 40, "overlap_chars": 30}),
+    ("recursive", {"depth": 3}),
+    ("blocks", {"chunk_chars": 40, "overlap_chars": 30}),
+    ("overlap", {"chunk_chars": 40, "allow_approximate": True}),
+    ("delimiter", {"chunk_chars": 40, "delimiter": "w", "allow_approximate": True}),
+)
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads", "processes"])
+@pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)
+def test_an_engine_that_fails_on_a_slice_only_is_asked_for_the_whole_text(
+    strategy: str, options: dict[str, Any], executor: str
+) -> None:
+    tokenizer = FailsWithout(inner=deepseek(), marker="THE END")
+    text = "one two, three. " * 50 + "THE END"
+    encoding = tokpar.encode(
+        text, tokenizer, strategy=strategy, executor=executor, workers=2, **options
+    )
+    assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
+    assert encoding.lossless
+    assert encoding.report.plan == "serial"
+    assert "the tokenizer failed: " in encoding.report.why
+    assert " (in the chunk [" in encoding.report.why
+    assert "no 'THE END'" in encoding.report.why
+    with pytest.raises(ValueError, match="no 'THE END'"):
+        tokpar.encode(
+            text[:-1], tokenizer, strategy=strategy, executor=executor, workers=2, **options
+        )
+
+
+def test_an_engine_that_panics_on_a_slice_only_is_asked_for_the_whole_text() -> None:
+    """Added tokens that strip each other; in the whole text "1" hides the one that would."""
+    native = build(MetaspaceSpec("bpe", merges=5))
+    native.add_tokens([NativeToken("a", rstrip=True, single_word=True, normalized=False)])
+    native.add_tokens([NativeToken(" ", lstrip=True, normalized=False)])
+    text = "the" + "1" * 184 + "a  " + "the"
+    encoding = tokpar.encode(text, native, strategy="recursive", depth=5)
+    assert encoding.ids.tolist() == native.encode(text).ids
+    assert encoding.report.plan == "serial"
+    assert "AddedVocabulary bad split (in the chunk [187, 193))" in encoding.report.why
+
+
+@pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)
+def test_a_dead_worker_is_no_reason_to_ask_again(strategy: str, options: dict[str, Any]) -> None:
+    text = "one two, three. " * 50
+    with pytest.raises(tokpar.WorkerError, match="a worker process died"):
+        tokpar.encode(
+            text,
+            DiesInWorkers(inner=deepseek()),
+            strategy=strategy,
+            executor="processes",
+            workers=2,
+            **options,
+        )
+
+
+def test_the_own_call_keeps_its_error_and_loses_its_panic() -> None:
+    with pytest.raises(ValueError, match="cannot encode"):
+        tokpar.encode("a \x07", RaisesOn())
+    with pytest.raises(tokpar.EngineError, match="panicked"):
+        tokpar.encode("a \x07", PanicsOn())
+
+
+def test_an_encoding_is_a_read_only_sequence_of_ids() -> None:
+    encoding = tokpar.encode("Hello, world")
+    ids = encoding.ids.tolist()
+    assert encoding == ids
+    assert encoding == tuple(ids)
+    assert encoding == np.array(ids)
+    assert encoding == tokpar.encode("Hello, world", strategy="serial")
+    assert encoding != [*ids, 0]
+    assert encoding != "Hello, world"
+    assert list(encoding) == ids
+    assert len(encoding) == len(ids)
+    assert encoding.ids.dtype == np.uint32
+    with pytest.raises(ValueError, match="read-only"):
+        encoding.ids[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        encoding.spans[0, 0] = 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(encoding)
+    assert "lossless" in repr(encoding)
+
+
+def test_an_uncertified_seam_makes_an_encoding_approximate() -> None:
+    encoding = tokpar.encode(TEXT, chunk_chars=100)
+    assert encoding.lossless
+    seams = Seams.of([replace(encoding.seams[0], rule=None), *encoding.seams[1:]])
+    assert not replace(encoding, seams=seams).lossless

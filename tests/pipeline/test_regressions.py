@@ -1,0 +1,185 @@
+"""Bugs that were found once, each as the smallest input that showed it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+
+import tokpar
+from tests.support.seams import assert_lossless, finder, part, refused, wrong_in_fact
+from tokpar.adapters.hf_copy import same_as
+from tokpar.certificate.checker import seam_findings
+from tokpar.errors import EngineError
+from tokpar.interfaces import facts_of
+from tokpar.testing.tokenizer import _facts_differ
+
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+
+
+def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:
+    """GPT-2's pattern over every byte, and the pairs of spaces merged."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = {token: i for i, token in enumerate([*alphabet, "ĠĠ"])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[("Ġ", "Ġ")]))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer
+
+
+def test_a_space_after_a_deleted_accent_is_no_universal_cut() -> None:
+    """What stands before the space is a mark, no white space; but the normalizer deletes it."""
+    tokenizer, text = spaced(normalizers.StripAccents()), "a \u0301  b"
+    assert wrong_in_fact(tokenizer, text, 3)
+    assert refused(tokenizer, text, 3)
+    assert_lossless(tokenizer, text)
+
+
+@pytest.mark.parametrize("text", ["1<ae", "<a<a 1<a", "b1<aa'<a"])
+def test_what_a_replacement_puts_in_may_compose_with_its_neighbour(text: str) -> None:
+    stages = [normalizers.Replace("a", "\u0338"), normalizers.NFC()]
+    assert_lossless(spaced(normalizers.Sequence(stages)), text)
+
+
+@pytest.mark.parametrize("text", ["é a", "中文 b", "naïve café au lait", "e\u0301 x"])
+def test_a_space_after_any_letter_is_a_cut_under_nfc(text: str) -> None:
+    """The exception to the small alphabet; without it other scripts would stay serial."""
+    tokenizer = spaced(normalizers.NFC())
+    assert not refused(tokenizer, text, text.index(" "))
+    assert_lossless(tokenizer, text)
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
+def test_only_every_third_place_of_a_run_of_digits_is_certified(name: str) -> None:
+    """The search steps by threes on its own; this asks each place, as a caller of certify may."""
+    text = "a 1234567 b"
+    certified = [p for p in range(3, 9) if not refused(part(name), text, p)]
+    assert certified == [5, 8]
+    assert wrong_in_fact(part(name), text, 4)
+
+
+def tying() -> Tokenizer:
+    """ "aaa" is divided two ways that score alike but for one unit in the last place."""
+    scores = [("<unk>", -20.0), ("▁", -3.840655256070549), ("a", -5.375634857226844)]
+    tokenizer = Tokenizer(models.Unigram([*scores, ("aa", -0.9653498226304249)], 0, False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=True)
+    return tokenizer
+
+
+def test_the_library_reads_scores_otherwise_than_it_wrote_them() -> None:
+    """Without this the tests below would show nothing."""
+    own = tying()
+    assert Tokenizer.from_str(own.to_str()).encode("aaa").tokens == ["▁", "a", "aa"]
+    assert own.encode("aaa").tokens == ["▁", "aa", "a"]
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads", "native", "memo", "processes"])
+def test_no_executor_encodes_by_scores_that_were_written_and_read(executor: str) -> None:
+    own, text = tying(), " aaa" * 20
+    encoding = tokpar.encode(text, own, strategy="cut", chunk_chars=5, executor=executor, workers=2)
+    assert encoding.report.chunks > 1
+    assert encoding.ids.tolist() == own.encode(text).ids
+
+
+@pytest.mark.parametrize("unknown", [0, None])
+def test_a_unigram_model_in_another_process_is_the_same_to_the_last_digit(
+    unknown: int | None,
+) -> None:
+    own = tying()
+    own.model = models.Unigram(
+        [tuple(row) for row in json.loads(own.to_str())["model"]["vocab"]], unknown, False
+    )
+    own.add_tokens(["<s>", "b"])
+    assert same_as(own.to_str()).to_str() == own.to_str()
+    wrong = json.loads(own.to_str())
+    wrong["model"]["vocab"][2][1] = -5.37563485722684400001  # no float prints like this
+    config = json.dumps(wrong).replace("-5.375634857226844", "-5.37563485722684400")
+    with pytest.raises(EngineError, match="written and read"):
+        same_as(config)
+
+
+def test_an_adapter_is_not_pickled_by_way_of_such_a_file() -> None:
+    for make in (pickle.dumps, copy.deepcopy, copy.copy):
+        with pytest.raises(TypeError, match=r"huggingface:Unigram cannot be pickled: .* spec\(\)"):
+            make(tokpar.load(tying()))  # type: ignore[operator]
+
+
+def alike(most: int | None) -> Tokenizer:
+    """ "a" and "A" are the same in the normalized text; cut behind `most` ids."""
+    words = {"[UNK]": 0, "b": 1, "##b": 2}
+    tokenizer = Tokenizer(models.WordPiece(words, unk_token="[UNK]"))  # type: ignore[arg-type]
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_tokens([AddedToken("a", normalized=True), AddedToken("A", normalized=True)])
+    if most is not None:
+        tokenizer.enable_truncation(most)
+    return tokenizer
+
+
+@pytest.mark.parametrize("most", [None, 0, 1, 5])
+def test_of_added_tokens_that_are_alike_the_object_s_own_is_taken(most: int | None) -> None:
+    """Each object takes one of the two, as its hash map has it: a copy may take the other."""
+    taken = set()
+    for _ in range(20):
+        own = alike(most)
+        encoding = tokpar.encode("ab b a", own, strategy="cut", chunk_chars=1)
+        assert encoding.ids.tolist() == own.encode("ab b a").ids
+        assert "makes added tokens alike" in encoding.report.why
+        taken.update(alike(None).encode("ab").ids)
+    assert {3, 4} <= taken
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+def test_added_tokens_are_compared_whatever_truncation_leaves(most: int, padded: bool) -> None:
+    own = spaced(normalizers.Sequence([]))
+    own.add_tokens([AddedToken("<s>", normalized=False)])
+    own.enable_truncation(most)
+    if padded:
+        own.enable_padding(length=5)
+    encoding = tokpar.encode("a b c d", own, strategy="cut", chunk_chars=1)
+    assert encoding.ids.tolist() == own.encode("a b c d").ids
+    assert encoding.report.chunks > 1
+
+
+@pytest.mark.parametrize("direction", ["right", "left"])
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 4, None])
+def test_flags_of_a_token_that_was_added_again_are_noticed_in_what_truncation_leaves(
+    most: int | None, direction: str
+) -> None:
+    own = spaced(normalizers.Sequence([]))
+    own.add_tokens([AddedToken("<s>", normalized=False)])
+    own.add_tokens([AddedToken("<s>", normalized=False, single_word=True)])
+    if most is not None:
+        own.enable_truncation(most, direction=direction)
+    encoding = tokpar.encode("a<s>b <s> c", own, strategy="cut", chunk_chars=1)
+    assert encoding.ids.tolist() == own.encode("a<s>b <s> c").ids
+
+
+def test_what_was_derived_from_facts_is_no_part_of_what_they_say() -> None:
+    """The kit compared it, so that a tokenizer that had been split did not conform."""
+    used = tokpar.load("default", engine="pure")
+    assert tokpar.encode("one two " * 500, used, strategy="cut", chunk_chars=64).seams
+    build, settings = used.spec()  # type: ignore[attr-defined]
+    assert _facts_differ(used, build(**settings)) is None
+    assert _facts_differ(used, tokpar.load("default")) is not None
+
+
+def test_a_line_end_that_the_normalizer_makes_a_space_gets_no_prefix() -> None:
+    """The checker looked at the text as it is written, and refused what the planner had proved."""
+    own = Tokenizer(models.WordLevel({"[UNK]": 0, "▁": 1, "▁a": 2}, unk_token="[UNK]"))
+    own.normalizer = normalizers.BertNormalizer(lowercase=False)
+    own.pre_tokenizer = pre_tokenizers.Metaspace()
+    text = "a\r\na"
+    assert not refused(own, text, 2)
+    assert not wrong_in_fact(own, text, 2)
+    facts = facts_of(tokpar.load(own))
+    seam = finder(own).certify(text, 2)
+    assert seam is not None
+    assert not list(seam_findings([seam], text, facts))
+    own.normalizer = normalizers.BertNormalizer(lowercase=False, clean_text=False)
+    assert wrong_in_fact(own, text, 2)
+    assert list(seam_findings([seam], text, facts_of(tokpar.load(own))))

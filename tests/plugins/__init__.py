@@ -1,0 +1,1 @@
+"""Tests of plugins and of the registry."""

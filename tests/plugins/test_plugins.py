@@ -1,0 +1,391 @@
+"""The packages under plugins/ are laid out alike, the example works from its source through the
+public functions and the command line, and the pages on plugins tell what there is."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import tokpar
+import tokpar.registry as registry_module
+from tests.support.paths import ROOT
+from tokpar import hooks, interfaces
+from tokpar.cli import main
+from tokpar.cli.conform import declare, parts_of
+from tokpar.testing import (
+    check_executor,
+    check_merger,
+    check_splitter,
+    check_strategy,
+    check_tokenizer,
+)
+
+PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
+PUBLIC = {"tokpar", "tokpar.errors", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"} | {
+    f"tokpar.pure.{module}" for module in ("save", "tokenizer", "vocabulary")
+}
+OF_COMMANDS = {"tokpar.cli", "tokpar.limits"} | {
+    f"tokpar.cli.{module}" for module in ("options", "progress", "screen")
+}
+INNER = {
+    "tokpar-bench": OF_COMMANDS
+    | {
+        "tokpar.adapters.pure",
+        "tokpar.parity.differing",
+        "tokpar.cli.encodings",
+        "tokpar.cli.texts",
+        "tokpar.pure.bpe",
+        "tokpar.pure.formats",
+        "tokpar.pure.merging",
+        "tokpar.pure.wordpiece",
+        "tokpar.policy",
+    },
+    "tokpar-train": OF_COMMANDS - {"tokpar.cli"}
+    | {
+        "tokpar.cuts.window_tables",
+        "tokpar.executors.pipes",
+        "tokpar.facts.families",
+        "tokpar.arrays",
+        "tokpar.pure.added",
+        "tokpar.pure.patterns",
+        "tokpar.pure.pretokenize",
+    },
+}
+"""Commands of many modules, with what they work on or share with the commands of tokpar."""
+FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
+"""Plugins of other programs, with the groups of entry points in which those look."""
+OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS]
+OF_PARTS = [path for path in OF_TOKPAR if path.name not in INNER]
+"""One module each."""
+HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
+TUTORIAL = ROOT / "docs" / "plugins.md"
+MOST_LINES = 10
+MOST_ABILITIES = 10
+TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
+
+
+# --------------------------------------------------------------------------- how they are laid out
+
+
+def code_lines(source: str) -> list[str]:
+    """Without empty ones."""
+    return [line for line in source.splitlines() if line.strip()]
+
+
+def imports_of_tokpar(source: str) -> list[str]:
+    """The modules of tokpar that a module imports from."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    found = [node.module or "" for node in nodes]
+    return [module for module in found if module.partition(".")[0] == "tokpar"]
+
+
+def modules_of(plugin: Path) -> list[Path]:
+    return sorted((plugin / "src").rglob("*.py"))
+
+
+def test_there_are_plugins() -> None:
+    assert {"tokpar-example", "tokpar-sentencepiece"} <= {plugin.name for plugin in PLUGINS}
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None:
+    said = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert said["name"] == plugin.name
+    module = plugin.name.replace("-", "_")
+    if plugin in OF_TOKPAR:
+        assert list(said["entry-points"]["tokpar"].values()) == [module]
+    else:
+        tables = said["entry-points"]
+        assert set(tables) == FOR_SERVERS[plugin.name]
+        assert {value.partition(":")[0] for each in tables.values() for value in each.values()} == {
+            module
+        }
+    package = plugin / "src" / module
+    assert package / "__init__.py" in modules_of(plugin)
+    assert {path.parent for path in modules_of(plugin)} == {package}
+
+
+@pytest.mark.parametrize("plugin", OF_PARTS, ids=lambda plugin: plugin.name)
+def test_a_plugin_imports_of_tokpar_what_is_for_plugins_in_one_line(plugin: Path) -> None:
+    (module,) = modules_of(plugin)
+    assert imports_of_tokpar(module.read_text(encoding="utf-8")) == ["tokpar.plugin"]
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_a_command_imports_few_inner_modules_of_tokpar_and_its_readme_names_them(name: str) -> None:
+    plugin = ROOT / "plugins" / name
+    sources = [path.read_text(encoding="utf-8") for path in modules_of(plugin)]
+    found = {module for source in sources for module in imports_of_tokpar(source)}
+    assert found - PUBLIC == INNER[name]
+    said = (plugin / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tokpar\.[\w.]+)`", said)) - {"tokpar.train"}
+    assert named == found - {"tokpar"}
+
+
+@pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)
+def test_the_pages_for_authors_import_from_one_place(page: Path) -> None:
+    imported = set(imports_of_tokpar(fenced(page)))
+    assert imported <= {"tokpar.plugin", "tokpar.testing"}
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_a_plugin_says_what_it_is_and_is_listed(plugin: Path) -> None:
+    assert (plugin / "README.md").read_text(encoding="utf-8").startswith(f"# {plugin.name}\n")
+    assert f"`{plugin.name}`" in (ROOT / "plugins" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("plugin", OF_PARTS, ids=lambda plugin: plugin.name)
+def test_ten_lines_test_that_a_plugin_conforms(plugin: Path) -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (plugin / "tests").glob("test_*.py")]
+    lengths = [len(code_lines(source)) for source in sources if "check_tokenizer(" in source]
+    assert any(length <= MOST_LINES for length in lengths), lengths
+
+
+# --------------------------------------------------------------------------- the example
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The module of tokpar-example, registered for one test, and there for other processes."""
+    source = ROOT / "plugins" / "tokpar-example" / "src"
+    monkeypatch.syspath_prepend(source)
+    monkeypatch.setenv("PYTHONPATH", str(source))
+    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
+    sys.modules.pop("tokpar_example", None)
+    module = importlib.import_module("tokpar_example")
+    registry_module.registry().register(module, name="example")
+    yield module
+    del sys.modules["tokpar_example"]
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> str:
+    path = tmp_path / "x.letters"
+    path.write_text("0\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def text_file(tmp_path: Path) -> str:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return str(path)
+
+
+def test_the_example_offers_one_of_each(example: ModuleType) -> None:
+    (record,) = [each for each in tokpar.plugins() if each.name == "example"]
+    assert record.problem is None
+    assert record.provides == (
+        "command lines",
+        "executor pool",
+        "merger edges",
+        "splitter lines",
+        "strategy lines",
+        "tokenizer letters",
+    )
+    assert {each.partition(" ")[0] for each in record.provides} == {
+        kind for _, kind in hooks.OFFERS.values()
+    }
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_the_example_conforms(example: ModuleType) -> None:
+    """With all texts: plugins/tokpar-example/tests."""
+    check_tokenizer(example.Letters(), examples=5)
+    check_splitter(example.LineSplitter(chunk_chars=3), examples=5)
+    check_merger(example.EdgeMerger(), examples=5)
+    check_executor(example.PoolExecutor(workers=2), examples=5)
+    check_strategy("lines", examples=5)
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_conform_finds_the_example_and_each_of_its_parts_by_name(
+    example: ModuleType, letters: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def labels(*arguments: str) -> list[str]:
+        parser = argparse.ArgumentParser()
+        declare(parser)
+        return [part.label for part in parts_of(parser.parse_args(arguments))]
+
+    assert labels("lines") == ["splitter lines", "strategy lines"]
+    assert labels("edges") == ["merger edges"]
+    assert labels("pool") == ["executor pool"]
+    assert labels("letters", "--tokenizer", letters) == ["letters"]
+    assert main(["conform", "example", "--tokenizer", letters, "--examples", "0"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(" conforms")[0] for line in said] == [
+        "executor pool",
+        "merger edges",
+        "splitter lines",
+        "strategy lines",
+        "letters",
+    ]
+
+
+@pytest.mark.parametrize("merger", ["edges", "certified"])
+def test_the_parts_of_the_example_are_combined_by_name(
+    example: ModuleType, merger: str, text_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoding = tokpar.encode(TEXT, strategy=("lines", merger), chunk_chars=100)
+    assert encoding == tokpar.encode(TEXT, strategy="serial")
+    assert len(encoding.seams) > 500
+    assert encoding.report.strategy == f"lines+{merger}"
+    arguments = ["--strategy", f"lines+{merger}", "--chunk-chars", "100", "--json", text_file]
+    assert main(["encode", *arguments]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["ids"] == encoding.ids.tolist()
+    assert said["seams"] == len(encoding.seams)
+
+
+def test_the_example_splits_at_ends_of_lines(example: ModuleType) -> None:
+    encoding = tokpar.encode(TEXT, strategy="lines", executor="pool", workers=2, chunk_chars=100)
+    assert encoding == tokpar.encode(TEXT, strategy="serial")
+    assert encoding.report.executor == "pool"
+    assert len(encoding.seams) > 500
+    assert {TEXT[seam.position - 1] for seam in encoding.seams} == {"\n"}
+    assert tokpar.check(encoding, TEXT).ok
+
+
+def test_the_tokenizer_of_the_example_is_loaded_by_its_file(
+    example: ModuleType, letters: str, tmp_path: Path
+) -> None:
+    for tokenizer in (tokpar.load(letters), tokpar.load(letters, engine="letters")):
+        encoding = tokpar.encode("añ", tokenizer, strategy="lines", executor="pool")
+        assert encoding == [97, 241]
+        assert encoding.spans.tolist() == [[0, 1], [1, 3]]
+        assert tokenizer.decode(encoding.ids) == "añ"
+    bad = tmp_path / "bad.letters"
+    bad.write_text("a", encoding="utf-8")
+    with pytest.raises(tokpar.errors.FileFormatError, match=r"bad\.letters must hold the first id"):
+        tokpar.load(bad)
+    with pytest.raises(tokpar.errors.OptionError, match="takes no settings"):
+        tokpar.load(letters, lowercase=True)
+    with pytest.raises(tokpar.errors.OptionError, match="chunk_chars must be an int of at least 1"):
+        tokpar.encode("a", strategy="lines", chunk_chars=0)
+
+
+@pytest.mark.parametrize("tokenizer", ["default", "letters"])
+def test_the_command_line_runs_with_the_example(
+    example: ModuleType,
+    letters: str,
+    text_file: str,
+    tokenizer: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parts = ["--strategy", "lines", "--executor", "pool", "--workers", "2"]
+    name = letters if tokenizer == "letters" else tokenizer
+    assert main(["encode", "--json", "--tokenizer", name, *parts, text_file]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["ids"] == tokpar.encode(TEXT, name, strategy="serial").ids.tolist()
+    assert said["lossless"] is True
+    assert bool(said["seams"]) is (tokenizer == "default")
+
+
+def test_the_command_of_the_example_is_a_command_of_tokpar(
+    example: ModuleType, text_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lines", text_file]) == 0
+    assert capsys.readouterr().out == f"{TEXT.count(chr(10)) - TEXT.count(chr(10) * 2) - 1}\n"
+    assert main(["lines", "--help"]) == 0
+    assert "Count the ends of lines at which a text may be cut." in capsys.readouterr().out
+    assert main(["--help"]) == 0
+    assert "lines " in capsys.readouterr().out
+
+
+def test_tokpar_plugins_shows_the_example(
+    example: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "--json"]) == 0
+    (said,) = [each for each in json.loads(capsys.readouterr().out) if each["name"] == "example"]
+    assert said["problem"] is None
+    assert "strategy lines" in said["provides"]
+
+
+# --------------------------------------------------------------------------- the others
+
+
+@pytest.mark.parametrize("plugin", OF_TOKPAR, ids=lambda plugin: plugin.name)
+def test_a_plugin_is_listed_without_the_package_it_is_for(
+    plugin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the program goes on: what is missing is told when something is loaded."""
+    module = plugin.name.replace("-", "_")
+    name = module.removeprefix("tokpar_")
+    monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    monkeypatch.syspath_prepend(plugin / "src")
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
+    found = registry_module.Registry.load([EntryPoint(name, module, "tokpar")])
+    (record,) = [each for each in found.plugins() if each.name == name]
+    sys.modules.pop(module, None)
+    assert record.problem is None
+    assert record.provides
+
+
+# --------------------------------------------------------------------------- the pages
+
+
+def fenced(page: Path) -> str:
+    text = page.read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+
+
+def test_there_is_a_page_for_each_hook() -> None:
+    assert {page.stem for page in HOOK_PAGES} == {
+        hook.removeprefix("tokpar_") for hook in hooks.OFFERS
+    }
+    for page in HOOK_PAGES:
+        assert page.read_text(encoding="utf-8").startswith(f"# The hook tokpar_{page.stem}\n")
+
+
+def protocols() -> list[str]:
+    """Public interfaces, those that an adapter or a part may have."""
+    classes: dict[str, Any] = dict(inspect.getmembers(interfaces, inspect.isclass))
+    own = [each for each in classes.values() if each.__module__ == interfaces.__name__]
+    return [each.__name__ for each in own if getattr(each, "_is_runtime_protocol", False)]
+
+
+def test_an_adapter_has_few_abilities_and_one_table_tells_what_each_is_for() -> None:
+    """The others are abilities of a splitter, a merger or an executor."""
+    page = ROOT / "docs" / "hooks" / "tokenizers.md"
+    rows = re.findall(r"^\| `(\w+)`:", page.read_text(encoding="utf-8"), re.MULTILINE)
+    of_others = {"LicensesTexts", "LooksUp", "MatchesSpans", "Mends"}
+    assert sorted(rows) == sorted(set(protocols()) - of_others)
+    assert len(rows) <= MOST_ABILITIES
+
+
+def test_the_pages_name_every_ability() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in HOOK_PAGES)
+    assert [name for name in protocols() if f"`{name}`" not in pages] == []
+
+
+def test_the_parts_shown_in_the_pages_are_those_of_the_example() -> None:
+    path = ROOT / "plugins" / "tokpar-example" / "src" / "tokpar_example" / "__init__.py"
+    own = {part.name: part for part in definitions(path.read_text(encoding="utf-8"))}
+    shown = {
+        part.name: part
+        for page in HOOK_PAGES
+        for part in definitions(fenced(page))
+        if part.name in ("Letters", "load", "PoolExecutor", "LineSplitter", "EdgeMerger")
+    }
+    assert len(shown) == 5
+    for name, part in shown.items():
+        assert ast.unparse(part).replace("'", "") == ast.unparse(own[name]).replace("'", ""), name
+
+
+def definitions(source: str) -> list[ast.ClassDef | ast.FunctionDef]:
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    return [each for each in ast.parse(source).body if isinstance(each, kinds)]

@@ -1,0 +1,317 @@
+"""TokenTree of the package tokpar-bench against the definition of longest match, and behind its
+adapter. It is tested here for what it shares with the other tokenizers in Python."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import tokpar
+from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
+from tests.support.drawn_runs import OPTIONS, SIZES, STRATEGIES
+from tests.support.paths import DEFAULT, VOCAB
+from tests.support.plain_bpe import ByteBPE
+from tests.support.rewritten_patterns import CHANGED
+from tests.support.special_prefixes import BOTH, NAMED
+from tests.support.texts import texts as any_texts
+from tokpar.adapters.pure import PureTokenizer
+from tokpar.cli import main
+from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.interfaces import Decodes, EncodesWhole, HasFacts, HasSpec, Locates
+from tokpar.pure.formats import Vocabulary, rank_vocabulary
+from tokpar.pure.save import merges_of_ranks
+from tokpar.pure.tokenizer import exact_model
+from tokpar.testing import check_tokenizer
+
+pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
+
+from tokpar_bench import tokentree_engine
+from tokpar_bench.tokentree_engine import (
+    TokenTree,
+    TreeTokenizer,
+    lengths_by_prefix,
+    load,
+)
+
+DEEPSEEK = VOCAB / "deepseek_part.json"
+CL100K = VOCAB / "cl100k_part.tiktoken"
+PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
+ENDOFTEXT = "<|endoftext|>"
+DIFFERS = " astronauts"
+"""Longest match and BPE of the bundled vocabulary cut it in different ways."""
+ANYTHING = r"[\s\S]+"
+BYTES = {bytes([byte]): byte for byte in range(256)}
+NAMES = ("deepseek_part", "cl100k_part", "default")
+
+tokens = st.lists(st.binary(min_size=2, max_size=9) | st.text("abé中", min_size=2).map(str.encode))
+pieces = st.text("abcé中", max_size=90) | st.text(max_size=40)
+
+
+def ranks_of(drawn: list[bytes]) -> dict[bytes, int]:
+    return BYTES | {token: 256 + i for i, token in enumerate(dict.fromkeys(drawn))}
+
+
+def vocabulary_of(drawn: list[bytes], pattern: str = ANYTHING) -> Vocabulary:
+    return rank_vocabulary("drawn", ranks_of(drawn), pattern, {"<s>": 9000})
+
+
+def longest_match(ranks: dict[bytes, int], piece: bytes) -> list[int]:
+    """The definition."""
+    ids = []
+    while piece:
+        token = max((token for token in ranks if piece.startswith(token)), key=len)
+        ids.append(ranks[token])
+        piece = piece[len(token) :]
+    return ids
+
+
+@cache
+def tree(name: str) -> TreeTokenizer:
+    if name == "default":
+        adapter = tokpar.load(engine="tokentree")
+    elif name == "deepseek_part":
+        adapter = tokpar.load(DEEPSEEK, engine="tokentree")
+    else:
+        adapter = tokpar.load(
+            CL100K, engine="tokentree", pat_str=PATTERN, special_tokens={ENDOFTEXT: 300_000}
+        )
+    assert isinstance(adapter, TreeTokenizer)
+    return adapter
+
+
+# The model
+
+
+@given(tokens, pieces)
+@example([b"abcd", b"bc"], "abcabcd")
+@example([b"aaa", b"aaaaaa"], "a" * 200)
+@example([b"abcdef"], "abcde")
+@example([b"ab"], "")
+@example([b"\xc3\xa9\xe4", b"\xb8"], "é中")
+def test_a_piece_is_cut_at_the_longest_token_each_time(drawn: list[bytes], piece: str) -> None:
+    ranks = ranks_of(drawn)
+    expected = longest_match(ranks, piece.encode())
+    model = TokenTree(ranks)
+    assert list(model.encode(piece)) == expected
+    assert model.encode_all([piece, piece]) == expected * 2
+    assert [span[0] for span in model.spans(piece)] == expected
+
+
+def test_lengths_are_tried_from_the_longest() -> None:
+    assert lengths_by_prefix([b"the", b"them", b"to", b"t"]) == {b"the": (4, 3, 2, 1)}
+
+
+def test_spans_are_the_characters_that_a_token_touches() -> None:
+    model = TokenTree(ranks_of([b"a\xc3", b"\xa9b"]))
+    assert model.spans("aéb") == [(256, 0, 2), (257, 1, 3)]
+
+
+def test_a_long_pre_token_is_cut_in_linear_time() -> None:
+    """Quadratic would be minutes."""
+    model = TokenTree(ranks_of([b"a" * n for n in range(2, 65)]))
+    assert model.encode("a" * 640_000) == (256 + 62,) * 10_000
+
+
+def test_a_token_that_merging_cannot_make_is_used() -> None:
+    vocabulary = vocabulary_of([b"abc"])
+    assert TokenTree(vocabulary.tokens).encode("xabc") == (120, 256)
+    assert exact_model(vocabulary).encode("xabc") == (120, 97, 98, 99)
+
+
+def test_longest_match_is_not_what_merging_makes() -> None:
+    """BPE merges "bc" first, TokenTree takes "ab"."""
+    vocabulary = vocabulary_of([b"bc", b"ab"])
+    assert exact_model(vocabulary).encode("abc") == (97, 256)
+    assert TokenTree(vocabulary.tokens).encode("abc") == (257, 99)
+
+
+def test_the_example_in_its_docstring_runs() -> None:
+    result = doctest.testmod(tokentree_engine)
+    assert (result.failed, result.attempted) == (0, 2)
+
+
+@given(tokens, pieces)
+def test_the_exact_model_is_the_plain_one(drawn: list[bytes], piece: str) -> None:
+    ranks = vocabulary_of(drawn)
+    pairs = replace(ranks, semantics="pairs", merges=merges_of_ranks(ranks.tokens))
+    for vocabulary in (ranks, pairs, replace(pairs, whole_piece=False)):
+        expected = ByteBPE(vocabulary).encode(piece.encode())
+        assert exact_model(vocabulary).encode(piece) == expected
+
+
+def test_the_bundled_vocabulary_shows_it() -> None:
+    ids = tree("default").encode(DIFFERS)
+    assert ids.tolist() != tokpar.encode(DIFFERS).ids.tolist()
+    assert tree("default").decode(ids.tolist()) == DIFFERS
+
+
+# The adapter
+
+
+def test_it_is_loaded_only_when_named() -> None:
+    assert tokpar.load(DEEPSEEK).name.startswith("huggingface")
+    assert tree("deepseek_part").name == "tokentree:deepseek_part (approximates BPE)"
+    assert load(DEEPSEEK, engine="pure") is None
+    assert load(object()) is None
+    with pytest.raises(UnknownNameError):
+        tokpar.load(object(), engine="tokentree")
+
+
+def test_errors_are_those_of_the_exact_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="bert_part"):
+        tokpar.load(VOCAB / "bert_part.json", engine="tokentree")
+    with pytest.raises(OptionError, match="pass pat_str"):
+        tokpar.load(CL100K, engine="tokentree")
+    words = tmp_path / "vocab.txt"
+    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    with pytest.raises(FileFormatError, match=r"vocab\.txt: normalizer BertNormalizer is not"):
+        tokpar.load(words, engine="tokentree")
+    with pytest.raises(FileNotFoundError):
+        tokpar.load(tmp_path / "none.json", engine="tokentree")
+    with pytest.raises(OptionError, match="lone surrogate at position 1"):
+        tree("cl100k_part").encode("a\ud800")
+
+
+def test_patterns_that_an_engine_rewrites_are_refused() -> None:
+    for pattern in CHANGED:
+        with pytest.raises(OptionError, match=r"fancy-regex may take .* engine='tiktoken'"):
+            tokpar.load(CL100K, engine="tokentree", pat_str=pattern, special_tokens={})
+
+
+def test_special_tokens_that_begin_with_one_another_are_refused() -> None:
+    with pytest.raises(OptionError, match=NAMED):
+        tokpar.load(CL100K, engine="tokentree", pat_str=PATTERN, special_tokens=BOTH)
+    one = {content: id_ for content, id_ in BOTH.items() if content != "<a>"}
+    adapter = tokpar.load(CL100K, engine="tokentree", pat_str=PATTERN, special_tokens=one)
+    assert 300_001 in adapter.encode("a<a>b")
+
+
+def test_it_has_the_abilities_of_the_exact_tokenizer() -> None:
+    adapter = tree("cl100k_part")
+    for ability in (Decodes, EncodesWhole, HasFacts, HasSpec, Locates):
+        assert isinstance(adapter, ability)
+    ids = adapter.encode("a b")
+    assert ids.dtype == np.uint32
+    assert adapter.encode_whole("a b").tolist() == ids.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
+    facts, exact = tree(name).facts, PureTokenizer(tree(name).vocabulary).facts
+    assert facts is tree(name).facts
+    assert facts.model == "TokenTree"
+    assert facts.tokens is None
+    assert "longest matches" in str(facts.pretoken_cuts_refused)
+    assert (facts.engine, facts.family, facts.unprovable) == ("regex", exact.family, None)
+    assert facts.longest_token == exact.longest_token
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=any_texts(added=(ENDOFTEXT,), max_size=200))
+def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) -> None:
+    adapter = tree(name)
+    ids = adapter.encode(text)
+    spans = adapter.locate(ids, text)
+    data = text.encode()
+    assert b"".join(data[start:stop] for start, stop in spans.tolist()) == data
+    assert adapter.decode(ids.tolist()) == text
+
+
+def test_added_tokens_are_one_token_each() -> None:
+    ids = tree("cl100k_part").encode(f"a{ENDOFTEXT}b").tolist()
+    assert ids[1] == 300_000
+    assert len(ids) == 3
+
+
+@pytest.mark.parametrize("path", cases([DEEPSEEK, DEFAULT], [DEFAULT]), ids=lambda path: path.stem)
+@pytest.mark.usefixtures("sixths_in_quick")
+def test_it_conforms(path: Path) -> None:
+    check_tokenizer(tokpar.load(path, engine="tokentree"), examples=drawn(15))
+
+
+@pytest.mark.parametrize("path", [DEEPSEEK, DEFAULT], ids=lambda path: path.stem)
+def test_conform_says_that_the_ids_are_not_those_of_bpe(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--tokenizer", str(path), "--json", "--fail-fast", "--examples", "0")
+    assert main(["conform", "tokentree", *options]) == 1
+    got = json.loads(capsys.readouterr().out)
+    assert (got["conforms"], got["failed"]) == (False, ["reference"])
+
+
+def test_the_command_line_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["encode", "--quiet", "--engine", "tokentree", "--text", DIFFERS]) == 0
+    ids = tree("default").encode(DIFFERS).tolist()
+    assert capsys.readouterr().out.split() == [str(id_) for id_ in ids]
+
+
+LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9
+
+
+@pytest.mark.ids
+@given(
+    name=st.sampled_from(NAMES),
+    strategy=st.sampled_from(STRATEGIES),
+    data=st.data(),
+    text=any_texts(added=(ENDOFTEXT,), max_size=1000),
+)
+@example(name="default", strategy="auto", data=None, text=LONG_PIECES)
+@example(name="cl100k_part", strategy="lopt", data=None, text=LONG_PIECES)
+@example(name="deepseek_part", strategy="blocks", data=None, text=LONG_PIECES)
+def test_every_lossless_strategy_gives_its_own_serial_ids(
+    name: str, strategy: str, data: st.DataObject | None, text: str
+) -> None:
+    adapter = tree(name)
+    chosen: dict[str, Any] = {} if data is None else data.draw(OPTIONS[strategy], label="options")
+    encoding = tokpar.encode(text, adapter, strategy=strategy, executor="serial", **chosen)
+    assert encoding.ids.tolist() == adapter.encode(text).tolist()
+    assert encoding.lossless
+    assert {seam.rule for seam in encoding.seams} <= {"K1", "K3", "K9", "K10"}
+    report = tokpar.check(encoding, text, adapter)
+    assert report.ok, report.findings
+
+
+def test_a_long_text_is_split() -> None:
+    text = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 40
+    encoding = tokpar.encode(text, tree("default"), executor="serial", chunk_chars=200)
+    assert encoding.report.chunks > 5
+    assert encoding == tree("default").encode(text)
+
+
+def test_nothing_is_split_inside_a_pre_token() -> None:
+    encoding = tokpar.encode("=" * 5000, tree("default"), executor="serial", chunk_chars=100)
+    assert encoding.report.chunks == 1
+    assert not encoding.seams
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessExecutor]:
+    with ProcessExecutor(2) as executor:
+        yield executor
+
+
+@settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
+@given(text=any_texts(max_size=1000), size=SIZES)
+def test_processes(text: str, size: int, processes: ProcessExecutor) -> None:
+    adapter = tree("deepseek_part")
+    encoding = tokpar.encode(text, adapter, strategy="cut", executor=processes, chunk_chars=size)
+    assert encoding == adapter.encode(text)
+
+
+def test_it_can_be_built_again_elsewhere() -> None:
+    build, arguments = pickle.loads(pickle.dumps(tree("cl100k_part").spec()))
+    again, text = build(**arguments), "Hello 中文 123"
+    assert again.name == tree("cl100k_part").name
+    assert again.encode(text).tolist() == tree("cl100k_part").encode(text).tolist()

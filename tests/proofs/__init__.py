@@ -1,0 +1,1 @@
+"""Executable theorems, and the pages of proofs/."""

@@ -1,0 +1,220 @@
+"""What the code rests on has a page in proofs/, and no page leads nowhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import tokpar
+from tests.recipes.stored import load_stored
+from tests.support.paths import ROOT
+from tokpar.registry import StrategyRecord, registry
+from tokpar.types import Rule
+
+PROOFS = ROOT / "proofs"
+OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
+FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
+NAMED = ("chunks.md", "incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
+PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
+DEFINITIONS = PROOFS / "definitions.md"
+README = PROOFS / "README.md"
+CLAIMS = sorted({*PROOFS.glob("*.md")} - {*PAGES, DEFINITIONS, README})
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(PROOFS.glob("*.md")),
+]
+NUMBER = r"\d+(?:\.\d+)?'?"
+CITED = re.compile(
+    rf"\b(?:theorems?|lemmas?|facts?|definitions?|corollary|corollaries)\s+({NUMBER}(?:(?:,\s+|-|\s+and\s+|,\s+and\s+){NUMBER})*)",
+    re.IGNORECASE,
+)
+IN_SEAMS = re.compile(rf'"K\d",\s*"({NUMBER})"')
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+# what is proved on a page with another name; 3.1 is LoPT's
+INSIDE = {
+    "1": "definitions.md",
+    "2": "theorem-3.md",
+    "5'": "theorem-5.md",
+    "6": "theorem-5.md",
+    "10": "theorem-9.md",
+    "13": "definitions.md",
+    "16": "definitions.md",
+    "17": "theorem-14.md",
+    "26": "theorem-27.md",
+    "30": "theorem-28.md",
+    "39": "theorem-40.md",
+    "3.1": "lopt-theorem-3.1.md",
+}
+STATEMENTS = [
+    *map(str, [*range(1, 25), *range(26, 31), *range(39, 46), 50, 51, 52, 53]),
+    "5'",
+    "4.8",
+    "6.1",
+    "6.2",
+    "6.3",
+    "6.4",
+    "6.5",
+    "7.2",
+    "3.1",
+]
+"""All numbered statements of the theory."""
+
+
+def expanded(citation: str) -> Iterator[str]:
+    """The numbers of "14 and 18-22", ranges spelled out."""
+    for part in re.split(r",\s+(?:and\s+)?|\s+and\s+", citation):
+        first, dash, last = part.partition("-")
+        yield from map(str, range(int(first), int(last) + 1)) if dash else [first]
+
+
+def cited_in(path: Path) -> set[str]:
+    text = path.read_text(encoding="utf-8")
+    numbers = {number for match in CITED.finditer(text) for number in expanded(match[1])}
+    return numbers | set(IN_SEAMS.findall(text))
+
+
+def page_of(theorem: str) -> Path:
+    return PROOFS / INSIDE.get(theorem, f"theorem-{theorem}.md")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tokpar").rglob("*.py")), ids=lambda p: p.stem)
+def test_every_theorem_the_source_names_has_a_page(path: Path) -> None:
+    assert [number for number in cited_in(path) if not page_of(number).is_file()] == []
+
+
+def test_the_source_does_name_theorems() -> None:
+    assert {"20", "4.8", "6.4"} <= cited_in(ROOT / "tokpar" / "cuts" / "finder.py")
+    assert {"40", "43"} <= cited_in(ROOT / "tokpar" / "cuts" / "window_seams.py")
+
+
+def test_every_theorem_of_the_tables_has_a_page() -> None:
+    families = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"].values()
+    pairs = {t for family in families for row in family["pairs"].values() for t in row.values()}
+    assert {"19", "20", "21", "4.8"} <= pairs
+    assert [number for number in pairs if not page_of(number).is_file()] == []
+
+
+def test_the_theorem_of_every_seam_has_a_page() -> None:
+    text = "Numbers 1234567, words.\nAnd lines:\n\n" * 200
+    encoding = tokpar.encode(text, strategy="cut", chunk_chars=1)
+    theorems = {seam.theorem for seam in encoding.seams}
+    assert len(theorems) > 1
+    assert all(page_of(theorem).is_file() for theorem in theorems)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_has_statement_proof_counterexamples_and_tests(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    wanted = ["Statement", "Proof", "Each hypothesis is needed", "Code and tests"]
+    assert [section for section in sections if section in wanted] == wanted
+    assert "∎" in text
+    assert f"({page.name})" in (PROOFS / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\]\(\.\./tests/\w+/test_\w+\.py\)", text)
+
+
+@pytest.mark.parametrize("page", CLAIMS, ids=lambda page: page.stem)
+def test_a_published_claim_has_where_it_holds_where_not_and_what_is_done(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert sections == [
+        "Claim",
+        "Where it is true",
+        "Where it is false",
+        "Repaired",
+        "Code and tests",
+    ]
+    assert f"({page.name})" in (PROOFS / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\]\(\.\./tests/\w+/test_\w+\.py\)", text)
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    local = [link.partition("#")[0] for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("number", STATEMENTS)
+def test_every_statement_of_the_theory_has_its_place(number: str) -> None:
+    """A page of its own, or a page that names it as theorem, lemma, fact or definition."""
+    text = page_of(number).read_text(encoding="utf-8")
+    assert number in {n for match in CITED.finditer(text) for n in expanded(match[1])}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *CLAIMS], ids=lambda page: page.stem)
+def test_every_page_leads_to_the_definitions(page: Path) -> None:
+    assert "](definitions.md" in page.read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """One section of the index."""
+    text = README.read_text(encoding="utf-8")
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows_of(title: str) -> dict[str, str]:
+    """First cell -> the rest of the row, of the table in a section of the index."""
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", section(title), re.MULTILINE)
+    return dict(rows[1:])
+
+
+def linked(text: str) -> set[str]:
+    return {link for link in LINK.findall(text) if link.endswith(".md")}
+
+
+def test_the_definitions_are_the_first_link_of_the_index() -> None:
+    assert LINK.findall(README.read_text(encoding="utf-8"))[0] == "definitions.md"
+
+
+@pytest.mark.parametrize("record", OWN_STRATEGIES, ids=lambda record: record.name)
+def test_every_strategy_has_its_theorems_or_its_claim(record: StrategyRecord) -> None:
+    pages = linked(rows_of("Strategies")[record.name])
+    proved = {page for page in pages if PROOFS / page in PAGES}
+    if record.lossless and record.name != "serial":
+        assert proved, f"{record.name} is lossless by no theorem"
+    if not record.lossless:
+        assert pages & {page.name for page in CLAIMS}
+
+
+def test_no_strategy_is_listed_that_does_not_exist() -> None:
+    assert set(rows_of("Strategies")) == {each.name for each in OWN_STRATEGIES}
+
+
+@pytest.mark.parametrize("rule", [*get_args(Rule), "K7"])
+def test_every_rule_of_seams_names_theorems_that_have_a_page(rule: str) -> None:
+    rows = {name.partition(":")[0]: rest for name, rest in rows_of("Kinds of seams").items()}
+    numbers = re.findall(NUMBER, rows[rule].partition(" | ")[0])
+    assert numbers
+    assert [number for number in numbers if not page_of(number).is_file()] == []
+
+
+def test_the_checker_knows_no_rule_or_theorem_that_the_index_does_not_list() -> None:
+    """Each (rule, theorem) by which the checker licenses a seam."""
+    source = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tokpar" / "certificate").glob("*.py")
+    )
+    pairs = set(re.findall(rf'"(K\d+)",\s*"({NUMBER})"', source))
+    rows = {name.partition(":")[0]: rest for name, rest in rows_of("Kinds of seams").items()}
+    assert {rule for rule, _ in pairs} == set(get_args(Rule))
+    for rule, theorem in pairs:
+        assert theorem in re.findall(NUMBER, rows[rule].partition(" | ")[0]), (rule, theorem)
+
+
+def test_every_row_of_every_cut_table_cites_a_theorem() -> None:
+    for family in load_stored().values():
+        rows = [*family.triples, *family.left_triples]
+        rows += [(left, "", *row) for left, each in family.pairs.items() for row in each.items()]
+        assert [row for row in rows if not page_of(row[-1]).is_file()] == []
+
+
+def test_bounds_that_are_not_tight_name_their_pages() -> None:
+    rows = rows_of("Bounds that are not tight")
+    assert "theorem-9.md" in " ".join(rows)
+    assert all(row.count(" | ") == 1 for row in rows.values())

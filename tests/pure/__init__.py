@@ -1,0 +1,1 @@
+"""Tests of tokenizers in plain Python."""

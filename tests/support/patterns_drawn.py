@@ -1,0 +1,294 @@
+"""Drawn pre-tokenizer regexes over a small alphabet, as trees that can be read without an engine.
+
+A pattern is an ordered choice of rows of classes, quantifiers, groups and look-aheads, as in the
+families, and never matches the empty text. `source` is its spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+import regex
+from hypothesis import strategies as st
+
+from tests.recipes.machine import Graph
+from tests.recipes.pattern import Atom
+from tests.support.draws import BOOLEANS, between
+
+CATEGORIES = {"a": "Ll", "A": "Lu", "1": "N", " ": "Z", "\n": "C", ".": "P"}
+END = ""
+"""What stands behind the last character."""
+
+CLASSES = (
+    *(r"\p{L}", r"\p{Ll}", r"\p{Lu}", r"\p{N}", r"\s", r"\S", "a", "A", " ", "[aA]", r"[\r\n]"),
+    *(r"[^\s\p{L}]", r"[^\s\p{L}\p{N}]", r"[^\r\n\p{L}\p{N}]", r"[\p{L}\p{N}]", r"[a.]"),
+)
+ANY = r"[\s\S]"
+
+
+@cache
+def members(source: str) -> frozenset[str]:
+    """Characters of the alphabet in a class."""
+    return frozenset(char for char in CATEGORIES if regex.fullmatch(source, char))
+
+
+@dataclass(frozen=True)
+class One:
+    """One character of a class."""
+
+    source: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """The next character, or the end, is (not) of a class."""
+
+    item: str
+    negated: bool
+
+    @property
+    def source(self) -> str:
+        return f"(?{'!' if self.negated else '='}{self.item})"
+
+    def holds(self, char: str) -> bool:
+        return (char != END and char in members(self.item)) != self.negated
+
+
+@dataclass(frozen=True)
+class Far:
+    """The next two characters are (not) of two classes."""
+
+    first: str
+    second: str
+    negated: bool
+
+    @property
+    def source(self) -> str:
+        return f"(?{'!' if self.negated else '='}{self.first}{self.second})"
+
+
+@dataclass(frozen=True)
+class Times:
+    """A class or a group with a quantifier such as "*", "{1,2}+" or "+?"."""
+
+    item: One | Choice
+    quantifier: str
+
+    @property
+    def low(self) -> int:
+        """How often the item is there at least."""
+        sign = self.quantifier[0]
+        return int(self.quantifier[1]) if sign == "{" else int(sign == "+")
+
+    @property
+    def source(self) -> str:
+        return self.item.source + self.quantifier
+
+
+@dataclass(frozen=True)
+class Row:
+    """One after the other."""
+
+    items: tuple[One | Look | Far | Times | Choice, ...]
+
+    @property
+    def source(self) -> str:
+        return "".join(item.source for item in self.items)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The first of the rows that goes."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def alternatives(self) -> str:
+        """The spelling of a whole pattern."""
+        return "|".join(row.source for row in self.rows)
+
+    @property
+    def source(self) -> str:
+        return f"(?:{self.alternatives})"
+
+
+Node = One | Look | Far | Times | Row | Choice
+
+
+def may_be_empty(node: Node) -> bool:
+    if isinstance(node, One):
+        return False
+    if isinstance(node, Times):
+        return node.low == 0 or may_be_empty(node.item)
+    if isinstance(node, Row):
+        return all(map(may_be_empty, node.items))
+    return not isinstance(node, Choice) or any(map(may_be_empty, node.rows))
+
+
+# ------------------------------------------------------------------------------- drawing
+
+
+ITEMS = ("one", "one", "times", "times", "look", "group")
+QUANTIFIERS = ("?", "*", "+", "+", "{1,2}", "{2}")
+
+
+@cache
+def some_of(strings: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(strings)
+
+
+@st.composite
+def patterns(
+    draw: st.DrawFn,
+    *,
+    kinds: Sequence[str] = ("", "+", "?"),
+    far: bool = False,
+    covering: bool | None = None,
+    classes: Sequence[str] = CLASSES,
+) -> Choice:
+    """`kinds`: greedy "", possessive "+", lazy "?". `far`: look-aheads at two characters, too.
+    `covering`: every text has a match at its start."""
+    one, quantifiers = (
+        some_of(tuple(classes)),
+        some_of((*map("".join, product(QUANTIFIERS, kinds)),)),
+    )
+
+    def row(depth: int) -> Row:
+        items: list[One | Look | Far | Times | Choice] = []
+        for _ in range(draw(between(1, 3))):
+            kind = draw(some_of(ITEMS))
+            if kind == "look" and far and draw(BOOLEANS):
+                items.append(Far(draw(one), draw(one), draw(BOOLEANS)))
+            elif kind == "look":
+                items.append(Look(draw(one), draw(BOOLEANS)))
+            elif kind == "group" and depth == 0:
+                group = Choice(tuple(row(1) for _ in range(draw(between(1, 2)))))
+                items.append(Times(group, "?") if draw(BOOLEANS) else group)
+            elif kind == "one":
+                items.append(One(draw(one)))
+            else:
+                items.append(Times(One(draw(one)), draw(quantifiers)))
+        if all(map(may_be_empty, items)):
+            items.insert(draw(between(0, len(items))), One(draw(one)))
+        return Row(tuple(items))
+
+    rows = [row(0) for _ in range(draw(between(1, 4)))]
+    if draw(BOOLEANS) if covering is None else covering:
+        rows.append(Row((One(ANY),)))
+    return Choice(tuple(rows))
+
+
+def alphabets(size: int) -> st.SearchStrategy[str]:
+    return st.permutations(list(CATEGORIES)).map(lambda chars: "".join(sorted(chars[:size])))
+
+
+def atoms_of(alphabet: str) -> tuple[Atom, ...]:
+    """The alphabet as the parser of the library takes it."""
+    return tuple(Atom(c, CATEGORIES[c], ((ord(c), ord(c)),)) for c in alphabet)
+
+
+def words(alphabet: str, longest: int) -> Iterator[str]:
+    """All nonempty texts up to a length, shorter ones first."""
+    for size in range(1, longest + 1):
+        yield from map("".join, product(alphabet, repeat=size))
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+def first_end(pattern: regex.Pattern[str], text: str) -> int:
+    """m(text): the end of its first piece."""
+    found = pattern.search(text)
+    return len(text) if found is None else found.start() or found.end()
+
+
+def first_piece(graph: Graph, word: Iterable[str]) -> int:
+    """The same by the machine, of a nonempty word of atom names: m(word)."""
+    column = {atom: i for i, names in enumerate(graph.symbols) for atom in names}
+    state, end, length = 0, 0, 0
+    for length, atom in enumerate(word, 1):
+        if graph.matched[state][column[atom]]:
+            end = length - 1
+        state = graph.target[state][column[atom]]
+    return length if graph.matched[state][-1] else end
+
+
+def pieces(pattern: regex.Pattern[str], text: str, start: int = 0) -> set[int]:
+    """P(text): the edges of matches and gaps, both ends included, counted from `start`."""
+    places = {start, start + len(text)}
+    for match in pattern.finditer(text):
+        places |= {start + match.start(), start + match.end()}
+    return places
+
+
+def clean(pattern: regex.Pattern[str], text: str, p: int) -> bool:
+    """The pieces of the text are those of its two parts."""
+    return pieces(pattern, text) == pieces(pattern, text[:p]) | pieces(pattern, text[p:], p)
+
+
+@dataclass(frozen=True)
+class Follow:
+    """What may happen in one match after a character was consumed, before the next one is."""
+
+    classes: frozenset[str]
+    looks: frozenset[Look]
+
+
+def follows(pattern: Choice) -> list[tuple[str, Follow]]:
+    """For each place of a class in the pattern: the class, and what may follow it. Look-aheads
+    are taken to succeed, so that no way is left out."""
+    found: list[tuple[str, Follow]] = []
+    Ahead = frozenset[One | Look | None]  # noqa: N806 - what may come next; None: the match ends
+
+    def union(parts: Iterator[Ahead]) -> Ahead:
+        return frozenset(each for part in parts for each in part)
+
+    def enter(node: Node, then: Ahead, record: bool = True) -> Ahead:
+        """What may come when the node is entered, `then` being what comes behind it."""
+        if isinstance(node, One):
+            if record:
+                classes = frozenset(n.source for n in then if isinstance(n, One))
+                looks = frozenset(n for n in then if isinstance(n, Look))
+                found.append((node.source, Follow(classes, looks)))
+            return frozenset({node})
+        if isinstance(node, Look):
+            return then | {node}
+        if isinstance(node, Choice):
+            return union(enter(row, then, record) for row in node.rows)
+        if isinstance(node, Times):
+            again = then | enter(node.item, then, False)
+            inside = enter(node.item, again, record)
+            return inside | then if node.low == 0 else inside
+        assert isinstance(node, Row), "look-aheads at two characters are outside of Theorem 18"
+        for item in reversed(node.items):
+            then = enter(item, then, record)
+        return then
+
+    enter(pattern, frozenset({None}))
+    return found
+
+
+def dead(pattern: Choice, x: str, y: str) -> bool:
+    """Conditions 1 to 3 of Theorem 18 for the pair (x | y); 3 in a form that is easy to see."""
+    for source, follow in follows(pattern):
+        if x in members(source):
+            if any(y in members(next_class) for next_class in follow.classes):
+                return False
+            if any(look.holds(y) != look.holds(END) for look in follow.looks):
+                return False
+    return any(surely_matches(row, y) for row in pattern.rows)
+
+
+def surely_matches(row: Row, y: str) -> bool:
+    """What comes before and behind one character of a class that holds y may be left out."""
+    for k, item in enumerate(row.items):
+        behind = row.items[k + 1 :]
+        one = item.item if isinstance(item, Times) and item.low == 1 else item
+        if isinstance(one, One) and y in members(one.source):
+            return all(isinstance(each, Times) and each.low == 0 for each in behind)
+        if not (isinstance(item, Times) and item.low == 0 and item.quantifier[1:] != "+"):
+            return False
+    return False

@@ -1,0 +1,1 @@
+"""Tests of the conformance kit, and of what the tests themselves draw."""

@@ -1,0 +1,255 @@
+"""The strategies of `texts` reach the places they are made for, and shrink."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import unicodedata
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+
+from tests.conftest import drawn
+from tests.support.texts import (
+    ALMOST_WHITESPACE,
+    WHITESPACE,
+    backwards,
+    fibonacci_word,
+    fronts_of,
+    made_of,
+    nearly_repeated,
+    overlapped,
+    periodic,
+    runs_at_offsets,
+    surrogate_texts,
+    texts,
+    thue_morse_word,
+)
+from tokpar.arrays import has_surrogate
+
+ADDED = ("<|endoftext|>", "<|end|>", "ab", " x ")
+EXAMPLES = 1000
+
+Reached = Callable[[str], bool]
+
+
+def collected(examples: int = EXAMPLES, **options: object) -> list[str]:
+    """What `texts(**options)` draws, always the same."""
+    return drawn_from(texts(**options), examples)  # type: ignore[arg-type]
+
+
+def drawn_from(strategy: SearchStrategy[str], examples: int = EXAMPLES) -> list[str]:
+    """What a strategy draws, always the same."""
+    found: list[str] = []
+
+    @seed(2026)
+    @settings(
+        max_examples=examples,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(text: str) -> None:
+        found.append(text)
+
+    collect()
+    return found
+
+
+@functools.cache
+def plain() -> list[str]:
+    return collected()
+
+
+@functools.cache
+def with_added() -> list[str]:
+    return collected(added=ADDED)
+
+
+def matches(pattern: str) -> Reached:
+    return lambda text: re.search(pattern, text) is not None
+
+
+def has_any(characters: str) -> Reached:
+    return lambda text: not set(characters).isdisjoint(text)
+
+
+def has_category(category: str) -> Reached:
+    return lambda text: any(unicodedata.category(c) == category for c in text)
+
+
+def changed_by(form: str) -> Reached:
+    return lambda text: not unicodedata.is_normalized(form, text)  # type: ignore[arg-type]
+
+
+PLACES: dict[str, Reached] = {
+    "nothing": lambda text: text == "",
+    "one character": lambda text: len(text) == 1,
+    "more than 400 characters": lambda text: len(text) > 400,
+    "2000 characters": lambda text: len(text) == 2000,
+    "a run over 128": matches(r"(?s)(.)\1{128}"),
+    "a run of newlines over 32": matches(r"\n{33}"),
+    "a run of spaces over 32": matches(r" {33}"),
+    "a run of a multi-byte character over 32": matches(r"([^\x00-\x7f])\1{32}"),
+    "a word of period 2 to 8, ten times": matches(r"(?s)(?!(.)\1)(.{2,8})\2{9}"),
+    "a word of period 20 to 64, twice": matches(r"(?s)(.{20,64})\1"),
+    "a Fibonacci word": lambda text: any(
+        fibonacci_word(a, b, 34) in text for a, b in itertools.pairwise(text) if a != b
+    ),
+    "a Thue-Morse word": lambda text: any(
+        thue_morse_word(a, b, 32) in text for a, b in itertools.pairwise(text) if a != b
+    ),
+    "a digit run over 20": matches(r"\d{21}"),
+    "an ASCII digit run over 10": matches(r"[0-9]{11}"),
+    "fullwidth digits": matches("[０-９]{5}"),
+    "Devanagari digits": matches("[०-९]{5}"),
+    "superscripts": matches("[¹²³⁴]{2}"),
+    "Roman numerals": has_category("Nl"),
+    "digits only new tables know": has_any("\U000125c4\U00016139"),
+    "newlines between spaces": matches(r" \n+ "),
+    "carriage returns": matches(r"\r\n"),
+    "whitespace of Unicode": matches(r"[\u2000-\u200a\u2028\u2029\u3000]"),
+    "almost whitespace": has_any(ALMOST_WHITESPACE),
+    "a contraction": matches(r"\w'(s|t|re|ve|m|ll|d)"),
+    "a contraction in capitals": matches(r"\w'(VE|S|Ll|Re)"),
+    "a contraction with a typographic apostrophe": matches(r"\w’(s|ll)"),
+    "an apostrophe without an ending": matches(r"\w'(?!\w)"),
+    "Chinese": matches("[\u4e00-\u9fa5]"),
+    "kana": matches("[\u3041-\u30ff]"),
+    "precomposed Hangul": matches("[가-힣]"),
+    "Hangul jamo": matches("[\u1100-\u11ff]"),
+    "joined emoji": matches("\u200d"),
+    "an emoji modifier": matches("[\U0001f3fb-\U0001f3ff]"),
+    "flags": matches("[\U0001f1e6-\U0001f1ff]"),
+    "a combining mark": has_category("Mn"),
+    "text that NFC changes": changed_by("NFC"),
+    "text that NFD changes": changed_by("NFD"),
+    "text that NFKC changes": changed_by("NFKC"),
+    "Thai": matches("[\u0e00-\u0e7f]"),
+    "Hindi": matches("[\u0915-\u0939]"),
+    "Arabic": matches("[\u0621-\u064a]"),
+    "bidi control": has_any("\u202b\u202c\u200f\u2067\u2069"),
+    "punctuation clusters": matches(r"[!-/:-@\[-`{-~]{4}"),
+    "a link": matches("https://"),
+    "indentation": matches(r"\n    \S"),
+    "an empty CSV field": matches(",,"),
+    "hexadecimal": matches("[0-9a-f]{16}"),
+    "base64": matches("[A-Za-z0-9]{20}="),
+    "JSON": matches(r'": \['),
+    "markdown": matches(r"\|---"),
+    "NUL": has_any("\0"),
+    "a control character": matches("[\x01-\x08\x7f\x80]"),
+    "U+FFFD": has_any("\ufffd"),
+    "a noncharacter": has_any("\ufffe\uffff\ufdd0\U0001fffe\U0010ffff"),
+    "recently assigned letters": has_any("\u2e43\u061d\u017f\u212a\U0001e900\ua7dc"),
+    "characters beyond the basic plane": matches("[\U00010000-\U0010ffff]"),
+}
+
+ADDED_PLACES: dict[str, Reached] = {
+    "a whole token": lambda text: "<|endoftext|>" in text,
+    "a token cut on the right": matches(r"<\|end(?!oftext\|>|\|>)"),
+    "a token cut on the left": matches(r"(?<!<\|end)oftext\|>"),
+    "a token inside another": matches(r"<\|?e?n?d?o?f?t?e?x?t?\|?(ab|<\|end\|>)"),
+    "a token after spaces": matches(r" <\|endoftext\|>"),
+    "a token next to a letter": matches(r"a<\|endoftext\|>|\|>a"),
+    "a token again and again": matches(r"(<\|end\|>){2}|(<\|endoftext\|>){2}"),
+    "two tokens that share a character": lambda text: " x x " in text,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_texts_reach(place: str) -> None:
+    assert any(map(PLACES[place], plain()))
+
+
+@pytest.mark.parametrize("place", ADDED_PLACES)
+def test_texts_with_added_tokens_reach(place: str) -> None:
+    assert any(map(ADDED_PLACES[place], with_added()))
+
+
+@pytest.mark.parametrize("space", WHITESPACE + ALMOST_WHITESPACE, ids=ascii)
+def test_texts_reach_every_whitespace(space: str) -> None:
+    assert any(space in text for text in plain() + with_added())
+
+
+def test_most_texts_are_short() -> None:
+    lengths = sorted(map(len, plain()))
+    assert lengths[EXAMPLES // 2] >= 20
+    assert lengths[EXAMPLES * 3 // 4] <= 400
+    assert lengths[-1] <= 2000
+
+
+def test_a_size_limit_is_kept() -> None:
+    assert max(map(len, collected(drawn(EXAMPLES), max_size=50))) == 50
+
+
+def test_lone_surrogates_appear_only_when_asked_for() -> None:
+    assert not any(map(has_surrogate, plain() + with_added()))
+    assert any(map(has_surrogate, collected(drawn(EXAMPLES), surrogates=True)))
+
+
+@given(surrogate_texts(added=ADDED))
+def test_surrogate_texts_cannot_be_written_as_utf8(text: str) -> None:
+    assert has_surrogate(text)
+    assert len(text) <= 420
+
+
+def test_all_25_spaces_of_the_regex_class_are_listed() -> None:
+    regex = pytest.importorskip("regex")
+    listed = {chr(code) for code in range(0x3100) if regex.match(r"\s", chr(code))}
+    assert set(WHITESPACE) == listed - set("\x1c\x1d\x1e\x1f")
+    assert len(WHITESPACE) == 25
+
+
+def test_words_without_period_are_what_they_say() -> None:
+    assert fibonacci_word("a", "b", 13) == "abaababaabaab"
+    assert thue_morse_word("a", "b", 16) == "abbabaabbaababba"
+    assert overlapped(" x ", " x ") == " x x "
+    assert overlapped("<|end|>", "ab") == "<|end|>ab"
+
+
+def period(text: str) -> int:
+    """The least n with text[n:] a beginning of it."""
+    return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
+
+
+def test_periods_up_to_64_are_drawn() -> None:
+    found = drawn_from(periodic())
+    periods = {least for text in found if (least := period(text)) * 2 <= len(text)}
+    assert {1, 2, 3, 63, 64} <= periods
+    assert len(periods) > 40
+
+
+def test_runs_begin_at_offsets_of_0_to_70() -> None:
+    found = (re.search(r"([^abc ])\1{4}", text) for text in drawn_from(runs_at_offsets()))
+    starts = {match.start() for match in found if match}
+    assert min(starts) == 0
+    assert max(starts) > 60
+    assert len(starts) > 20
+
+
+def test_near_overlaps_differ_in_one_place() -> None:
+    assert nearly_repeated("abc", [(1, "x", False)]) == "abcaxc"
+    assert nearly_repeated("abc", [(1, "x", True), (0, "", False)]) == "abcaxbcbc"
+
+
+def test_texts_built_backwards_put_tokens_over_their_own_beginnings() -> None:
+    assert fronts_of(["the", "he"]) == {"e": ["th", "h"], "he": ["t"]}
+    assert backwards(fronts_of(["ab", "bc"]), "c", [0, 0]) == "abc"
+    assert backwards(fronts_of(["ab"]), "c", [0]) == "c"
+
+
+@given(made_of(["th", "he", "e "]))
+def test_texts_made_of_tokens_hold_them(text: str) -> None:
+    assert re.fullmatch("[the ]+", text)
+
+
+def test_a_failing_text_shrinks_to_its_fragment() -> None:
+    quick = settings(max_examples=500, database=None)
+    found = find(texts(), matches(r"[0-9]{21}"), settings=quick, random=Random(1))
+    assert len(found) <= 40

@@ -1,0 +1,103 @@
+"""How the tokenizers of Hugging Face and tiktoken decode, part by part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tokpar.errors import OptionError
+from tokpar.pure.decoders import CLEANED
+from tokpar.types import DecodingParts
+
+CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANED if pair != (" do not", " don't"))
+"""What `clean_up_tokenization` of transformers replaces, in this order."""
+_DECODING = ("decode", "_decode", "clean_up_tokenization", "convert_tokens_to_string")
+_BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))
+
+
+def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingParts:
+    """The parts of a `tokenizers.Tokenizer` below 1.0, and of the transformers tokenizer around it.
+
+    Raises OptionError for a decoder in Python, and for a class with a `decode` of its own."""
+    replacements = () if wrapper is None else _cleaned_by(wrapper)
+    try:
+        decoder = None if own.decoder is None else own.decoder.__getstate__()
+    except Exception as error:  # the library has no exception type for this
+        if "ustom" not in str(error):
+            raise
+        raise OptionError(
+            "decode_stream cannot be used: the decoder is written in Python"
+        ) from None
+    added, model = own.get_added_tokens_decoder(), own.model
+    contents = {id_: token.content for id_, token in added.items()}
+    special = {token.content for token in added.values() if token.special and skip_special_tokens}
+    native = own if wrapper is None else wrapper
+
+    def token_of(id_: int) -> str | None:
+        token: str | None = contents.get(id_)
+        if token is None:
+            token = model.id_to_token(id_)
+        return None if token in special else token
+
+    return DecodingParts(
+        token_of,
+        lambda ids: str(native.decode(list(ids), skip_special_tokens=skip_special_tokens)),
+        own.get_vocab_size(with_added_tokens=True),
+        decoder=None if decoder is None else json.loads(decoder),
+        replacements=replacements,
+        longest_token=lambda: max(map(len, own.get_vocab(with_added_tokens=True)), default=0),
+        replace_regex=_replaced_by_engine,
+        state=(decoder, skip_special_tokens, replacements),
+    )
+
+
+def _replaced_by_engine(regex: str, content: str) -> Callable[[str], str]:
+    from tokenizers import Regex, decoders
+
+    replace = decoders.Replace(Regex(regex), content)
+    return lambda token: str(replace.decode([token]))
+
+
+def _cleaned_by(wrapper: Any) -> tuple[tuple[str, str], ...]:
+    """What a transformers tokenizer replaces in decoded text."""
+    for name in _DECODING:
+        method = getattr(wrapper, name)
+        if getattr(method, "__module__", None) not in _BASES:
+            kind = type(wrapper).__name__
+            raise OptionError(f"decode_stream cannot be used: {kind} has its own {name}")
+    if not wrapper.clean_up_tokenization_spaces:
+        return ()
+    forced = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+    is_bpe = type(wrapper.backend_tokenizer.model).__name__ == "BPE"
+    if is_bpe and not getattr(wrapper, forced, True):  # older versions clean up always
+        return ()
+    return CLEANED_BY_TRANSFORMERS
+
+
+def parts_of_hf_one(
+    own: Any, decoder: Mapping[str, Any] | None, size: int, skip_special_tokens: bool
+) -> DecodingParts:
+    """The parts of a `tokenizers.Tokenizer` from 1.0 on, whose file has this "decoder"."""
+    settings = {"skip_special_tokens": skip_special_tokens}
+
+    def token_of(id_: int) -> str | None:
+        found: list[str] = own.decode_tokens([id_], **settings)
+        return found[0] if found else None
+
+    return DecodingParts(
+        token_of,
+        lambda ids: str(own.decode(list(ids), **settings)),
+        size,
+        decoder=decoder,
+        longest_token=lambda: max(map(len, own.decode_tokens(list(range(size)))), default=0),
+        state=skip_special_tokens,
+    )
+
+
+def refuse_skipping(name: str, skip_special_tokens: bool) -> None:
+    """Raises OptionError if special tokens are to be skipped by a tokenizer that cannot do so."""
+    if skip_special_tokens:
+        raise OptionError(
+            f"skip_special_tokens: decode of {name} has no such setting; leave these ids out"
+        )

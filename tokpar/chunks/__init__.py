@@ -1,0 +1,1 @@
+"""Divides a text into slices of at most N tokens (`Encoder.chunks`)."""

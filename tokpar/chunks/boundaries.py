@@ -1,0 +1,115 @@
+"""The places where a chunk may begin and end: between tokens, at certified cuts, at ends of lines
+or sentences. All positions are code points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+from tokpar.chunks.encoded_text import EncodedText
+from tokpar.chunks.slice_ids import SliceIds, likely_cuts
+
+Boundary = Literal["token", "cut", "line", "sentence"]
+BOUNDARIES: tuple[Boundary, ...] = ("token", "cut", "line", "sentence")
+LINE_END = re.compile(r"\r\n?|\n")
+SENTENCE_END = re.compile(
+    "[.!?\u2026]+[\"'\u201d\u2019)\\]\u00bb]*(?!\\S)"
+    "|[\u3002\uff01\uff1f\uff61][\u3002\uff01\uff1f\uff61\u201d\u2019\u300d\u300f\uff09\u3011]*"
+    r"|\r\n?|\n"
+)
+"""A sentence ends after . ! ? or an ellipsis, with the quotes and brackets that close it, before
+white space; after the Chinese and Japanese full stop, exclamation and question mark; and where a
+line ends."""
+_WINDOW = 1 << 10
+
+
+class Places(Protocol):
+    """The places of one boundary in one text."""
+
+    def down(self, after: int, last: int) -> Iterator[int]:
+        """Yield the places in (after, last], in falling order. The end of the text is a place."""
+
+    def first(self, start: int, stop: int) -> int | None:
+        """Returns the first place in [start, stop), 0 < start, or None."""
+
+
+class TokenPlaces:
+    """The places between two tokens of the whole text that share no character."""
+
+    def __init__(self, whole: EncodedText) -> None:
+        self._whole = whole
+
+    def down(self, after: int, last: int) -> Iterator[int]:
+        found = self._whole.last_token_edge(after, last)
+        while found is not None:
+            yield found
+            last = found - 1
+            found = self._whole.last_token_edge(after, last) if last > after else None
+
+    def first(self, start: int, stop: int) -> int | None:
+        return self._whole.first_token_edge(start, stop)
+
+
+class CutPlaces:
+    """The certified cuts of the whole text."""
+
+    def __init__(self, slices: SliceIds) -> None:
+        self._slices = slices
+
+    def down(self, after: int, last: int) -> Iterator[int]:
+        whole = self._slices.whole
+        if last == len(whole.text):
+            yield last
+            last -= 1
+        if last > after and whole.has_cuts:
+            if self._slices.is_cut(last):
+                yield last
+            likely = likely_cuts(whole.finder, whole.text, after + 1, last)
+            yield from filter(self._slices.is_cut, likely)
+
+    def first(self, start: int, stop: int) -> int | None:
+        whole = self._slices.whole
+        if not whole.has_cuts:
+            return None
+        seam = whole.finder.find(whole.text, start, stop, 64)
+        return None if seam is None else seam.position
+
+
+class MatchPlaces:
+    """The ends of the matches of a regex."""
+
+    def __init__(self, text: str, pattern: re.Pattern[str]) -> None:
+        self._text, self._pattern = text, pattern
+
+    def down(self, after: int, last: int) -> Iterator[int]:
+        if last == len(self._text):
+            yield last
+            last -= 1
+        size = _WINDOW
+        while last > after:
+            low = max(after, last - size)
+            yield from reversed(self._ends(low, last))
+            last, size = low, 4 * size
+
+    def first(self, start: int, stop: int) -> int | None:
+        return next(iter(self._ends(start - 1, stop - 1)), None)
+
+    def _ends(self, after: int, last: int) -> list[int]:
+        """Returns the ends in (after, last]. A match may begin earlier, and looks ahead further."""
+        low, high = max(0, after - 64), min(len(self._text), last + 2)
+        ends = (match.end() for match in self._pattern.finditer(self._text, low, high))
+        return [end for end in ends if after < end <= last]
+
+
+def places_of(boundary: Boundary, slices: SliceIds) -> list[Places]:
+    """Returns the places of `boundary`, then the places to fall back to, in order."""
+    tokens, cuts = TokenPlaces(slices.whole), CutPlaces(slices)
+    text = slices.whole.text
+    found: dict[Boundary, list[Places]] = {
+        "token": [tokens],
+        "cut": [cuts, tokens],
+        "line": [MatchPlaces(text, LINE_END), cuts, tokens],
+        "sentence": [MatchPlaces(text, SENTENCE_END), cuts, tokens],
+    }
+    return found[boundary]

@@ -1,0 +1,280 @@
+"""The ids of a whole text, encoded region by region, and where its tokens lie.
+
+All positions are code points. Tokens are numbered from the beginning of the text, without special
+tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.errors import EngineError
+from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
+from tokpar.spans import spans_of
+from tokpar.types import Rows, Seam
+
+EncodeRows = Callable[[Sequence[str]], Rows]
+"""Returns the ids of texts before special tokens, truncation and padding."""
+
+REGION, PIECE = 1 << 20, 256
+"""Code points of a region, which is encoded at once, and of a piece, whose tokens are located at
+once where tokens do not tile the text. Both end at the next certified cut."""
+_WINDOW = 64
+"""Code points that a search for the next certified cut looks at in one step."""
+
+
+def absorbed_at(seam: Seam | None) -> int:
+    """Returns how many code points after the seam a dummy prefix stands for (theorem 6.4)."""
+    return 0 if seam is None else int(dict(seam.witness).get("absorbed", 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where the tokens of one piece lie: [starts[k], stops[k]), whole characters, ascending.
+
+    `edges`: the starts of the tokens that share no character with the token before. `exact`: the
+    number of tokens before a certified cut follows from the stops."""
+
+    starts: IntArray
+    stops: IntArray
+    edges: IntArray
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Encoded text between two certified cuts.
+
+    `start`, `stop`: where the region begins and ends. `positions`: where the pieces begin, and
+    `stop`. `tokens`: how many tokens of the whole text lie before each of these positions.
+    `absorbed`: the code points at the beginning of each piece that the engine did not get.
+    `every_space`: every space after a character other than white space is a certified cut."""
+
+    ids: IdArray
+    positions: IntArray
+    tokens: IntArray
+    absorbed: Sequence[int]
+    every_space: bool
+    start: int
+    stop: int
+
+
+class EncodedText:
+    """Encodes `text` once, from left to right, as far as a caller asks.
+
+    Only the regions from the last `forget_before` on are kept."""
+
+    def __init__(
+        self, text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, region: int
+    ) -> None:
+        self.text, self.tokenizer = text, tokenizer
+        self.facts = facts_of(tokenizer)
+        self.finder: CutFinder = finder_for(self.facts)
+        self.has_cuts = self.finder.refusal_for(text) is None
+        self._encode, self._region = encode, region
+        self._regions: list[Region] = []
+        self._next, self._tokens = (0, 0), 0
+        self._places = lru_cache(8)(self._located)
+        self.certify = lru_cache(8)(self._certified)
+        self.tokens_before = lru_cache(4)(self._tokens_before)
+        self.tokens_before_cut = lru_cache(4)(self._tokens_before_cut)
+
+    def forget_before(self, position: int) -> None:
+        """Drop the regions that end at or before `position`."""
+        while self._regions and self._regions[0].stop <= position:
+            del self._regions[0]
+
+    def _tokens_before(self, position: int) -> int:
+        """Returns how many tokens end at or before `position`."""
+        region, k = self._piece_at(position)
+        stops = self._places(region, k).stops
+        return int(region.tokens[k]) + int(stops.searchsorted(position, "right"))
+
+    def _tokens_before_cut(self, cut: int) -> int:
+        """Returns how many tokens lie before a certified cut. Exact for every tokenizer."""
+        region, k = self._piece_at(cut)
+        first = int(region.positions[k])
+        if cut == first:
+            return int(region.tokens[k])
+        places = self._places(region, k)
+        if places.exact:
+            return int(region.tokens[k]) + int(places.stops.searchsorted(cut, "right"))
+        prefix = self.text[first + region.absorbed[k] : cut]
+        return int(region.tokens[k]) + len(self.tokenizer.encode(prefix))
+
+    def token_start(self, token: int) -> int:
+        """Returns where token number `token` starts; the end of the text if there are not so many.
+
+        The start of the character, for a token that starts inside a character."""
+        while token >= self._tokens and self._load():
+            pass
+        if token >= self._tokens:
+            return len(self.text)
+        region = next(r for r in self._regions if token < r.tokens[-1])
+        k = int(region.tokens.searchsorted(token, "right")) - 1
+        return int(self._places(region, k).starts[token - int(region.tokens[k])])
+
+    def last_token_edge(self, after: int, last: int) -> int | None:
+        """Returns the last position in (after, last] between two tokens and two characters, or
+        None. The end of the text is such a position."""
+        if last == len(self.text):
+            return last if last > after else None
+        while last > after:
+            region, k = self._piece_at(last)
+            edges = self._places(region, k).edges
+            at = int(edges.searchsorted(last, "right")) - 1
+            if at >= 0:
+                return int(edges[at]) if edges[at] > after else None
+            last = int(region.positions[k]) - 1
+        return None
+
+    def first_token_edge(self, start: int, stop: int) -> int | None:
+        """Returns the first position in [start, stop) of the same kind, or None."""
+        while start < stop:
+            region, k = self._piece_at(start)
+            edges = self._places(region, k).edges
+            at = int(edges.searchsorted(start))
+            if at < len(edges):
+                return int(edges[at]) if edges[at] < stop else None
+            start = int(region.positions[k + 1])
+        return None
+
+    def ids_between(self, first: int, stop: int) -> IdArray:
+        """Returns the ids of the tokens [first, stop); a view where one region has them all."""
+        parts = []
+        for region in self._regions:
+            base = int(region.tokens[0])
+            if first < region.tokens[-1] and base < stop:
+                parts.append(region.ids[max(0, first - base) : stop - base])
+        return concatenate_ids(parts)
+
+    def is_space_cut(self, position: int) -> bool:
+        """True for a cut before a space that its region certifies without a further look."""
+        text = self.text
+        if text[position] != " " or text[position - 1].isspace():
+            return False
+        region, _ = self._piece_at(position)
+        return region.every_space and position != region.start
+
+    def _certified(self, position: int) -> Seam | None:
+        """Returns the seam if `position`, inside the text, is a certified cut, or None."""
+        if not self.has_cuts:
+            return None
+        finder = self.finder
+        found = finder.certify_context(self.text, position)
+        return found or finder.edges.certify(self.text, position)
+
+    def alone(self, start: int, stop: int) -> IdArray:
+        """Returns the ids of the slice [start, stop) by the tokenizer itself."""
+        text = self.text[start:stop]
+        known = getattr(self.tokenizer, "known", None)
+        found: IdArray | None = None if known is None else known(text)
+        try:
+            return self.tokenizer.encode(text) if found is None else found
+        except EngineError as error:
+            raise EngineError(str(error), start, stop) from error
+
+    def _piece_at(self, position: int) -> tuple[Region, int]:
+        """Returns the region with the character at `position`, and the number of the piece."""
+        while position >= self._next[0] and self._load():
+            pass
+        region = self._regions[-1]
+        if position < region.start:
+            region = next(r for r in self._regions if position < r.stop)
+        if len(region.positions) == 2:
+            return region, 0
+        k = int(region.positions.searchsorted(position, "right")) - 1
+        return region, min(k, len(region.positions) - 2)
+
+    def _load(self) -> bool:
+        """Encode the next region. False at the end of the text."""
+        (start, skipped), text = self._next, self.text
+        if start >= len(text):
+            return False
+        seam = None
+        if self.has_cuts and start + self._region < len(text):
+            seam = self.finder.find(text, start + self._region, len(text), _WINDOW)
+        stop = len(text) if seam is None else seam.position
+        positions, absorbed = self._pieces(start, stop)
+        absorbed[0] = skipped
+        bounds = zip(positions, positions[1:], absorbed, strict=False)
+        rows = self._rows([text[a + left_out : b] for a, b, left_out in bounds], start, stop)
+        self._regions.append(
+            Region(
+                rows.ids[rows.offsets[0] : rows.offsets[-1]],
+                np.array(positions, np.int64),
+                rows.offsets - rows.offsets[0] + self._tokens,
+                absorbed,
+                self._every_space(start, stop),
+                start,
+                stop,
+            )
+        )
+        self._tokens += int(rows.offsets[-1] - rows.offsets[0])
+        self._next = stop, absorbed_at(seam)
+        return True
+
+    def _rows(self, texts: Sequence[str], start: int, stop: int) -> Rows:
+        try:
+            return self._encode(texts)
+        except EngineError as error:
+            raise EngineError(str(error), start, stop) from error
+
+    def _every_space(self, start: int, stop: int) -> bool:
+        """True if `is_space_cut` needs no look at the characters around a space."""
+        if not self.has_cuts or self.finder.spaces:
+            return False
+        return self.finder.spaces_safe(self.text, start, stop)
+
+    def _pieces(self, start: int, stop: int) -> tuple[list[int], list[int]]:
+        """Returns where the pieces of a region begin, with its end, and what each absorbs."""
+        positions, absorbed = [start], [0]
+        if self.facts.tiles or not self.has_cuts:
+            return [start, stop], absorbed
+        if self._every_space(start, stop):
+            spaces = spaces_behind_text(self.text, start, stop)
+            targets = np.arange(start + PIECE, stop, PIECE)
+            places = np.unique(np.minimum(spaces.searchsorted(targets), len(spaces) - 1))
+            positions += spaces[places].tolist() if len(spaces) else []
+            return [*positions, stop], absorbed * len(positions)
+        while positions[-1] + PIECE < stop:
+            seam = self.finder.find(self.text, positions[-1] + PIECE, stop, _WINDOW)
+            if seam is None:
+                break
+            positions.append(seam.position)
+            absorbed.append(absorbed_at(seam))
+        return [*positions, stop], absorbed
+
+    def _located(self, region: Region, k: int) -> Places:
+        """Find the tokens of one piece. A piece whose tokens cannot be located is one place."""
+        first, stop = int(region.positions[k]), int(region.positions[k + 1])
+        base = int(region.tokens[0])
+        ids = region.ids[int(region.tokens[k]) - base : int(region.tokens[k + 1]) - base]
+        begin = first + region.absorbed[k]
+        text = self.text[begin:stop]
+        try:
+            if self.facts.tiles and text.isascii() and isinstance(self.tokenizer, Locates):
+                starts, stops = (self.tokenizer.locate(ids, text) + begin).T
+                return Places(starts, stops, starts, exact=True)
+            spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
+        except LookupError:
+            return _one_place(first, stop, len(ids))
+        starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
+        if not self.facts.tiles:
+            starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
+        if len(starts) and begin > first:
+            starts[0] = first
+        is_edge = np.ones(len(ids), np.bool_)
+        np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])
+        return Places(starts, stops, starts[is_edge], self.facts.tiles)
+
+
+def _one_place(start: int, stop: int, tokens: int) -> Places:
+    """Returns places of `tokens` tokens that all cover [start, stop)."""
+    starts = np.full(tokens, start, np.int64)
+    return Places(starts, np.full(tokens, stop, np.int64), starts[:1], exact=False)

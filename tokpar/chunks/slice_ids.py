@@ -1,0 +1,148 @@
+"""The ids that a slice of a text has alone, taken from the whole text where that is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.chunks.encoded_text import EncodedText, absorbed_at
+from tokpar.cuts.finder import CutFinder
+from tokpar.types import Seam
+
+_REACH, _BLOCK = 256, 64
+"""Code points at the ends of a slice in which a cut of the slice is looked for, and how many of
+them at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceIds:
+    """Finds the ids of slices of one text (proofs/chunks.md)."""
+
+    whole: EncodedText
+
+    def of(self, start: int, stop: int) -> tuple[IdArray, bool]:
+        """Returns the ids of the slice [start, stop) encoded alone, before special tokens.
+
+        True with ids that are a slice of the ids of the whole text, because both ends are certified
+        cuts or ends of the text."""
+        whole = self.whole
+        begins, ends = self.begins_alone(start), self.ends_alone(stop)
+        if begins and ends:
+            first = whole.tokens_before_cut(start)
+            return whole.ids_between(first, whole.tokens_before_cut(stop)), True
+        if not whole.has_cuts:
+            return whole.alone(start, stop), False
+        left, right, resume = start, stop, stop
+        part = whole.text[start:stop]
+        if not begins:
+            first_cut = self._first_cut(part, start)
+            if first_cut is None:
+                return whole.alone(start, stop), False
+            left = first_cut.position
+        if not ends:
+            last_cut = self._last_cut(part, start, left)
+            if last_cut is None:
+                return whole.alone(start, stop), False
+            right, resume = last_cut.position, last_cut.position + absorbed_at(last_cut)
+        head = [] if begins else [whole.alone(start, left)]
+        tail = [] if ends else [whole.alone(resume, stop)]
+        first = whole.tokens_before_cut(left)
+        inner = whole.ids_between(first, whole.tokens_before_cut(right))
+        return concatenate_ids([*head, inner, *tail]), False
+
+    def begins_alone(self, position: int) -> bool:
+        """True if the text from `position` on has the ids that it has in the whole text."""
+        if position == 0 or self.whole.is_space_cut(position):
+            return True
+        seam = self.whole.certify(position)
+        return seam is not None and not absorbed_at(seam)
+
+    def ends_alone(self, position: int) -> bool:
+        """True if the text before `position` has the ids that it has in the whole text."""
+        return position == len(self.whole.text) or self.is_cut(position)
+
+    def is_cut(self, position: int) -> bool:
+        """True if `position`, inside the text, is a certified cut."""
+        return self.whole.is_space_cut(position) or self.whole.certify(position) is not None
+
+    def _first_cut(self, part: str, start: int) -> Seam | None:
+        """Returns the first seam near the beginning of a slice that is a cut of the slice and of
+        the text, or None. `part`: the slice. The position of the seam counts from the text's start.
+        """
+        finder, place = self.whole.finder, 1
+        stop = min(len(part), _REACH)
+        for pair in self._pairs(part, 1, stop):
+            if self._is_pair(part, pair, start):
+                return finder.certify_pair(self.whole.text, start + pair)
+        if finder.refusal_for(part) is not None:
+            return None
+        while place < stop:
+            seam = finder.find(part, place, stop, _BLOCK)
+            if seam is None:
+                return None
+            found = self._in_text(seam, start)
+            if found is not None:
+                return found
+            place = seam.position + 1
+        return None
+
+    def _last_cut(self, part: str, start: int, left: int) -> Seam | None:
+        """Returns the last seam near the end of a slice, at `left` or behind it, that is a cut of
+        the slice and of the text, or None."""
+        finder = self.whole.finder
+        least = max(1, left - start, len(part) - _REACH)
+        for low in range(len(part) - _BLOCK, least - _BLOCK, -_BLOCK):
+            for pair in reversed([*self._pairs(part, max(low, least), low + _BLOCK)]):
+                if self._is_pair(part, pair, start):
+                    return finder.certify_pair(self.whole.text, start + pair)
+        if finder.refusal_for(part) is not None:
+            return None
+        for place in likely_cuts(finder, part, least, len(part)):
+            seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
+            found = None if seam is None else self._in_text(seam, start)
+            if found is not None:
+                return found
+        return None
+
+    def _pairs(self, part: str, start: int, stop: int) -> Iterator[int]:
+        """Yield positions in [start, stop) at which two characters may license a cut."""
+        windows = self.whole.finder.windows
+        return iter(()) if windows is None else windows.pairs_in(part, start, stop)
+
+    def _is_pair(self, part: str, place: int, start: int) -> bool:
+        """True if two characters license the cut of a slice, and of the text."""
+        pair = self.whole.finder.certify_pair
+        return pair(part, place) is not None and pair(self.whole.text, start + place) is not None
+
+    def _in_text(self, seam: Seam, start: int) -> Seam | None:
+        """Returns the seam of the text at the place of a seam of the slice from `start` on.
+
+        None if there is none, or if it absorbs something else."""
+        found = self.whole.certify(seam.position + start)
+        return found if found and absorbed_at(found) == absorbed_at(seam) else None
+
+
+def last_cut(finder: CutFinder, text: str, start: int, stop: int) -> Seam | None:
+    """Returns the last seam in [start, stop), 0 < start, or None."""
+    for place in likely_cuts(finder, text, start, stop):
+        seam = finder.certify_context(text, place) or finder.edges.certify(text, place)
+        if seam is not None:
+            return seam
+    return None
+
+
+def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator[int]:
+    """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
+    windows = finder.windows
+    changes = bool(finder.facts.normalizers) or finder.facts.prefix_space
+    for high in range(stop, start, -_BLOCK):
+        low = max(start, high - _BLOCK)
+        if windows is None:
+            yield from range(high - 1, low - 1, -1)
+            continue
+        likely = windows.likely(text, low, high) if changes else windows.possible(text, low, high)
+        places = {*likely, *(p for p in range(low, high) if text[p] == " ")}  # U1 needs no window
+        if finder.edges.refusal is None:
+            places.update(p for p in range(low, high) if finder.edges.certify(text, p))
+        yield from sorted(places, reverse=True)

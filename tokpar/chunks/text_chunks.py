@@ -1,0 +1,155 @@
+"""Divides a text into chunks, each as long as a number of tokens allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
+from tokpar.chunks.encoded_text import REGION, EncodedText, EncodeRows
+from tokpar.chunks.slice_ids import SliceIds
+from tokpar.chunks.special_tokens import SpecialTokens, special_tokens_of
+from tokpar.errors import OptionError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.limits import require_choice, require_count
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextChunk:
+    """The slice text[start:stop] (code points) and the ids that the slice has alone.
+
+    `ids`: uint32, shape (n,), read-only; with the special tokens of the tokenizer's own call,
+    without truncation and padding. `certified`: both ends are certified cuts or ends of the text,
+    so the ids between the special tokens are a slice of the ids of the whole text (theorem 27).
+    Other chunks may have other ids at their ends than the whole text has there."""
+
+    start: int
+    stop: int
+    ids: IdArray
+    certified: bool
+
+
+def text_chunks(
+    text: str,
+    tokenizer: TokenizerAdapter,
+    encode: EncodeRows,
+    max_tokens: int,
+    overlap: int = 0,
+    boundary: Boundary = "token",
+) -> Iterator[TextChunk]:
+    """Returns an iterator of the chunks of `text`, see `Encoder.chunks`.
+
+    `encode` returns the rows of texts before post-processing. Arguments are checked at once."""
+    if not isinstance(text, str):
+        raise OptionError(f"text must be a str, got {type(text).__name__}")
+    require_count("max_tokens", max_tokens)
+    require_count("overlap", overlap, 0)
+    require_choice("boundary", boundary, BOUNDARIES)
+    special = special_tokens_of(tokenizer)
+    special.require(max_tokens, overlap)
+    if has_surrogate(text):
+        found = _SURROGATE.search(text)
+        place = 0 if found is None else found.start()
+        raise OptionError(
+            f"the text has a lone surrogate at code point {place:,}, and no slice with it has ids "
+            'of its own; replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", '
+            '"replace")'
+        )
+    whole = EncodedText(text, tokenizer, encode, max(REGION, 8 * max_tokens))
+    return _Chunker(whole, special, max_tokens, overlap, boundary).chunks()
+
+
+class _Chunker:
+    """Finds the chunks of one text from left to right."""
+
+    def __init__(
+        self,
+        whole: EncodedText,
+        special: SpecialTokens,
+        max_tokens: int,
+        overlap: int,
+        boundary: Boundary,
+    ) -> None:
+        self._whole, self._special = whole, special
+        self._slices = SliceIds(whole)
+        self._places = places_of(boundary, self._slices)
+        self._most, self._overlap = max_tokens, overlap
+
+    def chunks(self) -> Iterator[TextChunk]:
+        start, reached, length = 0, 0, len(self._whole.text)
+        while reached < length:
+            self._whole.forget_before(start)
+            chunk = self._next(start)
+            if chunk.stop <= reached:  # the overlap leaves no room for anything new
+                chunk = self._next(reached)
+            yield chunk
+            reached = chunk.stop
+            start = self._overlapping(chunk.start, reached) if self._overlap else reached
+
+    def _next(self, start: int) -> TextChunk:
+        """Returns the chunk from `start` on."""
+        whole = self._whole
+        budget = self._most - self._special.count
+        last = whole.token_start(whole.tokens_before(start) + budget)
+        for places in self._places:
+            for stop in places.down(start, last):
+                chunk = self._chunk(start, stop)
+                if chunk is not None:
+                    return chunk
+        return self._by_characters(start)
+
+    def _chunk(self, start: int, stop: int) -> TextChunk | None:
+        """Returns the chunk [start, stop), or None if it has too many ids alone."""
+        ids, certified = self._slices.of(start, stop)
+        final = self._special.around(ids, self._whole.text, start, stop)
+        if final is None or len(final) > self._most:
+            return None
+        return TextChunk(start, stop, frozen_ids(final), certified)
+
+    def _by_characters(self, start: int) -> TextChunk:
+        """Returns a chunk that fits, while the chunk with one character more does not.
+
+        No place of any boundary gave a chunk that fits. Raises OptionError if one character alone
+        does not fit."""
+        best = self._chunk(start, start + 1)
+        if best is None:
+            raise self._too_small(start)
+        size, length = 1, len(self._whole.text) - start
+        while size < length:
+            longer = self._chunk(start, start + min(2 * size, length))
+            if longer is None:
+                break
+            best, size = longer, longer.stop - start
+        least, most = size, min(2 * size, length + 1)
+        while most - least > 1:
+            middle = (least + most) // 2
+            longer = self._chunk(start, start + middle)
+            least, most = (least, middle) if longer is None else (middle, most)
+            best = best if longer is None else longer
+        return best
+
+    def _too_small(self, start: int) -> OptionError:
+        char = self._whole.text[start]
+        needed = len(self._whole.alone(start, start + 1)) + self._special.count
+        also = f", {self._special.count} of them special tokens" if self._special.count else ""
+        return OptionError(
+            f"max_tokens={self._most} is too small for the character {char!r} "
+            f"(U+{ord(char):04X}) at code point {start:,}: alone it has {needed} ids{also}; "
+            f"pass max_tokens={needed} or more"
+        )
+
+    def _overlapping(self, start: int, stop: int) -> int:
+        """Returns where the chunk after [start, stop) begins: the first place at which at most
+        `overlap` tokens of the whole text lie before `stop`."""
+        whole = self._whole
+        first = whole.tokens_before(stop) - self._overlap
+        low = max(start + 1, whole.token_start(first) if first > 0 else 0)
+        for places in self._places:
+            found = places.first(low, stop) if low < stop else None
+            if found is not None:
+                return found
+        return stop

@@ -1,0 +1,201 @@
+"""Compare the ids of documents with those that the tokenizer gives for the text they spell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IdArray, byte_length, offsets_of
+from tokpar.corpus.audit_edges import Bodies
+from tokpar.corpus.id_texts import Tokens
+from tokpar.corpus.respelling import Respelling
+from tokpar.corpus.shards import Block, RawIds
+from tokpar.encoder import Encoder
+from tokpar.errors import MismatchError
+from tokpar.interfaces import TokenizerAdapter
+
+CONTEXT = 4
+"""Ids of each side that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A document whose ids are not those of its text. `document`: in the block. `place`: which id
+    of the document. `kind`: "ids" or "utf8"."""
+
+    document: int
+    place: int
+    kind: str
+    found: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A part of a document between two tokens that the engine does not look for in a text:
+    ids[start:stop] of the block."""
+
+    document: int
+    start: int
+    stop: int
+
+
+@dataclass
+class TextAudit:
+    """Encodes the texts that ids spell, and compares.
+
+    `text_bytes`: UTF-8 bytes encoded so far. `unknown`: documents with the unknown token beside
+    which nothing can be told. `rewritten`: documents whose text the tokenizer does not leave as it
+    is."""
+
+    tokenizer: TokenizerAdapter
+    tokens: Tokens
+    spelling: Respelling
+    encoder: Encoder
+    text_bytes: int = 0
+    unknown: int = 0
+    rewritten: int = 0
+    _is_cut: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._is_cut = np.zeros(self.tokens.size, np.bool_)
+        self._is_cut[list(self.tokens.cut_at)] = True
+
+    def differences(
+        self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]
+    ) -> tuple[list[Difference], set[int]]:
+        """The documents that differ, and those that could not be compared; numbers of the block.
+
+        `usable`: which documents hold tokens only."""
+        parts = self._parts(block, bodies, usable)
+        texts, kept, found, skipped = self._texts(block, parts)
+        self.text_bytes += sum(map(byte_length, texts))
+        rows = self.encoder.unprocessed_batch(texts, self.tokenizer).rows
+        ids = [self._ids(block, part) for part in kept]
+        flat = np.concatenate(ids) if ids else np.empty(0, np.uint32)
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        if np.array_equal(lengths, np.diff(rows.offsets)) and np.array_equal(flat, rows.ids):
+            return found, skipped
+        for k, part in enumerate(kept):
+            if not np.array_equal(ids[k], rows[k]):
+                self._differs(block, part, ids[k], rows[k], texts[k], found, skipped)
+        return found, skipped
+
+    def _parts(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
+        spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
+        whole = [_Part(k, a, b) for k, (a, b) in enumerate(spans) if usable[k] and a < b]
+        if not self.tokens.cut_at:
+            return whole
+        safe = np.where((block.ids >= 0) & (block.ids < self.tokens.size), block.ids, 0)
+        cuts = np.flatnonzero(self._is_cut[safe.astype(np.int64)])
+        if not len(cuts):
+            return whole
+        return [part for each in whole for part in _divided(each, cuts)]
+
+    def _texts(
+        self, block: Block, parts: list[_Part]
+    ) -> tuple[list[str], list[_Part], list[Difference], set[int]]:
+        """The text of each part, the parts that have one, those that are not UTF-8, and the
+        documents of which nothing can be told."""
+        texts: list[str] = []
+        kept: list[_Part] = []
+        found: list[Difference] = []
+        skipped: set[int] = set()
+        spelled = self._spelled(block, parts)
+        for k, part in enumerate(parts):
+            try:
+                text = spelled[k].decode() if spelled else self._text(block, part)
+            except UnicodeDecodeError as error:
+                found.append(self._broken(block, part, error))
+                continue
+            if text is None:
+                skipped.add(part.document)
+            elif text or not spelled:
+                texts.append(text)
+                kept.append(part)
+        self.unknown += len(skipped)
+        return texts, kept, found, skipped
+
+    def _spelled(self, block: Block, parts: list[_Part]) -> list[bytes]:
+        """The bytes of all parts at once, where each token has bytes of its own."""
+        if self.spelling.kind != "bytes" or not parts:
+            return []
+        low, high = parts[0].start, max(part.stop for part in parts)
+        ids = np.clip(block.ids[low:high], 0, self.tokens.size - 1)
+        data = self.tokens.spelled(ids)
+        edges = offsets_of(self.tokens.lengths[ids])
+        return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
+
+    def _text(self, block: Block, part: _Part) -> str | None:
+        return self.tokens.text_of(self.tokens.comparable(block.ids[part.start : part.stop]))
+
+    def _ids(self, block: Block, part: _Part) -> RawIds:
+        return self.tokens.comparable(block.ids[part.start : part.stop])
+
+    def _broken(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
+        ids = block.ids[part.start : part.stop]
+        place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
+        at_end = error.end >= len(error.object) and "unexpected end" in error.reason
+        where = "the end of" if at_end else "inside"
+        found = f"byte 0x{error.object[error.start]:02x} {where} the document ({error.reason})"
+        start = part.start + place - int(block.offsets[part.document])
+        return Difference(part.document, start, "utf8", found, "whole characters")
+
+    def _differs(
+        self,
+        block: Block,
+        part: _Part,
+        ids: RawIds,
+        given: IdArray,
+        text: str,
+        found: list[Difference],
+        skipped: set[int],
+    ) -> None:
+        least = min(len(ids), len(given))
+        unequal = np.flatnonzero(ids[:least] != given[:least])
+        place = int(unequal[0]) if len(unequal) else least
+        if self._may_be_rewritten(text, given, place):
+            self.rewritten += part.document not in skipped
+            skipped.add(part.document)
+            return
+        if len(found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
+            raise MismatchError(
+                "the tokenizer's own call gives other ids than tokpar's batch call for the text "
+                f"{text[:200]!r}: please report it"
+            )
+        shown = [_shown(self.tokens, some[place:]) for some in (ids, given)]
+        start = part.start - int(block.offsets[part.document])
+        found.append(Difference(part.document, start + place, "ids", *shown))
+
+    def _may_be_rewritten(self, text: str, given: IdArray, place: int) -> bool:
+        """True if the tokenizer may have changed the text that the ids spell before it encoded it,
+        so that its ids say nothing of the ids of the document."""
+        if not self.spelling.normalizes:
+            return False
+        if place < len(given) and int(given[place]) in self.tokens.added:
+            return True  # a normalizer may have made the content of an added token
+        if self.spelling.exact:
+            return False
+        known = given[given < self.tokens.size]
+        try:
+            return len(known) < len(given) or self.tokens.text_of(given) != text
+        except UnicodeDecodeError:
+            return True
+
+
+def _divided(part: _Part, cuts: NDArray[np.int64]) -> list[_Part]:
+    low, high = np.searchsorted(cuts, (part.start, part.stop))
+    inside = cuts[low:high].tolist()
+    edges = zip([part.start, *(cut + 1 for cut in inside)], [*inside, part.stop], strict=True)
+    return [_Part(part.document, a, b) for a, b in edges if a < b]
+
+
+def _shown(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
+    """The first ids, each with its token: "1734 'ab', 5 'c', ..."."""
+    some = [tokens.shown(int(id_)) for id_ in ids[:CONTEXT]]
+    if not some:
+        return "the end"
+    return ", ".join([*some, "..."] if len(ids) > CONTEXT else some)

@@ -1,0 +1,1 @@
+"""Text from ids that arrive one by one, as soon as no later id can change it."""

@@ -1,0 +1,220 @@
+"""Makes the stages of a decoder from the "decoder" of a ``tokenizer.json``.
+
+Up to the first stage that joins all tokens (ByteLevel, Fuse) a stage sees tokens; after that stage
+there is one token, the text, which grows with each id. A stage whose result for a text so far may
+change however long the text is, is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tokpar.decoding.stages import (
+    ByteRuns,
+    ByteTokenText,
+    DropRepeats,
+    EachToken,
+    FirstToken,
+    LastToken,
+    ReplaceText,
+    Stage,
+    StripText,
+    Utf8,
+)
+from tokpar.errors import OptionError
+from tokpar.pure.decoders import CLEANED, bytes_of, cleaned, read_replace, read_strip
+from tokpar.pure.parts import (
+    Json,
+    character,
+    chosen,
+    flag,
+    kind,
+    number,
+    stages,
+    string,
+)
+from tokpar.pure.pretokenize import SCHEMES
+from tokpar.types import DecodingParts
+
+JOINING = frozenset({"ByteLevel", "Fuse"})
+
+
+def read_stages(given: DecodingParts) -> list[Stage]:
+    """Returns the stages of a decoder; without one, tokens are joined by spaces.
+
+    Raises OptionError for a stage whose text may change without bound, and FileFormatError for one
+    that is unknown."""
+    if given.decoder is None:
+        return [FirstToken(lambda token: token, lambda token: f" {token}")]
+    parts = [(kind(part), part) for part in stages(given.decoder, "decoder", "decoders")]
+    made: list[Stage] = []
+    joined = False
+    for number_, (name, part) in enumerate(parts):
+        later = {later for later, _ in parts[number_ + 1 :]}
+        place = _Place(part, f"decoder {name}", later <= JOINING, given)
+        readers = _OF_TEXT if joined else _OF_TOKENS
+        if name not in readers:
+            raise OptionError(f"decode_stream does not know the decoder {name}")
+        made += readers[name](place)
+        joined = joined or name in JOINING
+    return made
+
+
+def replacing(pairs: Sequence[tuple[str, str]]) -> list[Stage]:
+    """Returns the stages that replace each string by another one in the whole text, in order."""
+    return [ReplaceText(old, new) for old, new in pairs if old != new]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A stage in the file; `last`: no later stage asks where a token ends."""
+
+    part: Json
+    where: str
+    last: bool
+    parts: DecodingParts
+
+
+def _refused(place: _Place, why: str) -> OptionError:
+    return OptionError(
+        f"decode_stream cannot be used: {place.where}, after the tokens were joined, {why}; "
+        "decode all ids at the end instead"
+    )
+
+
+def _literal(place: _Place, old: str, new: str) -> list[Stage]:
+    if not old:
+        raise _refused(place, "replaces the empty string")
+    return replacing([(old, new)])
+
+
+# ---------------------------------------------------------------------------- of tokens
+
+
+def _byte_level(place: _Place) -> list[Stage]:
+    return [EachToken(bytes_of), Utf8()]
+
+
+def _word_piece(place: _Place) -> list[Stage]:
+    prefix = string(place.part, "prefix", place.where, default="##")
+    clean = cleaned if flag(place.part, "cleanup", place.where, default=True) else str
+
+    def later(token: str) -> str:
+        return clean(token.removeprefix(prefix) if token.startswith(prefix) else f" {token}")
+
+    return [FirstToken(clean, later)]
+
+
+def _marks(place: _Place) -> tuple[str, str]:
+    """The mark that stands for a space, and what becomes of it in the first token."""
+    mark = character(place.part, "replacement", place.where)
+    scheme = chosen(place.part, "prepend_scheme", SCHEMES, place.where, default="always")
+    return mark, " " if scheme == "never" else ""
+
+
+def _metaspace(place: _Place) -> list[Stage]:
+    mark, first = _marks(place)
+    return [FirstToken(lambda t: t.replace(mark, first), lambda t: t.replace(mark, " "))]
+
+
+def _strip(place: _Place) -> list[Stage]:
+    return [EachToken(read_strip(place.part, place.where))]
+
+
+def _replace(place: _Place) -> list[Stage]:
+    content = string(place.part, "content", place.where)
+    match place.part.get("pattern"), place.parts.replace_regex:
+        case {"Regex": str(regex)}, engine if engine is not None:
+            return [EachToken(engine(regex, content), len(content))]
+    return [EachToken(read_replace(place.part, place.where), len(content))]
+
+
+def _bpe(place: _Place) -> list[Stage]:
+    suffix = string(place.part, "suffix", place.where, default="</w>")
+    return [LastToken(suffix, place.last, place.parts.longest_token())]
+
+
+def _ctc_parts(place: _Place) -> tuple[str, str, bool]:
+    return (
+        string(place.part, "pad_token", place.where, default="<pad>"),
+        string(place.part, "word_delimiter_token", place.where, default="|"),
+        flag(place.part, "cleanup", place.where, default=True),
+    )
+
+
+def _ctc(place: _Place) -> list[Stage]:
+    pad, delimiter, cleans = _ctc_parts(place)
+
+    def change(token: str) -> str:
+        token = token.replace(pad, "")
+        return cleaned(token).replace(delimiter, " ") if cleans else token
+
+    return [DropRepeats(change)]
+
+
+_OF_TOKENS: Mapping[str, Callable[[_Place], list[Stage]]] = {
+    "BPEDecoder": _bpe,
+    "ByteFallback": lambda place: [ByteRuns()],
+    "ByteLevel": _byte_level,
+    "CTC": _ctc,
+    "Fuse": lambda place: [],
+    "Metaspace": _metaspace,
+    "Replace": _replace,
+    "Strip": _strip,
+    "WordPiece": _word_piece,
+}
+
+# -------------------------------------------------------------------------- of one text
+
+
+def _byte_level_text(place: _Place) -> list[Stage]:
+    raise _refused(
+        place, "takes all text before a character outside of its alphabet in another way"
+    )
+
+
+def _word_piece_text(place: _Place) -> list[Stage]:
+    return replacing(CLEANED if flag(place.part, "cleanup", place.where, default=True) else ())
+
+
+def _metaspace_text(place: _Place) -> list[Stage]:
+    mark, first = _marks(place)
+    return replacing([(mark, first)])
+
+
+def _strip_text(place: _Place) -> list[Stage]:
+    char = character(place.part, "content", place.where)
+    front, back = (number(place.part, end, place.where) for end in ("start", "stop"))
+    return [StripText(char, front, back)]
+
+
+def _replace_text(place: _Place) -> list[Stage]:
+    regex = place.part["pattern"].get("Regex")
+    if regex is not None:
+        raise _refused(place, f"looks for the regex {regex!r}, of which a match has no bound")
+    return _literal(
+        place, place.part["pattern"]["String"], string(place.part, "content", place.where)
+    )
+
+
+def _bpe_text(place: _Place) -> list[Stage]:
+    return _literal(place, string(place.part, "suffix", place.where, default="</w>"), "")
+
+
+def _ctc_text(place: _Place) -> list[Stage]:
+    pad, delimiter, cleans = _ctc_parts(place)
+    made = _literal(place, pad, "")
+    return [*made, *replacing(CLEANED), *_literal(place, delimiter, " ")] if cleans else made
+
+
+_OF_TEXT: Mapping[str, Callable[[_Place], list[Stage]]] = {
+    "BPEDecoder": _bpe_text,
+    "ByteFallback": lambda place: [ByteTokenText()],
+    "ByteLevel": _byte_level_text,
+    "CTC": _ctc_text,
+    "Fuse": lambda place: [],
+    "Metaspace": _metaspace_text,
+    "Replace": _replace_text,
+    "Strip": _strip_text,
+    "WordPiece": _word_piece_text,
+}

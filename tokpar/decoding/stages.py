@@ -1,0 +1,296 @@
+"""The stages of a decoder as machines that take one token after the other.
+
+A stage gets its own state and one token, and returns the tokens that no later token can change, and
+its next state. States are immutable, so that many streams share them. After a stage that joins all
+tokens (`Fuse`, `ByteLevel`) "token" means a fragment of the one text: where a fragment ends says
+nothing."""
+
+from __future__ import annotations
+
+import re
+from codecs import utf_8_decode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tokpar.errors import EngineError
+
+Token = str | bytes
+State = Any
+"""Hashable; None or False at the start of a stream."""
+Step = tuple[Sequence[Token], State]
+"""The tokens that are final, and the next state."""
+
+REPLACEMENT = "\ufffd"
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
+_BYTE_TOKEN_LENGTH = 6
+_SHORT_RUN = 8
+"""Byte tokens up to which a run is a state that comes again."""
+
+
+class Stage(Protocol):
+    """One stage of a decoder."""
+
+    def step(self, state: State, token: Any) -> Step:
+        """Returns the tokens that are final after `token`, and the next state."""
+
+    def finish(self, state: State) -> Sequence[Token]:
+        """Returns the tokens that the stage still holds at the end of the stream."""
+
+    def held(self, before: int | None) -> int | None:
+        """Returns how many code points `finish` brings at most, if the stages before bring at most
+        `before`. None: without bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class EachToken:
+    """Changes each token by itself; a token of n code points becomes at most `growth` * n + 1."""
+
+    change: Callable[[str], Token]
+    growth: int = 1
+
+    def step(self, state: State, token: str) -> Step:
+        return (self.change(token),), state
+
+    def finish(self, state: State) -> Sequence[Token]:
+        return ()
+
+    def held(self, before: int | None) -> int | None:
+        return before and before * (self.growth + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstToken:
+    """Changes the first token of a text in another way than the later ones."""
+
+    first: Callable[[str], str]
+    later: Callable[[str], str]
+
+    def step(self, state: State, token: str) -> Step:
+        change = self.later if state else self.first
+        return (change(token),), True
+
+    def finish(self, state: State) -> Sequence[Token]:
+        return ()
+
+    def held(self, before: int | None) -> int | None:
+        return before and before * 2
+
+
+@dataclass(frozen=True, slots=True)
+class DropRepeats:
+    """Leaves out a token that equals the token before it (CTC), and empty tokens."""
+
+    change: Callable[[str], str]
+
+    def step(self, state: State, token: str) -> Step:
+        if token == state:
+            return (), state
+        changed = self.change(token)
+        return ((changed,) if changed else ()), token
+
+    def finish(self, state: State) -> Sequence[Token]:
+        return ()
+
+    def held(self, before: int | None) -> int | None:
+        return before and before * 2
+
+
+@dataclass(frozen=True, slots=True)
+class LastToken:
+    """Replaces the suffix of a word by a space, and in the last token by nothing (BPEDecoder).
+
+    `joined`: no later stage asks where a token ends, so the common beginning of both ways to write
+    the last token is final. The state is what remains of it: (inner, last)."""
+
+    suffix: str
+    joined: bool
+    longest_token: int
+
+    def step(self, state: State, token: str) -> Step:
+        inner, last = token.replace(self.suffix, " "), token.replace(self.suffix, "")
+        final = () if state is None else (state[0],)
+        if not self.joined:
+            return final, (inner, last)
+        common = common_start(inner, last)
+        return (*final, inner[:common]), (inner[common:], last[common:])
+
+    def finish(self, state: State) -> Sequence[Token]:
+        return () if state is None else (state[1],)
+
+    def held(self, before: int | None) -> int | None:
+        return None if before is None else before + self.longest_token
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRuns:
+    """Reads a run of tokens such as "<0xE4>" as the bytes of a text (ByteFallback).
+
+    A run that is no UTF-8 becomes one U+FFFD for each of its bytes, so one later byte changes the
+    text of the whole run. The run is held until a token of another kind ends it, or until no later
+    byte can make it UTF-8. The state is None outside runs, 0 in a run that is no UTF-8, else
+    (bytes of an unfinished character, text before them, number of bytes); that text is a chain
+    (chain before, text), because copying it for each byte would take quadratic time."""
+
+    def step(self, state: State, token: str) -> Step:
+        found = _BYTE.fullmatch(token)
+        if found is None:
+            return (*self.finish(state), token), None
+        if state == 0:
+            return (REPLACEMENT,), 0
+        pending, chain, count = state or (b"", None, 0)
+        pending += bytes((int(found[1], 16),))
+        try:
+            text, pending = read_utf8(pending, "strict")
+        except UnicodeDecodeError:
+            return (REPLACEMENT,) * (count + 1), 0
+        return (), (pending, (chain, text) if text else chain, count + 1)
+
+    def finish(self, state: State) -> Sequence[Token]:
+        if not state:
+            return ()
+        pending, chain, count = state
+        texts: list[str] = []
+        if pending:
+            return [REPLACEMENT] * int(count)
+        while chain is not None:
+            chain, text = chain
+            texts.append(text)
+        return ("".join(reversed(texts)),)
+
+    def held(self, before: int | None) -> int | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Utf8:
+    """Reads bytes as UTF-8, with U+FFFD for each maximal part of a character that is cut short.
+
+    The state holds the bytes of an unfinished character, at most three. Python and Rust agree on
+    the number of U+FFFD: Unicode 16, section 3.9, "substitution of maximal subparts"."""
+
+    def step(self, state: State, token: bytes) -> Step:
+        text, rest = read_utf8(state + token if state else token, "replace")
+        return (text,), rest or None
+
+    def finish(self, state: State) -> Sequence[Token]:
+        return (utf_8_decode(state or b"", "replace", True)[0],)
+
+    def held(self, before: int | None) -> int | None:
+        return None if before is None else before + 1
+
+
+def read_utf8(data: bytes, errors: str) -> tuple[str, bytes]:
+    """Returns the text of `data`, and the bytes at its end that may begin a character."""
+    text, used = utf_8_decode(data, errors, False)
+    rest = data[used:]
+    if rest[:1] == b"\xed" and rest[1:2] >= b"\xa0":  # of a surrogate, for which Python waits
+        return text + utf_8_decode(rest, errors, True)[0], b""
+    return text, rest
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Replaces a string in the whole text, from the left, without overlap. Holds what may be the
+    beginning of that string."""
+
+    old: str
+    new: str
+
+    def step(self, state: State, token: str) -> Step:
+        text = state + token if state else token
+        *before, rest = text.split(self.old)
+        for length in range(min(len(self.old) - 1, len(rest)), 0, -1):
+            if self.old.startswith(rest[-length:]):
+                break
+        else:
+            length = 0
+        before.append(rest[: len(rest) - length])
+        return (self.new.join(before),), rest[len(rest) - length :] or None
+
+    def finish(self, state: State) -> Sequence[Token]:
+        return (state or "",)
+
+    def held(self, before: int | None) -> int | None:
+        if before is None:
+            return None
+        return (before + len(self.old) - 1) * max(1, -(-len(self.new) // len(self.old)))
+
+
+@dataclass(frozen=True, slots=True)
+class StripText:
+    """Takes at most `front` of a character from the start of the whole text, `back` from the end.
+
+    The state: (how many were taken from the front, how many of the end are held, whether another
+    character has come)."""
+
+    character: str
+    front: int
+    back: int
+
+    def step(self, state: State, token: str) -> Step:
+        taken, held, other = state or (0, 0, False)
+        if not other:
+            rest = token.lstrip(self.character)
+            run = len(token) - len(rest)
+            now = min(self.front - taken, run)
+            taken, token = taken + now, token[now:]
+        text = self.character * held + token
+        end = len(text) - len(text.rstrip(self.character))
+        held = min(end, self.back)
+        other = other or end < len(text) or len(text) > held
+        return (text[: len(text) - held],), (taken, held, other)
+
+    def finish(self, state: State) -> Sequence[Token]:
+        taken, held, other = state or (0, 0, False)
+        if not other and self.back > held:
+            text = self.character * (taken + held)
+            raise EngineError(f"the decoder Strip of tokenizers fails for {text!r}")
+        return ()
+
+    def held(self, before: int | None) -> int | None:
+        return None if before is None else before + self.back
+
+
+@dataclass(frozen=True, slots=True)
+class ByteTokenText:
+    """Reads the whole text as one byte if it is a byte token such as "<0x41>" (ByteFallback after
+    Fuse). Holds a text that may still become one; the state is True once it cannot."""
+
+    def step(self, state: State, token: str) -> Step:
+        if state is True:
+            return (token,), True
+        text = (state or "") + token
+        if len(text) > _BYTE_TOKEN_LENGTH or _may_be_byte_token(text) is None:
+            return (text,), True
+        return (), text
+
+    def finish(self, state: State) -> Sequence[Token]:
+        if state is True or not state:
+            return ()
+        if not _BYTE.fullmatch(state):
+            return (state,)
+        runs = ByteRuns()
+        tokens, run = runs.step(None, state)
+        return (*tokens, *runs.finish(run))
+
+    def held(self, before: int | None) -> int | None:
+        return None if before is None else before + _BYTE_TOKEN_LENGTH
+
+
+def _may_be_byte_token(text: str) -> re.Match[str] | None:
+    return _BYTE.fullmatch(text + "<0x00>"[len(text) :]) or _BYTE.fullmatch(
+        text + "<0x+0>"[len(text) :]
+    )
+
+
+def comes_again(state: State) -> bool:
+    """True if many streams may come to this state of a stage, so that it is worth keeping."""
+    chained = isinstance(state, tuple) and len(state) == 3 and isinstance(state[0], bytes)
+    return not chained or state[2] <= _SHORT_RUN
+
+
+def common_start(one: str, other: str) -> int:
+    """Returns how many characters two texts have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -1,0 +1,185 @@
+"""Streams of ids that are decoded while they arrive: one stream, and many streams of a server."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from tokpar.arrays import IdArray
+from tokpar.decoding.stages import common_start
+from tokpar.decoding.tables import DecodeTable, Row
+from tokpar.errors import EngineError, OptionError
+
+Ids = Iterable[int] | IdArray
+
+
+class DecodeStream:
+    """The text of ids that arrive one by one; see `Encoder.decode_stream`.
+
+    Each text is returned as soon as no later id can change it. All texts together are the text
+    that the tokenizer's own `decode` gives for all ids. Not for several threads at once."""
+
+    __slots__ = ("_held_prompt", "_row", "_table")
+
+    def __init__(self, table: DecodeTable, prefill: Ids = ()) -> None:
+        self._table = table
+        self._row: Row = table.start
+        self._held_prompt = ""
+        self.push(prefill)
+        with suppress(EngineError):  # `decode` fails for the prompt alone, which has no text then
+            self._held_prompt = table.finish(self._row)
+
+    @property
+    def most_held(self) -> int | None:
+        """Code points of text that the stream holds at most until it is final.
+
+        None: byte tokens such as "<0xE4>" are held to the end of their run, because a later byte
+        may make the whole run invalid."""
+        return self._table.most_held
+
+    def step(self, id_: int) -> str:
+        """Returns the text that is final with one more id.
+
+        Raises OptionError for anything but an id, LookupError for an id that the tokenizer cannot
+        decode. The stream is then as it was."""
+        try:
+            text, self._row = self._row[id_]
+        except TypeError:
+            raise OptionError(f"step takes one id, got {type(id_).__name__}") from None
+        return self._after_prompt(text) if self._held_prompt else text
+
+    def push(self, ids: Ids) -> str:
+        """Returns the text that is final with these ids. Raises the same errors as `step`."""
+        row = self._row
+        texts = []
+        for id_ in whole_numbers(ids):
+            text, row = row[id_]
+            texts.append(text)
+        self._row = row
+        final = "".join(texts)
+        return self._after_prompt(final) if self._held_prompt else final
+
+    def finish(self) -> str:
+        """Returns the rest of the text. The stream takes no ids afterwards."""
+        rest = self._after_prompt(self._table.finish(self._row))
+        self._row = self._table.finished
+        return rest
+
+    def fork(self) -> DecodeStream:
+        """Returns another stream in the same state, for another continuation of the same ids."""
+        twin = object.__new__(DecodeStream)
+        twin._table, twin._row, twin._held_prompt = self._table, self._row, self._held_prompt
+        return twin
+
+    def _after_prompt(self, text: str) -> str:
+        text, self._held_prompt = after_prompt(self._held_prompt, text)
+        return text
+
+
+class DecodeStreams:
+    """The texts of many streams at once; see `Encoder.decode_streams`.
+
+    A stream is a number. Not for several threads at once."""
+
+    def __init__(self, table: DecodeTable) -> None:
+        self._table = table
+        self._rows: list[Row] = []
+        self._held_prompts: dict[int, str] = {}
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        """The number of open streams."""
+        return len(self._rows) - len(self._free)
+
+    def open(self, prefill: Ids = ()) -> int:
+        """Returns the number of a new stream. Numbers of finished streams come again.
+
+        `prefill`: see `Encoder.decode_stream`. Raises the same errors as `DecodeStream.step`."""
+        stream = DecodeStream(self._table, prefill)
+        if self._free:
+            number = self._free.pop()
+            self._rows[number] = stream._row
+        else:
+            number = len(self._rows)
+            self._rows.append(stream._row)
+        if stream._held_prompt:
+            self._held_prompts[number] = stream._held_prompt
+        return number
+
+    def push(self, streams: Ids, ids: Ids) -> list[str]:
+        """Returns one text for each id: what is final in stream `streams[k]` with `ids[k]`.
+
+        A stream may come several times. Raises the same errors as `DecodeStream.step`, and
+        OptionError for a number that is no open stream; all streams are then as they were."""
+        numbers, given = whole_numbers(streams), whole_numbers(ids)
+        if len(numbers) != len(given):
+            raise OptionError(f"one stream for each id: got {len(numbers)} and {len(given)}")
+        rows = self._rows
+        if numbers and not 0 <= min(numbers) <= max(numbers) < len(rows):
+            raise OptionError(f"a stream is a number from 0 to {len(rows) - 1}, got others")
+        before = [rows[number] for number in numbers]
+        texts: list[str] = []
+        add = texts.append
+        try:
+            for number, id_ in zip(numbers, given, strict=True):
+                text, rows[number] = rows[number][id_]
+                add(text)
+        except BaseException:
+            for number, row in zip(reversed(numbers), reversed(before), strict=True):
+                rows[number] = row
+            raise
+        return self._after_prompts(numbers, texts) if self._held_prompts else texts
+
+    def finish(self, stream: int) -> str:
+        """Returns the rest of the text of a stream and frees its number."""
+        if not 0 <= stream < len(self._rows):
+            raise OptionError(f"a stream is a number from 0 to {len(self._rows) - 1}, got {stream}")
+        rest = self._table.finish(self._rows[stream])
+        self._rows[stream] = self._table.finished
+        self._free.append(stream)
+        known = self._held_prompts.pop(stream, "")
+        return rest[common_start(known, rest) :]
+
+    def _after_prompts(self, numbers: Sequence[int], texts: list[str]) -> list[str]:
+        """Leaves out what the prompts' own texts already have."""
+        for place, number in enumerate(numbers):
+            known = self._held_prompts.get(number)
+            if known:
+                text, known = after_prompt(known, texts[place])
+                texts[place] = text
+                if known:
+                    self._held_prompts[number] = known
+                else:
+                    del self._held_prompts[number]
+        return texts
+
+
+def after_prompt(known: str, text: str) -> tuple[str, str]:
+    """Returns what `text` adds to the prompt's text, and what is still known of that text.
+
+    `known`: the prompt's own text from where `text` begins."""
+    common = common_start(known, text)
+    return text[common:], known[common:] if common == len(text) else ""
+
+
+def whole_numbers(ids: Ids) -> Sequence[int]:
+    """Returns ids as a list of int. Raises OptionError for anything else."""
+    if isinstance(ids, list) and set(map(type, ids)) <= {int}:
+        return ids
+    if isinstance(ids, (str, bytes, int)):
+        raise OptionError(f"ids must be a list or an array of whole numbers, got {ids!r:.40}")
+    if not hasattr(ids, "__array__"):
+        try:
+            return [*map(operator.index, ids)]
+        except TypeError as error:
+            raise OptionError(f"ids must be whole numbers: {error}") from None
+    found = np.asarray(ids)
+    if found.size and (found.ndim != 1 or found.dtype.kind not in "iu"):
+        raise OptionError(
+            f"ids must be whole numbers in one dimension, got {found.dtype}, shape {found.shape}"
+        )
+    numbers: list[int] = found.tolist()
+    return numbers

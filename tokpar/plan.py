@@ -1,0 +1,102 @@
+"""How texts are encoded: by which tokenizer, splitter, executor and merger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tokpar.errors import EngineError
+from tokpar.interfaces import (
+    EncodesMany,
+    Executor,
+    Flags,
+    LicensesTexts,
+    Locates,
+    LooksUp,
+    MatchesSpans,
+    Merger,
+    Served,
+    Splitter,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.policy import TOO_SHORT
+from tokpar.types import Rows, Seam, Split
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How texts are encoded: the splitter cuts, the executor encodes, the merger joins.
+
+    `whole`: the cache may be asked for long texts before the splitter cuts them. `uncut`: the
+    reason in reports for texts that the splitter is not asked about."""
+
+    tokenizer: TokenizerAdapter
+    splitter: Splitter
+    executor: Executor
+    merger: Merger
+    name: str = ""
+    whole: bool = False
+    uncut: str = TOO_SHORT
+
+    @cached_property
+    def licence(self) -> Seam | None:
+        """The seam by which the cache may divide whole texts, or None. The splitter says it."""
+        if not (isinstance(self.splitter, LicensesTexts) and isinstance(self.executor, LooksUp)):
+            return None
+        return self.splitter.licence(self.tokenizer)
+
+    @cached_property
+    def spans(self) -> bool:
+        """True if the executor must return spans. Tokens that tile the text need none: their spans
+        follow from their lengths."""
+        merger = self.merger
+        matches = isinstance(merger, MatchesSpans) and merger.matches_spans
+        return matches and not facts_of(self.tokenizer).tiles
+
+    def split(self, text: str) -> Split:
+        """Returns the splitter's first answer, or one chunk if the merger needs spans that the
+        tokenizer cannot give."""
+        if self.spans and not isinstance(self.tokenizer, (Locates, EncodesMany)):
+            return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
+        return self.splitter.split(text, self.tokenizer, 0)
+
+    def look_up(self, texts: Sequence[str]) -> Served:
+        """Returns one row per text, and which texts the cache answered; the other rows are empty.
+
+        Every text may be cut wherever the licence says."""
+        if not isinstance(self.executor, LooksUp):
+            return Rows.of([()] * len(texts)), np.zeros(len(texts), dtype=np.bool_)
+        rows, flags = self.executor.look_up(texts, self.tokenizer)
+        return rows, np.asarray(flags, dtype=np.bool_)
+
+    def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> Served:
+        """Returns the rows of slices of texts, and which of them the cache answered.
+
+        Only the `divisible` slices are looked up. The executor encodes all others. Raises the
+        executor's EngineError; LookupError if there can be no spans."""
+        if not texts:
+            return Rows.of([]), np.zeros(0, dtype=np.bool_)
+        served = np.zeros(len(texts), dtype=np.bool_)
+        places = [] if spans else np.flatnonzero(divisible).tolist()
+        if not places:
+            return self.map(texts, spans), served
+        known, served[places] = self.look_up([texts[k] for k in places])
+        others = np.flatnonzero(~served).tolist()
+        if not others:
+            return known, served
+        try:
+            rest = self.map([texts[k] for k in others], spans)
+        except EngineError as error:
+            error.row = others[min(error.row, len(others) - 1)]
+            raise
+        return Rows.placed(len(texts), [(places, known), (others, rest)]), served
+
+    def map(self, texts: Sequence[str], spans: bool = False) -> Rows:
+        """Returns the executor's rows. Raises EngineError if they are not one row per text."""
+        rows = self.executor.map(texts, self.tokenizer, spans)
+        if not isinstance(rows, Rows) or len(rows) != len(texts):
+            got = f"{len(rows)} rows" if isinstance(rows, Rows) else type(rows).__name__
+            raise EngineError(f"executor {self.executor.name!r} gave {got} for {len(texts)} texts")
+        return rows
