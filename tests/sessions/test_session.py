@@ -17,10 +17,16 @@ from tests.conftest import drawn
 from tests.fakes import WordHash
 from tests.seams import part
 from tests.sessions.test_stable_cuts import CL100K, byte_level
-from tests.sessions.traces import check_pins, check_tokenizer, check_trace, ids_of
-from tests.tokenizers_drawn import named_tokenizers
+from tests.sessions.traces import (
+    check_endless,
+    check_pins,
+    check_tokenizer,
+    check_trace,
+    ids_of,
+)
+from tests.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.sessions import editing
+from tokpar.sessions import editing, endless
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 
 pytestmark = pytest.mark.ids
@@ -124,6 +130,33 @@ def test_an_edit_encodes_its_neighbourhood_whatever_the_length(name: str) -> Non
         ]
         assert max(patch.encoded for patch in patches) < 1500
         assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text)
+
+
+def test_appends_inside_an_endless_pre_token_encode_its_end_only() -> None:
+    """Theorem 37: letters, characters of Chinese, signs without any cut between them."""
+    encoder, rng = encoder_of("cl100k_part"), random.Random("endless")
+    for letters in ("abcdefgh", "中文字的", "a", "ab", "😀"):
+        text = "".join(rng.choices(letters, k=4000))
+        session = encoder.session(text[:2000])
+        for start in range(2000, 4000, 100):
+            patch = session.append(text[start : start + 100])
+            assert patch.encoded < 600
+        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text)
+
+
+def test_one_common_edge_is_not_enough_inside_a_pre_token() -> None:
+    """Without the second edge j of theorem 37, appends give wrong ids somewhere."""
+    rng, seen = random.Random("one edge"), Counter[str]()
+    with mock.patch.object(endless, "_edges", return_value={1}):
+        assert any(_fails(rng, seed, seen) for seed in range(400))
+
+
+def _fails(rng: random.Random, seed: int, seen: Counter[str]) -> bool:
+    try:
+        check_endless(rng, tokpar.load(made(ByteLevelSpec("gpt2", seed, 60))), seen)
+    except AssertionError:
+        return True
+    return False
 
 
 def test_appends_of_single_characters_leave_long_segments() -> None:
