@@ -143,7 +143,7 @@ def load_for_corpus(
     try:
         return CorpusTokenizer(load(source, engine=engine, **settings, **_WHOLE), source)
     except OptionError as error:
-        if "truncation" not in str(error):  # the kinds without that setting name it
+        if not any(name in str(error) for name in _WHOLE):  # kinds without such a setting name it
             raise
     return CorpusTokenizer(load(source, engine=engine, **settings), source)
 
