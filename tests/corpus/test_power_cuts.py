@@ -29,7 +29,7 @@ def run(layer: FileLayer, source: Path, out: Path, **options: object) -> None:
     run_build(prepare(request), layer, Progress())
 
 
-@pytest.fixture(params=["megatron", "numpy"])
+@pytest.fixture(params=["megatron", "numpy", "parquet"])
 def whole(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, dict[str, bytes]]:
     """A format, an input, and the files of an undisturbed build."""
     source = write_rows(tmp_path / "rows.jsonl.gz", many(70))

@@ -56,7 +56,7 @@ def added(rng: random.Random, most: int = 3) -> tuple[Added, ...]:
         content = "".join(rng.choice(letters) for _ in range(rng.randint(1, 4)))
         content += rng.choice(("", "", "", "é", "\u0301", "<|end|>"))
         if content.strip():
-            flags = [rng.random() < 0.25 for _ in range(3)]
+            flags = [rng.random() < 0.35 for _ in range(3)]
             found[content] = Added(content, *flags, normalized=rng.random() < 0.3, special=False)
     return tuple(found.values())
 

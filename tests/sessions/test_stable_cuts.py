@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.conftest import drawn
+from tests.seams import part
 from tests.sessions.drawn import drawn_adapter
 from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
 from tests.tokenizers_drawn import PATTERNS, byte_characters, is_panic
@@ -220,3 +221,17 @@ def test_truncation_judges_the_cut_in_what_is_left() -> None:
     session = tokpar.Encoder(adapter).session(whole)
     session.truncate(3)
     assert session.unprocessed_ids.tolist() == ids_of(adapter, kept)
+
+
+def test_a_session_that_judges_a_truncation_in_the_whole_text_has_wrong_ids() -> None:
+    """Llama 2, "a b": the space is absorbed only as long as "b" follows it."""
+    adapter, found = tokpar.load(part("llama_style"), add_special_tokens=False), []
+    for judged in (Editing._judged_before, _whole_text):
+        with (
+            mock.patch.multiple(editing, SEGMENT=1, _SEEN=20),
+            mock.patch.object(Editing, "_judged_before", judged),
+        ):
+            session = tokpar.Encoder(adapter).session("a b")
+            session.truncate(2)
+        found.append(session.unprocessed_ids.tolist() == ids_of(adapter, "a "))
+    assert found == [True, False]

@@ -1,4 +1,5 @@
-"""The first or the last ids of a text, without encoding the rest of the text (theorem 27)."""
+"""The first or the last ids of a text, without encoding the rest of the text
+(proofs/chunks.md)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ them at once."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceIds:
-    """Finds the ids of slices of one text (corollary 5 of theorem 27)."""
+    """Finds the ids of slices of one text (proofs/chunks.md)."""
 
     whole: EncodedText
 
@@ -142,9 +142,7 @@ def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator
             yield from range(high - 1, low - 1, -1)
             continue
         likely = windows.likely(text, low, high) if changes else windows.possible(text, low, high)
-        places = set(likely)
-        if changes:
-            places.update(p for p in range(low, high) if text[p] == " ")
+        places = {*likely, *(p for p in range(low, high) if text[p] == " ")}  # U1 needs no window
         if finder.edges.refusal is None:
             places.update(p for p in range(low, high) if finder.edges.certify(text, p))
         yield from sorted(places, reverse=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -99,29 +100,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(report: AuditReport, seconds: float) -> None:
+    from tokpar.corpus.audit_report import CHECKS
+
     faults = [result for result in report.results if result.count]
     checked = f"{plural(len(report.shards), 'shard')}, {plural(report.documents, 'document')}"
     checked += f", {plural(report.tokens, 'token')}"
     verdict = f"{plural(report.faults, 'fault')}" if faults else "ok"
     speed = f"{report.text_bytes / 1e6:,.1f} MB of text in {seconds:.1f} s"
     print_line(f"{verdict}: {checked}, {speed}, tokenizer {report.tokenizer}")
+    sizes = {shard.name: shard.documents for shard in report.shards}
     for result in report.results:
-        _print_check(report, result)
+        print_check(result, CHECKS[result.check], sizes)
     for note in report.notes:
         print_line(f"note: {visible(note)}")
     for note in report.not_checked:
         print_line(f"not checked: {visible(note)}")
 
 
-def _print_check(report: AuditReport, result: CheckResult) -> None:
-    from tokpar.corpus.audit_report import CHECKS
-
-    about = CHECKS[result.check]
+def print_check(result: CheckResult, about: str, sizes: Mapping[str, int]) -> None:
+    """One check: what holds, or its faults. `sizes`: the documents of each shard."""
     if not result.count:
         print_line(f"  {result.check:9} ok: {about}")
         return
     print_line(f"  {result.check:9} {plural(result.count, 'fault')}: {about}")
-    sizes = {shard.name: shard.documents for shard in report.shards}
     for shard, count in result.by_shard.items():
         of = f" of {plural(sizes[shard], 'document')}" if shard in sizes else ""
         print_line(f"    {visible(shard)}: {count:,}{of}")

@@ -23,6 +23,7 @@ from tokpar.corpus.job import Request, prepare
 from tokpar.corpus.manifest import Manifest
 from tokpar.corpus.progress import Progress
 from tokpar.corpus.stats import LengthStats, StatsReport, stats
+from tokpar.corpus.verify import VerifyReport, verify
 
 __all__ = [
     "AuditReport",
@@ -33,10 +34,12 @@ __all__ = [
     "Manifest",
     "Progress",
     "StatsReport",
+    "VerifyReport",
     "audit",
     "build",
     "manifest_of",
     "stats",
+    "verify",
 ]
 
 

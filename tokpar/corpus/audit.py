@@ -20,7 +20,7 @@ from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents,
 from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, facts_of
 
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -47,8 +47,8 @@ def audit(
     reads them, with the text in `field`, or with a text in each line if `lines`. `bos`, `eos`:
     "auto" is what the tokenizer's own call inserts, and what most documents have; "none"; or a
     token, by its content or its id. `packed`: rows are pieces of one stream, in which each document
-    ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called with the bytes of ids that were checked
-    since.
+    ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
+    with the bytes of ids that were checked since.
 
     Needs memory for the longest document, and about 200 bytes for each document, twice that with
     `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at all,
@@ -73,7 +73,9 @@ def audit(
                 if on_read is not None:
                     on_read(block.ids.nbytes)
         if texts is not None:
-            with Encoder(adapter, workers=workers) as own:
+            # a text with a special token that the tokenizer refuses is taken for plain text
+            refuses = bool(facts_of(adapter).forbidden)
+            with Encoder(plain_tokenizer(adapter) if refuses else adapter, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
                 run.notes += compare(documents, texts, own, run.log, ordered)
             if texts.unusable:

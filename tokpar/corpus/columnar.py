@@ -14,7 +14,7 @@ import numpy as np
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.extras import pyarrow_module
 from tokpar.corpus.manifest import ShardFile
-from tokpar.corpus.written import ShardOutput
+from tokpar.corpus.written import ShardOutput, abandon_all
 from tokpar.types import Rows
 
 GROUP_IDS = 1 << 22
@@ -35,7 +35,7 @@ class ColumnarWriter:
         self._schema = pa.schema(columns + [(NAME, pa.string())] * named)
         self._output = ShardOutput(layer, folder / f"{stem}.{format_}")
         self._format = format_
-        self._writer = self._opened()
+        self._writer: Any = None
         self._waiting: list[tuple[Rows, Sequence[str] | None]] = []
         self._waiting_ids = 0
 
@@ -68,6 +68,7 @@ class ColumnarWriter:
 
     def _write_group(self) -> None:
         pa = self._pa
+        self._writer = self._writer or self._opened()
         rows = Rows.joined([each for each, _ in self._waiting])
         offsets = pa.array(rows.offsets.astype(np.int32))
         arrays = [pa.ListArray.from_arrays(offsets, pa.array(rows.ids.astype(self._dtype)))]
@@ -89,4 +90,4 @@ class ColumnarWriter:
         return [self._output.rename()]
 
     def abandon(self) -> None:
-        self._output.abandon()
+        abandon_all([self._output])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import offsets_of
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.manifest import ShardFile
-from tokpar.corpus.written import ShardOutput
+from tokpar.corpus.written import ShardOutput, abandon_all
 from tokpar.types import Rows
 
 MAGIC = b"MMIDIDX\x00\x00"
@@ -56,6 +56,4 @@ class MegatronWriter:
         return [output.rename() for output in (self._ids, index)]
 
     def abandon(self) -> None:
-        self._ids.abandon()
-        if self._index is not None:
-            self._index.abandon()
+        abandon_all([self._ids, self._index])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import offsets_of
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.manifest import ShardFile
-from tokpar.corpus.written import ShardOutput
+from tokpar.corpus.written import ShardOutput, abandon_all
 from tokpar.types import Rows
 
 _HEADER_BYTES = 128
@@ -28,11 +28,12 @@ class NumpyWriter:
         self._offsets_path = folder / f"{stem}.offsets.npy"
         self._dtype = np.dtype(dtype)
         self._ids = ShardOutput(layer, folder / f"{stem}.ids.npy")
-        self._ids.write(npy_header(self._dtype, 0))
         self._offsets: ShardOutput | None = None
         self._lengths: list[NDArray[np.int64]] = []
 
     def add(self, rows: Rows, names: Sequence[str] | None) -> None:
+        if not self._ids.size:
+            self._ids.write(npy_header(self._dtype, 0))
         self._ids.write(rows.ids.astype(self._dtype).view(np.uint8).data)
         self._lengths.append(np.diff(rows.offsets))
 
@@ -47,9 +48,7 @@ class NumpyWriter:
         return [each.rename() for each in (self._ids, output)]
 
     def abandon(self) -> None:
-        self._ids.abandon()
-        if self._offsets is not None:
-            self._offsets.abandon()
+        abandon_all([self._ids, self._offsets])
 
 
 def npy_header(dtype: np.dtype[np.generic], count: int) -> bytes:

@@ -56,8 +56,9 @@ class PartReader:
         try:
             seen = span.start
             for block in () if done else self._blocks_of_text(input_, span, file, first):
-                yield replace(block, stored=max(0, file.place - seen))
-                seen = max(seen, file.place)
+                place = min(file.place, span.stop)  # the last line may reach into the next range
+                yield replace(block, stored=max(0, place - seen))
+                seen = max(seen, place)
             self.digests.append((span.input, Digest(span.start, span.stop, file.hexdigest())))
         finally:
             file.close()

@@ -32,7 +32,8 @@ READERS = {
     ".npy": "shard_numpy",
 }
 """The module that reads files with this suffix."""
-_SIDE_FILES = (".offsets.npy", ".ids.npy")
+_OFFSETS = ".offsets.npy"
+"""The end of the names of files that tell where the documents of a `.npy` begin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +113,7 @@ def _is_hidden(path: str, folder: str) -> bool:
 
 
 def _is_shard(path: str) -> bool:
-    return Path(path).suffix in READERS and not path.endswith(_SIDE_FILES[0])
+    return Path(path).suffix in READERS and not path.endswith(_OFFSETS)
 
 
 def _data_file(path: str) -> str:

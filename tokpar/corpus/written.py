@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -63,7 +64,9 @@ class ShardOutput:
         return ShardFile(self._path.name, self.size, self._digest.hexdigest())
 
     def abandon(self) -> None:
-        self._file.close()
+        """Closes and removes the file that is not complete."""
+        with suppress(OSError):  # as of a full disk
+            self._file.close()
         self._layer.remove(self._unfinished)
 
     # what pyarrow asks of a file that it writes to
@@ -84,3 +87,11 @@ class ShardOutput:
 
     def seekable(self) -> bool:
         return False
+
+
+def abandon_all(outputs: Sequence[ShardOutput | None]) -> None:
+    """Abandons the files of a shard, all of them whatever happens to one."""
+    with ExitStack() as stack:
+        for output in outputs:
+            if output is not None:
+                stack.callback(output.abandon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -170,7 +171,12 @@ def whole_numbers(ids: Ids) -> Sequence[int]:
         return ids
     if isinstance(ids, (str, bytes, int)):
         raise OptionError(f"ids must be a list or an array of whole numbers, got {ids!r:.40}")
-    found = np.asarray(ids if hasattr(ids, "__array__") else [*ids])
+    if not hasattr(ids, "__array__"):
+        try:
+            return [*map(operator.index, ids)]
+        except TypeError as error:
+            raise OptionError(f"ids must be whole numbers: {error}") from None
+    found = np.asarray(ids)
     if found.size and (found.ndim != 1 or found.dtype.kind not in "iu"):
         raise OptionError(
             f"ids must be whole numbers in one dimension, got {found.dtype}, shape {found.shape}"

@@ -25,6 +25,7 @@ from tokpar.sessions.pins import (
     regions_of,
 )
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, slice_of
+from tokpar.sessions.saved import Saved, read, require_ids, written
 from tokpar.sessions.stable_cuts import stable_cuts_for
 from tokpar.spans import alone
 
@@ -171,10 +172,7 @@ class Session:
             pin = Row(data=data, given=given)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
             rope = self._edited(None, 0, 0, context).rope
-            rows = (*rows, pin)
-            chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
-            own = concatenate_ids(ids_after(rope, 0))
-            self._pinned, self._rope = Pinned(rows, chars, count, context, own), rope
+            self._pinned, self._rope = _pinned((*rows, pin), context, rope), rope
             self._alone, self._by_itself, self._text = None, False, None
             self._kept = min(self._kept, before)
             self._revision += 1
@@ -192,6 +190,36 @@ class Session:
                 return (Region(0, size[0], 0, size[1], "canonical"),) if any(size) else ()
             cuts = stable_cuts_for(facts_of(tokenizer))
             return regions_of(self._all_rows, cuts, partial(ids_of, tokenizer))
+
+    def to_bytes(self) -> bytes:
+        """The session as bytes for `Encoder.session_from_bytes`: data, and its sha256.
+
+        Raises OptionError for a tokenizer without a fingerprint."""
+        with self._lock:
+            rows, last = self._pinned.rows, self._rope
+            size = len(self._pinned.context)
+            saved = Saved(rows, size, last, self._alone, self._by_itself, self._revision)
+            return written(saved, self._unchanged())
+
+    @classmethod
+    def from_bytes(
+        cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
+    ) -> Session:
+        """The session of `to_bytes`. `encode_again`: encode each segment, and compare the ids.
+
+        Raises FileFormatError for a blob that was cut or changed, that another tokenizer made, or
+        whose ids are not those of its segments."""
+        session = cls(encoder)
+        saved = read(blob, session._tokenizer)
+        if encode_again:
+            require_ids(saved, partial(ids_of, session._tokenizer))
+        if saved.rows:
+            context = slice_of(saved.rope, 0, saved.context)
+            before = session._edited(None, 0, 0, context).rope
+            session._pinned = _pinned(saved.rows, context, before)
+        session._rope, session._alone, session._by_itself = saved.rope, saved.alone, saved.by_itself
+        session._revision, session._text = saved.revision, None
+        return session
 
     def fork(self) -> Session:
         """A session with the same text and ids, edited by itself from now on. Copies nothing."""
@@ -278,6 +306,12 @@ class Session:
 
     def _edited(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
         return Editing(self._encoder, self._unchanged(), rope, start, stop, text).result()
+
+
+def _pinned(rows: tuple[Row, ...], context: str, rope: Rope) -> Pinned:
+    """The rows up to the end of a pin, and what the next text is encoded after: `rope` has it."""
+    chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
+    return Pinned(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
 
 
 def _checked(text: str) -> str:
