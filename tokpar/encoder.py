@@ -412,7 +412,7 @@ class Encoder:
         `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
         which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
         tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken import made_faster
+        from tokpar.integrations.tiktoken_subclass import made_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
         rebuild = partial(_tiktoken_again, self._arguments, smallest_text)
@@ -528,7 +528,7 @@ def _tiktoken_again(
     arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
 ) -> tiktoken.Encoding:
     """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken import registered
+    from tokpar.integrations.tiktoken_subclass import registered
 
     encoder = Encoder(registered(encoding), **arguments)
     return encoder.as_tiktoken(smallest_text=smallest_text)

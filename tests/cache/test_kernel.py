@@ -33,7 +33,7 @@ from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
-from tokpar.cache.text_parts import ANYTHING, beside_of, next_cut
+from tokpar.cache.text_parts import ANYTHING, neighbours_of, next_cut
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.errors import OptionError
 from tokpar.facts.space_stages import SpaceCut
@@ -127,7 +127,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
 ) -> None:
     """The kernel, the array function of the seams, the checker's regex and `next_cut` agree."""
     cut = SpaceCut(left, spared=frozenset(spared), joined=frozenset(spared))
-    spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), beside_of(cut))
+    spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), neighbours_of(cut))
     licence = Seam(
         0, "K3", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))
     )
@@ -138,7 +138,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
         expected += [row[a:b] for a, b in pairwise([0, *places, len(row)]) if a < b]
         encoded = utf8_bytes(row)
         cuts = {len(row[:p].encode()) for p in places} | {len(encoded)}
-        assert next_cut(encoded, min(at, len(encoded)), beside_of(cut)) in cuts
+        assert next_cut(encoded, min(at, len(encoded)), neighbours_of(cut)) in cuts
     assert [span for span, _ in spans] == expected
 
 

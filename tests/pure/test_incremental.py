@@ -22,7 +22,7 @@ from tests.support.tables_drawn import BYTES, Table, own_rules, pair_tables, tab
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
+from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary_of
 from tokpar.pure.incremental_search import Automaton, Part, suffix_tree
 from tokpar.pure.properize import is_proper, properized

@@ -350,8 +350,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         engine = f"tokenizers {tokenizers.__version__}"
         make = partial(_merges, model, written, size, source)
         tokenize = partial(_while_unchanged, model, size, training(model, size))
-        told = make, tokenize, seeds, engine, self.caller.engine_check
-        return pieces_for(self.facts, source, size, *told)
+        columns = make, tokenize, seeds, engine, self.caller.engine_check
+        return pieces_for(self.facts, source, size, *columns)
 
     def _source_of(self, model: Any, size: int) -> Source:
         """Returns the digest of the file, or of the model as it is now.

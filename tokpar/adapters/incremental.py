@@ -1,5 +1,5 @@
-"""The adapters of `tokpar.pure.incremental`, for ``engine="incremental"``: exact BPE, with the ids
-of the pure engine.
+"""The adapters of `tokpar.pure.incremental_bpe`, for ``engine="incremental"``: exact BPE, with the
+ids of the pure engine.
 
 Loading a vocabulary of 100,000 tokens or more takes seconds."""
 
@@ -21,7 +21,7 @@ from tokpar.pure.formats import (
     model_ids,
     model_merges,
 )
-from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
+from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_characters import CharacterModel
 from tokpar.pure.incremental_dictionary import dictionary_of
 from tokpar.pure.pairs import PairBPE

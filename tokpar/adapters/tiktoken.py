@@ -235,8 +235,8 @@ class TiktokenTokenizer(EncodingAdapter):
         state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
         engine = f"tiktoken {tiktoken.__version__}"
         make = partial(ranks_of, ranks)
-        told = make, tokenize, seeds, engine, self.engine_check
-        return pieces_for(self.facts, Source.of(state), len(ranks), *told)
+        columns = make, tokenize, seeds, engine, self.engine_check
+        return pieces_for(self.facts, Source.of(state), len(ranks), *columns)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))

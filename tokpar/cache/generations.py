@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.cache import compiled
-from tokpar.cache.segments import Fresh, Segments
+from tokpar.cache.segments import SegmentIds, Segments
 
 LONGEST_KEPT = 512
 """The most UTF-8 bytes, and the most ids, of a segment in a table. Longer ones hardly repeat."""
@@ -56,7 +56,7 @@ class Generation:
         functions: Any,
         seeds: Any,
         new: Segments,
-        fresh: Fresh,
+        fresh: SegmentIds,
         first: int,
         met: IntArray,
         door: NDArray[np.uint8],
@@ -149,7 +149,7 @@ class Generations:
     def put(
         self,
         new: Segments,
-        fresh: Fresh,
+        fresh: SegmentIds,
         met: IntArray | None = None,
         pretokens: Generation | None = None,
     ) -> None:

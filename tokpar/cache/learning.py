@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids
-from tokpar.cache.added_token_parts import AddedParts, Parted
+from tokpar.cache.added_token_parts import AddedParts, SegmentParts
 from tokpar.cache.cache_policy import MOST_NEW, CacheState, CallState
 from tokpar.cache.generations import Generations
-from tokpar.cache.new_segments import LONGEST, Solved, SolvesSegments
-from tokpar.cache.segments import NO_IDS, EncodeMany, Fresh, Segments, Unbatcher
+from tokpar.cache.new_segments import LONGEST, SolvedSegments, SolvesSegments
+from tokpar.cache.segments import NO_IDS, EncodeMany, SegmentIds, Segments, Unbatcher
 from tokpar.cache.text_parts import in_threads
 from tokpar.errors import MismatchError
 from tokpar.types import Rows
@@ -59,7 +59,7 @@ class _Gathered:
     def of(cls, count: int) -> _Gathered:
         return cls(*np.zeros((2, count), dtype=np.int64))
 
-    def add(self, which: IntArray, fresh: Fresh) -> None:
+    def add(self, which: IntArray, fresh: SegmentIds) -> None:
         """Add the ids of the segments with the indices `which`."""
         self.firsts[which] = fresh.firsts + self.known
         self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.known
@@ -67,8 +67,8 @@ class _Gathered:
         self.known += len(fresh.ids)
 
     @property
-    def fresh(self) -> Fresh:
-        return Fresh(concatenate_ids(self.ids), self.firsts, self.stops)
+    def fresh(self) -> SegmentIds:
+        return SegmentIds(concatenate_ids(self.ids), self.firsts, self.stops)
 
 
 _making = threading.Lock()
@@ -120,7 +120,7 @@ class Learner:
         engine: Engine,
         call: CallState,
         seen: CacheState,
-    ) -> Fresh | None:
+    ) -> SegmentIds | None:
         """Returns the ids of the new segments that are not `held`, and puts them into the cache.
 
         A segment that the engine must encode is held too if too much of its rows is new. `rows`:
@@ -152,7 +152,7 @@ class Learner:
                 gathered.add(np.flatnonzero(asked), encoded)
         return gathered.fresh
 
-    def _by_engine(self, new: Segments, unbatcher: Unbatcher, engine: Engine) -> Fresh | None:
+    def _by_engine(self, new: Segments, unbatcher: Unbatcher, engine: Engine) -> SegmentIds | None:
         """Returns the ids of segments from the engine, and puts them into the cache.
 
         None if the engine fails on a segment, or if their ids cannot be split."""
@@ -169,7 +169,7 @@ class Learner:
         pieces: SolvesSegments,
         engine: Engine,
         call: CallState,
-    ) -> Fresh:
+    ) -> SegmentIds:
         """Returns the ids of segments without the engine, and caches the segments that repeat.
 
         A segment that needs the engine has no ids here. `met`: how often each segment is in this
@@ -181,7 +181,7 @@ class Learner:
         inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
         numbers = [part for part in np.split(np.arange(len(sizes)), inner) if len(part)]
 
-        def solve(part: IntArray) -> Solved:
+        def solve(part: IntArray) -> SolvedSegments:
             with self._tables.reading() as generations:
                 return pieces.solve(new.part(part), generations, engine.encode_many)
 
@@ -197,25 +197,25 @@ class Learner:
                 self._tables.put(new.part(part), found.fresh, met[part], found.table)
             call.pretokens += found.pieces
             call.merged += found.new
-        return Fresh.joined([found.fresh for found in solved])
+        return SegmentIds.concatenate([found.fresh for found in solved])
 
     def _by_parts(
         self,
         new: Segments,
-        parted: Parted,
+        parted: SegmentParts,
         met: IntArray,
         pieces: SolvesSegments,
         engine: Engine,
         call: CallState,
-    ) -> Fresh:
+    ) -> SegmentIds:
         """Returns the ids of segments that hold added tokens, and caches these segments whole."""
         tokens = self._ids_of(parted.contents, engine)
         lengths = parted.texts.lengths
         if tokens is None or lengths.max(initial=0) > LONGEST:
             firsts = np.zeros(len(parted.segments), dtype=np.int64)
-            return Fresh(NO_IDS.ids, firsts, firsts - 1)
+            return SegmentIds(NO_IDS.ids, firsts, firsts - 1)
         texts = self._by_pieces(parted.texts, np.ones_like(lengths), pieces, engine, call)
-        found = parted.joined(texts, tokens)
+        found = parted.join(texts, tokens)
         self._tables.put(new.part(parted.segments), found, met[parted.segments])
         return found
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray, IntArray, offsets_of
 from tokpar.cache.cache_policy import LARGEST_WAVE
 from tokpar.cache.generations import Generation, Generations
-from tokpar.cache.segments import Fresh, Segments
+from tokpar.cache.segments import SegmentIds, Segments
 from tokpar.cache.text_parts import in_threads
 
 LEAST_PART = 1 << 17
@@ -60,7 +60,7 @@ class Scratch:
 class Lookup:
     """Looks up segments, and puts the ids of misses in their places.
 
-    `functions`: the compiled module `_segments`. `beside`: which bytes may stand next to a cut.
+    `functions`: the compiled module `_segments`. `neighbours`: which bytes may stand next to a cut.
     `ids_per_byte`: rows with more ids are not answered."""
 
     def __init__(
@@ -68,11 +68,11 @@ class Lookup:
         functions: Any,
         tables: Generations,
         seeds: NDArray[np.uint64],
-        beside: NDArray[np.uint8],
+        neighbours: NDArray[np.uint8],
         ids_per_byte: int,
     ) -> None:
         self._functions, self._tables, self._seeds = functions, tables, seeds
-        self._beside, self._ids_per_byte = beside, ids_per_byte
+        self._neighbours, self._ids_per_byte = neighbours, ids_per_byte
         self._scratches: list[Scratch] = []
 
     def look_up(
@@ -122,7 +122,7 @@ class Lookup:
             ends,
             passed,
             buffers.misses,
-            self._beside,
+            self._neighbours,
         )
         if missed < 0:
             return None
@@ -145,7 +145,7 @@ class Lookup:
         return Segments(data, starts, lengths, kinds[:found]), which
 
     def splice(
-        self, looked: Sequence[LookupResult], which: IntArray, fresh: Fresh | None
+        self, looked: Sequence[LookupResult], which: IntArray, fresh: SegmentIds | None
     ) -> tuple[list[IdArray], IntArray]:
         """Returns the ids of all parts, and where the ids of each row end.
 

@@ -34,7 +34,7 @@ from tokpar.cache.learning import Engine, Learner, MakePieces
 from tokpar.cache.lookup import Lookup
 from tokpar.cache.segments import EncodeMany, Unbatcher
 from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
-from tokpar.cache.text_parts import beside_of, next_cut, part_of
+from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.interfaces import Served
@@ -85,7 +85,7 @@ class SegmentCache:
         require_bytes(cache_bytes)
         self._cut = cut
         self._absorbs = absorbs
-        self._beside = beside_of(None if absorbs else cut)
+        self._neighbours = neighbours_of(None if absorbs else cut)
         self._functions = functions
         guard = AddedTokenGuard(added_tokens)
         self._forbidding = guard if absorbs else guard.at_spaces
@@ -94,7 +94,7 @@ class SegmentCache:
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._tables = Generations(functions, self.seeds, cache_bytes)
         tools = functions, self._tables, self.seeds
-        self._lookup = Lookup(*tools, self._beside, ids_per_byte)
+        self._lookup = Lookup(*tools, self._neighbours, ids_per_byte)
         found = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
         self._learner = Learner(*tools, unbatcher, found, absorbs)
         self.waves = FIRST_WAVE, LARGEST_WAVE
@@ -201,8 +201,8 @@ class SegmentCache:
         parts: list[IdArray] = []
         start = 0
         while start < len(data):
-            stop = next_cut(data, start + call.wave, self._beside)
-            part = part_of(data, start, stop, engine.workers, self._beside)
+            stop = next_cut(data, start + call.wave, self._neighbours)
+            part = part_of(data, start, stop, engine.workers, self._neighbours)
             found = self._encode_wave(*part, engine, call) if call.goes_on else None
             if found is None or found.refused.any():
                 return None  # the caller asks for the chunks of this text one by one

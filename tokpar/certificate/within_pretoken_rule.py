@@ -186,7 +186,7 @@ class Inside:
         The text must be longer than any token, and one pre-token by itself."""
         answers, longest = asked(self._answers), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
-        for left, right in islice(_stretches(edges, count, low, high), most):
+        for left, right in islice(_id_runs(edges, count, low, high), most):
             first, last = edges.item(left), edges.item(right)
             if last - first <= longest:
                 continue
@@ -201,7 +201,7 @@ class Inside:
             scanned += 1
             if scanned == _MOST_SCANNED:
                 break
-        raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
+        raise RefusedError("pair", "no run of ids around it can be encoded by itself")
 
     def _probe(self, char: str, token: int, length: int, least: int) -> None:
         """Returns the finite check of theorem 11: `length` strings stand for all longer strings.
@@ -220,7 +220,7 @@ class Inside:
             require(one, "run", f"{char!r} * {size} is not one pre-token")
 
 
-def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+def _id_runs(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Yield longer and longer runs of ids around the id at `count`, as (first, last + 1).
 
     The shorter side grows first. All edges stay within [low, high] bytes."""

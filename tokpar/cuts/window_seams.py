@@ -45,7 +45,7 @@ Anchored = tuple[int, int]
 """(anchor, left set): where the finder begins to read, and the left set at a later position."""
 Candidate = tuple[int, Anchored | None]
 """A position that may be a seam, and the anchor that may certify it."""
-Stretch = tuple[int, SymbolArray, SymbolArray]
+SymbolRun = tuple[int, SymbolArray, SymbolArray]
 """The start of a known part in the text, its symbols, and the status of each pair of symbols."""
 
 
@@ -118,7 +118,7 @@ class WindowSeams:
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
         """The first seam in [start, stop), code points, that two characters license, or None."""
-        for first, _, status in self._stretches(text, start, stop):
+        for first, _, status in self._symbol_runs(text, start, stop):
             for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 seam = self.at(text, p)
                 if seam is not None:
@@ -178,11 +178,11 @@ class WindowSeams:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
         Added tokens are not checked. `known`: an earlier anchor, used if no nearer one is found."""
-        stretches = list(self._stretches(text, start, stop))
-        for first, _, status in stretches:
+        runs = list(self._symbol_runs(text, start, stop))
+        for first, _, status in runs:
             for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 yield p, None
-        for first, symbols, status in () if self.normalized.moves else stretches:
+        for first, symbols, status in () if self.normalized.moves else runs:
             places = np.flatnonzero(status == OPEN) + 1
             places = places[slice(*np.searchsorted(places + first, (start, stop)))]
             if not len(places):
@@ -201,7 +201,7 @@ class WindowSeams:
                 for p, own in zip((places[sure] + first).tolist(), behind, strict=True):
                     yield p, (anchored[0], own)
 
-    def _stretches(self, text: str, start: int, stop: int) -> Iterator[Stretch]:
+    def _symbol_runs(self, text: str, start: int, stop: int) -> Iterator[SymbolRun]:
         """Yield the parts with a known image that contain a position of [start, stop)."""
         if self.normalized.moves:
             for low, high in self.normalized.known_places(text, start, stop):
@@ -210,7 +210,7 @@ class WindowSeams:
             return
         low = self.normalized.known_from(text, max(0, start - LEFT), start)
         high = min(len(text), stop + self.ahead)
-        for first, image in self.normalized.stretches(text, low, high):
+        for first, image in self.normalized.known_images(text, low, high):
             if len(image) > 1 and start < first + len(image) and first + 1 < stop:
                 symbols = self.finder.symbols(image)
                 yield first, symbols, pair_status(symbols, self.finder.pairs)
