@@ -23,7 +23,7 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
     replacements = () if wrapper is None else _cleaned_by(wrapper)
     try:
         decoder = None if own.decoder is None else own.decoder.__getstate__()
-    except Exception as error:  # the library has no type of its own for this
+    except Exception as error:  # the library has no exception type for this
         if "ustom" not in str(error):
             raise
         raise OptionError(
