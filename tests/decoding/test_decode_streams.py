@@ -64,7 +64,7 @@ def test_the_number_of_a_finished_stream_comes_again() -> None:
             call()
     assert len(streams) == 1
     assert streams.open() == number
-    assert streams.push([number], [65]) == ["A"]
+    assert streams.push([number, number], [0xFF, 65]) == ["\ufffd", "A"]
     assert streams.push([], []) == []
 
 

@@ -143,7 +143,7 @@ class DecodeStreams:
                 text, rows[number] = rows[number][id_]
                 texts.append(text)
         except BaseException:
-            for number, row in zip(reversed(numbers), reversed(before), strict=True):
+            for number, row in zip(numbers, before, strict=True):
                 rows[number] = row
             raise
         return texts
