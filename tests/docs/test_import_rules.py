@@ -19,7 +19,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types"}),
+    frozenset({"limits", "types", "decompression"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"policy", "spans"}),
     frozenset({"parity", "encoding", "plan"}),
@@ -28,9 +28,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"joining"}),
     frozenset({"results"}),
     frozenset({"short_texts"}),
-    frozenset({"pipeline", "streaming", "chunks", "sessions"}),
+    frozenset({"pipeline", "asynchronous", "streaming", "chunks", "sessions"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
-    frozenset({"combining", "loading"}),
+    frozenset({"combining", "loading", "text_batches"}),
     frozenset({"encoder"}),
     frozenset({"calls"}),
     frozenset({"integrations"}),

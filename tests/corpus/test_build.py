@@ -1,0 +1,104 @@
+"""`tokpar corpus build`: the ids of the shards are those of the tokenizer's own call."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import tokpar
+from tests.corpus.corpora import (
+    DOCUMENTS,
+    all_documents,
+    build_rows,
+    contents,
+    many,
+    megatron_documents,
+    write_rows,
+)
+from tests.support.cli_runs import run
+from tokpar.corpus import Manifest, build, manifest_of
+
+
+def own_ids(texts: list[str] | tuple[str, ...], **settings: bool) -> list[list[int]]:
+    tokenizer = tokpar.load("default", **settings)
+    return [tokpar.encode(text, tokenizer, strategy="serial").ids.tolist() for text in texts]
+
+
+def test_the_shards_have_the_ids_of_the_tokenizers_own_call(tmp_path: Path) -> None:
+    manifest = build_rows(tmp_path, DOCUMENTS)
+    stem = tmp_path / "shards" / "shard-00000-0000"
+    assert megatron_documents(stem) == own_ids(DOCUMENTS)
+    assert manifest.documents == len(DOCUMENTS)
+    assert manifest.tokens == sum(map(len, own_ids(DOCUMENTS)))
+    assert manifest.text_bytes == sum(len(text.encode()) for text in DOCUMENTS)
+
+
+def test_the_command_builds_what_the_function_builds(tmp_path: Path) -> None:
+    build_rows(tmp_path, DOCUMENTS)
+    arguments = ("--tokenizer", "default", "--out", tmp_path / "other", "--quiet")
+    outcome = run("corpus", "build", tmp_path / "rows.jsonl", *arguments)
+    assert outcome.code == 0, outcome
+    assert contents(tmp_path / "other") == contents(tmp_path / "shards")
+
+
+def test_a_shard_ends_with_the_document_that_fills_it(tmp_path: Path) -> None:
+    texts = many(300)
+    path = write_rows(tmp_path / "rows.jsonl.gz", texts)
+    manifest = build(path, tmp_path / "shards", tokenizer="default", shard_size=2000)
+    assert len(manifest.shards) > 5
+    assert all_documents(tmp_path / "shards") == own_ids(texts)
+    for shard in manifest.shards[:-1]:
+        assert shard.text_bytes >= 2000
+    places = [(shard.begin, shard.end) for shard in manifest.shards]
+    assert all(one[1] == other[0] for one, other in pairwise(places))
+
+
+def test_a_large_file_is_read_in_ranges_of_whole_lines(tmp_path: Path) -> None:
+    texts = many(300)
+    manifest = build_rows(tmp_path, texts, shard_size=3000)
+    assert len({shard.part for shard in manifest.shards}) > 5
+    assert all_documents(tmp_path / "shards") == own_ids(texts)
+    digests = manifest.inputs[0].digests
+    assert [digest.start for digest in digests[1:]] == [digest.stop for digest in digests[:-1]]
+    assert digests[-1].stop == manifest.inputs[0].bytes
+
+
+@pytest.mark.parametrize("shard_size", [300, 1500])
+def test_the_bytes_depend_on_neither_workers_nor_memory(
+    tmp_path: Path, shard_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = many(120)
+    path = write_rows(tmp_path / "rows.jsonl", texts)
+    options = {"tokenizer": "default", "shard_size": shard_size}
+    build(path, tmp_path / "one", **options, workers=1)
+    monkeypatch.setattr("tokpar.corpus.options.Memory.block", property(lambda self: 700))
+    build(path, tmp_path / "two", **options, workers=2)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert all_documents(tmp_path / "two") == own_ids(texts)
+
+
+def test_eod_follows_each_document_that_has_ids(tmp_path: Path) -> None:
+    manifest = build_rows(tmp_path, DOCUMENTS, append_eod=True, eod_token=7)
+    expected = [ids + [7] * bool(ids) for ids in own_ids(DOCUMENTS)]
+    assert all_documents(tmp_path / "shards") == expected
+    assert manifest.options.eod == 7
+
+
+def test_bos_precedes_each_document(tmp_path: Path) -> None:
+    manifest = build_rows(tmp_path, DOCUMENTS, bos=True, bos_token="7")
+    assert all_documents(tmp_path / "shards") == [[7, *ids] for ids in own_ids(DOCUMENTS)]
+    assert manifest.options.prefix == (7,)
+
+
+def test_the_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
+    manifest = build_rows(tmp_path, many(50), shard_size=1000)
+    assert manifest_of(tmp_path / "shards") == manifest
+    assert Manifest.from_json(manifest.to_json()) == manifest
+    found = json.loads(manifest.to_json())
+    assert found["tokenizer"]["fingerprint"] == tokpar.load("default", **WHOLE).fingerprint
+
+
+WHOLE = {"truncation": False, "padding": False}
