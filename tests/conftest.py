@@ -217,14 +217,6 @@ def keep_tables(key: str | None, machine: Machine, merges: Merges) -> None:
 
 
 @pytest.fixture(autouse=True)
-<<<<<<< HEAD
-def pieces_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """New segments are encoded without the engine from the first on, where that is possible; by
-    tables that are made in the test, none that another one left on disk. Tests marked `tables_kept`
-    make them once in a process for each vocabulary."""
-    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
-    if request.node.get_closest_marker("tables_kept") is None:
-=======
 def tables_of_merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the tables of merges sooner than a user gets them, for the tests that say so.
 
@@ -234,9 +226,8 @@ def tables_of_merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     marks = {mark.name for mark in request.node.iter_markers()}
     if not marks & {"tables_at_once", "tables_kept"}:
         return
-    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 0)
+    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
     if "tables_kept" not in marks:
->>>>>>> t41
         monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
         return
     monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)

@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,10 @@ from tokpar.interfaces import (
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
-from tokpar.policy import TOO_SHORT, fit_for, fitting_executor, smallest_row
+from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
-from tokpar.types import Rows
+from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     import tiktoken
@@ -85,6 +86,7 @@ class Encoder:
         self._strategy = parts.name
         self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
+        self._plans: _Plans | None = None
         self._lock = threading.Lock()
         self._executor = _known_executor(executor)
         own = self._tokenizer = load(tokenizer)
@@ -131,7 +133,7 @@ class Encoder:
         twin = object.__new__(type(self))
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
-        twin._own_call = getattr(adapter, "encode_whole", None)
+        twin._own_call, twin._plans = getattr(adapter, "encode_whole", None), None
         twin._short_texts = twin._decode_tables = twin._calls = None
         return twin
 
@@ -261,7 +263,7 @@ class Encoder:
         lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
-            smallest = smallest_row(tokenizer, smallest)
+            smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
@@ -448,7 +450,7 @@ class Encoder:
         if not self._executors:
             return
         with self._lock:
-            executors, self._executors = self._executors, {}
+            executors, self._executors, self._plans = self._executors, {}, None
         for executor in executors.values():
             if hasattr(executor, "close"):
                 executor.close()
@@ -465,20 +467,42 @@ class Encoder:
         return self._encode_batch([text], tokenizer, postprocess)[0]
 
     def _plan_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Plan:
+        plans = self._plans_for(tokenizer)
         executor = self._executor
         if executor == "auto":
-            executor = fitting_executor(tokenizer, length, self._workers, long)
-        if isinstance(executor, str):
-            executor = self._built_executor(executor)
-        whole = self._smallest_split > 0  # the caller set no chunk size
-        parts = self._splitter, executor, self._merger
-        return Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+            executor = plans.fit.executor_for(length, long)
+        name = executor if isinstance(executor, str) else ""
+        plan = plans.by_executor.get(name)
+        if plan is None:
+            built = self._built_executor(executor) if isinstance(executor, str) else executor
+            whole = self._smallest_split > 0  # the caller set no chunk size
+            parts = self._splitter, built, self._merger
+            plan = Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+            plans.by_executor[name] = plan
+        return plan
+
+    def _plans_for(self, tokenizer: TokenizerAdapter) -> _Plans:
+        plans = self._plans
+        facts = getattr(tokenizer, "facts", None)
+        if plans is None or plans.tokenizer is not tokenizer or plans.facts is not facts:
+            plans = self._plans = _Plans(tokenizer, facts, fit_for(tokenizer))
+        return plans
 
     def _built_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
             return self._executors[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plans:
+    """The plans of an encoder for one adapter with these facts, by the name of the executor."""
+
+    tokenizer: TokenizerAdapter
+    facts: Facts | None
+    fit: Fit
+    by_executor: dict[str, Plan] = field(default_factory=dict)
 
 
 def _known_executor(executor: str | Executor) -> str | Executor:

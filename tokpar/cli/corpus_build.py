@@ -58,6 +58,8 @@ def _declare_documents(parser: argparse.ArgumentParser) -> None:
     add("--field", metavar="NAME", help="the text in a row (default: text)")
     add("--lines", action="store_true", help="each line of a text file is a document")
     add("--document-id", metavar="NAME", help="store this field as the document's id, too")
+    chat = "make the text of the field messages by this template, or by the tokenizer's own"
+    add("--chat-template", nargs="?", const=True, default=False, metavar="FILE", help=chat)
     own = "as the tokenizer's own call does, without --bos and --no-bos"
     bos = parser.add_mutually_exclusive_group()
     bos.add_argument(
@@ -162,6 +164,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         append_eod=arguments.append_eod,
         eod_token=arguments.eod_token,
         document_id=arguments.document_id,
+        chat_template=_template(arguments.chat_template),
         dtype=arguments.dtype,
         shard_size=arguments.shard_size,
         memory_budget=arguments.memory_budget,
@@ -169,3 +172,8 @@ def request_of(arguments: argparse.Namespace) -> Request:
         errors=arguments.errors,
         resume=arguments.resume,
     )
+
+
+def _template(given: bool | str) -> bool | str:
+    """A template, read from the file that was given."""
+    return given if isinstance(given, bool) else Path(given).read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar import __version__
+from tokpar.corpus.chat import template_of
 from tokpar.corpus.inputs import Input, find_inputs
 from tokpar.corpus.journal import Head
 from tokpar.corpus.json_rows import TextOf
@@ -87,7 +88,10 @@ def prepare(request: Request) -> BuildJob:
     if budget < LEAST_BUDGET:
         raise OptionError(f"--memory-budget must be at least 64MiB, got {request.memory_budget}")
     tokenizer = load_for_corpus(request.tokenizer, request.engine, request.settings or {})
-    text_of, template = None, None
+    text_of: TextOf | None = None
+    template: str | None = None
+    if request.chat_template:
+        text_of, template = template_of(tokenizer, request.chat_template)
     inputs = tuple(find_inputs(request.inputs, request.lines))
     record = tokenizer.record()
     prefix, suffix = _inserted(tokenizer, request)
@@ -95,7 +99,7 @@ def prepare(request: Request) -> BuildJob:
         format=request.format,
         dtype=dtype_for(request.format, request.dtype, record.vocabulary_size),
         shard_bytes=shard_bytes,
-        field=request.field or "text",
+        field=request.field or ("text" if template is None else "messages"),
         lines=request.lines,
         bos=request.bos,
         prefix=prefix,
@@ -124,8 +128,9 @@ def prepare(request: Request) -> BuildJob:
 def _inserted(
     tokenizer: CorpusTokenizer, request: Request
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids before and after each document; of --bos and --no-bos no others than BOS."""
-    if request.bos is None:
+    """The ids before and after each document; of --bos and --no-bos no others than BOS. A chat
+    template writes its own."""
+    if request.bos is None and not request.chat_template:
         return tokenizer.own_ids()
     if not request.bos:
         return (), ()
