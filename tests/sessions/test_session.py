@@ -392,3 +392,14 @@ def test_half_a_character_is_completed_by_the_next_pin() -> None:
     session.pin(ids[1:])
     assert session.text == "see 🫠"
     assert session.unprocessed_ids.tolist() == [*ids_of(adapter, "see "), *ids]
+
+
+def test_a_finished_message_is_final_at_its_very_end() -> None:
+    """Nothing of the ids up to an added token at the end is replaced by what follows."""
+    encoder = encoder_of("deepseek_part")
+    token = encoder.tokenizer.facts.added_tokens[0].content  # type: ignore[attr-defined]
+    session = encoder.session(f"a message{token}")
+    for more in (" more", "s", "\u0301", "\n", token):
+        fork, count = session.fork(), len(session.unprocessed_ids)
+        assert fork.append(more).replace_from == count
+        assert fork.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text + more)
