@@ -203,6 +203,9 @@ def test_an_edit_of_pinned_text_is_refused() -> None:
     session.append(" more")
     with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
         session.truncate(3)
+    with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
+        session.update("some other")
+    assert session.update("some text, more").revision == 3
     assert session.truncate(9).replacement_ids.tolist() == []
 
 

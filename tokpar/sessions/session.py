@@ -144,7 +144,8 @@ class Session:
             old, pinned = self.text, self._pinned.chars
             _require_str(text)
             start = common_prefix(old, text)
-            same = common_suffix(old, text, min(len(old), len(text)) - max(start, pinned))
+            most = min(len(old), len(text)) - max(start, pinned)
+            same = common_suffix(old, text, max(0, most))
             new = text[start : len(text) - same]
             patch = self._replace(start, max(start, len(old) - same), new, revision)
             self._text = text
