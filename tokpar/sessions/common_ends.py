@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 15
 
 
 def common_prefix(one: str, other: str) -> int:
