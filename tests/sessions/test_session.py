@@ -14,8 +14,6 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.fakes import WordHash
-from tests.seams import part
 from tests.sessions.test_stable_cuts import CL100K, byte_level
 from tests.sessions.traces import (
     check_endless,
@@ -24,7 +22,9 @@ from tests.sessions.traces import (
     check_trace,
     ids_of,
 )
-from tests.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
+from tests.support.fakes import WordHash
+from tests.support.seams import part
+from tests.support.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.sessions import editing, endless
 from tokpar.sessions.common_ends import common_prefix, common_suffix
@@ -203,6 +203,9 @@ def test_an_edit_of_pinned_text_is_refused() -> None:
     session.append(" more")
     with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
         session.truncate(3)
+    with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
+        session.update("some other")
+    assert session.update("some text, more").revision == 3
     assert session.truncate(9).replacement_ids.tolist() == []
 
 
@@ -392,3 +395,14 @@ def test_half_a_character_is_completed_by_the_next_pin() -> None:
     session.pin(ids[1:])
     assert session.text == "see 🫠"
     assert session.unprocessed_ids.tolist() == [*ids_of(adapter, "see "), *ids]
+
+
+def test_a_finished_message_is_final_at_its_very_end() -> None:
+    """Nothing of the ids up to an added token at the end is replaced by what follows."""
+    encoder = encoder_of("deepseek_part")
+    token = encoder.tokenizer.facts.added_tokens[0].content  # type: ignore[attr-defined]
+    session = encoder.session(f"a message{token}")
+    for more in (" more", "s", "\u0301", "\n", token):
+        fork, count = session.fork(), len(session.unprocessed_ids)
+        assert fork.append(more).replace_from == count
+        assert fork.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text + more)

@@ -14,10 +14,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.conftest import drawn
-from tests.seams import part
 from tests.sessions.drawn import drawn_adapter
 from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
-from tests.tokenizers_drawn import PATTERNS, byte_characters, is_panic
+from tests.support.seams import part
+from tests.support.tokenizers_drawn import PATTERNS, byte_characters, is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions import editing
@@ -116,9 +116,12 @@ WITNESSES = (
 BY_NAME = {witness.name: witness for witness in WITNESSES}
 
 
-@pytest.mark.parametrize("witness", WITNESSES, ids=lambda witness: witness.name)
-def test_a_certified_cut_that_other_text_undoes_is_refused(witness: Witness) -> None:
+@pytest.mark.parametrize(
+    "name", ["a", "a of a chat", "b", "d", "N", "co a", "co b", "co c", "co N", "co K2"]
+)
+def test_a_certified_cut_that_other_text_undoes_is_refused(name: str) -> None:
     """The cut is right in the judged text and wrong in the whole: certified is not stable."""
+    witness = BY_NAME[name]
     adapter = witness.adapter()
     text, p = witness.judged, witness.p
     assert cuts_of(adapter).finder.certify(text, p) is not None
@@ -193,7 +196,7 @@ def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
     return session.unprocessed_ids.tolist()
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", ["a", "b", "d", "N", "co a", "co b", "co c", "co N", "co K2"])
 def test_without_a_condition_the_session_has_wrong_ids(name: str) -> None:
     witness = BY_NAME[name]
     adapter = witness.adapter()

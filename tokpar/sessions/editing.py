@@ -14,7 +14,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.encoding import Batch, Encoding
-from tokpar.interfaces import ChecksText, HasSegmentCache, TokenizerAdapter, facts_of
+from tokpar.interfaces import ChecksText, TokenizerAdapter, facts_of
 from tokpar.sessions.endless import grown_ids
 from tokpar.sessions.rope import (
     Rope,
@@ -239,9 +239,8 @@ class Editing:
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The ids of a text by the tokenizer's own call, or from its cache; uint32, (n,)."""
-    known = tokenizer.known(text) if isinstance(tokenizer, HasSegmentCache) else None
-    return np.asarray(tokenizer.encode(text) if known is None else known, dtype=np.uint32)
+    """The ids of a text by the tokenizer's own call, before post-processing; uint32, (n,)."""
+    return np.asarray(tokenizer.encode(text), dtype=np.uint32)
 
 
 def _equal_at_start(one: IdArray, other: IdArray) -> int:
