@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def run_build(
     `on_block` is called after each block of documents. When `is_stopped` is true after a shard,
     raises BuildStoppedError. Raises OptionError for a folder that holds something else, and what
     reading and encoding raise. The shards that are complete stay."""
+    progress.begun = time.monotonic()
     job.out.mkdir(parents=True, exist_ok=True)
     with locked(job.out):
         journal = _open_journal(job, layer)
