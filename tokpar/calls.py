@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from tokpar.arrays import IdArray
 from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
-from tokpar.encoder import Encoder
+from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import TokparError
 from tokpar.interfaces import Executor
@@ -55,7 +55,7 @@ def encode(
 
 
 def encode_batch(
-    texts: Iterable[str],
+    texts: Texts,
     tokenizer: object = DEFAULT_TOKENIZER,
     *,
     strategy: StrategyName = "auto",
@@ -64,9 +64,32 @@ def encode_batch(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Batch:
-    """The ids of texts, padded as the tokenizer's own batch call pads them."""
+    """The ids of texts, padded as the tokenizer's own batch call pads them. `texts`: str, UTF-8
+    bytes, or an Arrow array of strings; see `Encoder.encode_batch`."""
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
     return _called(tokenizer, arguments, Encoder.encode_batch, texts)
+
+
+def encode_iter(
+    texts: Texts,
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    batch_bytes: int = BATCH_BYTES,
+    strategy: StrategyName = "auto",
+    executor: str | Executor = "auto",
+    workers: int | None = None,
+    allow_approximate: bool = False,
+    **options: Any,
+) -> Iterator[Encoding]:
+    """The encodings of any number of texts, one by one, in bounded memory: each is what `encode`
+    gives. See `Encoder.encode_iter`.
+
+    >>> [len(encoding) for encoding in encode_iter(text for text in ("Hello world", "Hello"))]
+    [2, 1]
+    """
+    arguments = _arguments(strategy, executor, workers, allow_approximate, options)
+    encoder = _called(tokenizer, arguments, _with_own_pools, None)
+    return _closing(encoder, encoder.encode_iter(texts, batch_bytes=batch_bytes))
 
 
 def count(text: str, tokenizer: object = DEFAULT_TOKENIZER) -> int:
@@ -153,6 +176,18 @@ def _called(
         encoder.close()
         if table is not None and encoder.current is not before:
             _keep(table, key, tokenizer, encoder)
+
+
+def _with_own_pools(encoder: Encoder, nothing: None) -> Encoder:
+    return encoder.with_tokenizer(encoder.tokenizer)
+
+
+def _closing(encoder: Encoder, encodings: Iterator[Encoding]) -> Iterator[Encoding]:
+    """Yields the encodings, and closes the pools of the encoder after the last one."""
+    try:
+        yield from encodings
+    finally:
+        encoder.close()
 
 
 def _place(tokenizer: object, arguments: Mapping[str, Any]) -> tuple[_Table | None, Hashable]:

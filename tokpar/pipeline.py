@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.interfaces import ChecksText, facts_of
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan
 from tokpar.results import NO_ROWS, Result, in_one_call, serial_report
@@ -64,13 +63,17 @@ def encode_batch(
 
 def _check(result: Result, long: Sequence[int]) -> None:
     """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
-    tokenizer, texts = result.plan.tokenizer, result.texts
-    checked = range(len(texts)) if facts_of(tokenizer).forbidden else long
-    if checked and isinstance(tokenizer, ChecksText):
+    plan, texts = result.plan, result.texts
+    forbidden, checked = plan.facts.forbidden, long
+    if forbidden:
+        from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
+
+        checked = to_check(texts, forbidden, long)
+    if checked and plan.checks_text is not None:
         row = 0
         try:
             for row in checked:
-                tokenizer.check_text(texts[row])
+                plan.checks_text.check_text(texts[row])
         except Exception as error:
             _name_text(error, row, texts)
             raise
@@ -80,7 +83,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+    from tokpar.cache.text_arrays import chosen, lengths_of  # importing tokpar does without it
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
@@ -90,7 +93,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     numbers = np.flatnonzero(asked)
     if not len(numbers):
         return numbers, NO_ROWS
-    some = texts if len(numbers) == len(texts) else [texts[k] for k in numbers.tolist()]
+    some = texts if len(numbers) == len(texts) else chosen(texts, numbers)
     rows, result.served[numbers] = plan.look_up(some)
     result.clock.lap("tokenize")
     return numbers, rows
@@ -121,7 +124,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
     rest[list(works)] = False
     numbers = np.flatnonzero(rest)
     slices = result.texts  # not copied: a list of many small texts is long
-    if len(numbers) < len(slices):
+    if len(numbers) < len(slices) or not isinstance(slices, list):
         slices = [result.texts[k] for k in numbers.tolist()]
     opened: dict[int, list[Chunk]] = {}
     if works and not result.plan.spans:

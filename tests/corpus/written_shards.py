@@ -16,7 +16,7 @@ import pyarrow.parquet
 import tiktoken
 
 import tokpar
-from tokpar.corpus.audit import whole_tokenizer
+from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.interfaces import TokenizerAdapter
 
 VOCAB = Path(__file__).parents[1] / "vocab"
@@ -112,7 +112,7 @@ class Kind:
         """The ids of texts as a builder stores them: special tokens, and the end token."""
         with tokpar.Encoder(self.adapter) as encoder:
             rows = [encoder.encode(text).ids.tolist() for text in texts]
-        return [ids + [self.end] if self.end is not None and ids else ids for ids in rows]
+        return [[*ids, self.end] if self.end is not None and ids else ids for ids in rows]
 
 
 def tiktoken_part(name: str) -> tiktoken.Encoding:
@@ -120,7 +120,7 @@ def tiktoken_part(name: str) -> tiktoken.Encoding:
     from tokpar.pure.formats import read_ranks
 
     ranks = read_ranks(VOCAB / f"{name}_part.tiktoken")
-    pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[name]
+    pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[f"{name}_part"]
     special = {"<|endoftext|>": max(ranks.values()) + 1}
     return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
 
@@ -138,7 +138,7 @@ def kind(name: str) -> Kind:
         "unigram": ("metaspace_unigram.json", None),
     }
     file, end = files[name]
-    return Kind(name, whole_tokenizer(str(VOCAB / file)), end)
+    return Kind(name, load_for_corpus(str(VOCAB / file), None, {}).adapter, end)
 
 
 KINDS = ("deepseek", "cl100k", "bert", "llama", "unigram")

@@ -19,7 +19,7 @@ from tokpar.types import Rule
 PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
 FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
-NAMED = ("incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
+NAMED = ("chunks.md", "incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
 README = PROOFS / "README.md"

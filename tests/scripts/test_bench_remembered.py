@@ -20,8 +20,6 @@ from tests.benchmarks.remembered_sides import STATES, Text
 from tests.benchmarks.speed_engines import Many, Own, Subject, library_subjects
 from tests.support.paths import VOCAB
 
-pytestmark = pytest.mark.tables_kept
-
 SENTENCE = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 TEXT = Text("English", [SENTENCE * 200])
 

@@ -56,7 +56,7 @@ def added(rng: random.Random, most: int = 3) -> tuple[Added, ...]:
         content = "".join(rng.choice(letters) for _ in range(rng.randint(1, 4)))
         content += rng.choice(("", "", "", "é", "\u0301", "<|end|>"))
         if content.strip():
-            flags = [rng.random() < 0.25 for _ in range(3)]
+            flags = [rng.random() < 0.35 for _ in range(3)]
             found[content] = Added(content, *flags, normalized=rng.random() < 0.3, special=False)
     return tuple(found.values())
 
@@ -155,9 +155,8 @@ def continuations(rng: random.Random, tokens: Sequence[str], text: str) -> list[
     """Texts that may stand after `text` and undo its cuts."""
     found = ["", "\u0301", " ", "b", drawn_text(rng, tokens), drawn_text(rng, tokens, 3)]
     for token in rng.sample(tokens, min(4, len(tokens))):
-        for s in range(max(0, len(text) - len(token)), len(text)):
-            if token.startswith(text[s:]) and len(token) > len(text) - s:
-                found.append(token[len(text) - s :] + rng.choice(("", "a", " ")))
+        begun = (k for k in range(1, len(token)) if text.endswith(token[:k]))
+        found += [token[k:] + rng.choice(("", "a", " ")) for k in begun]
         found.append(rng.choice(("", " ", "\n")) + token + rng.choice(("", "a")))
     return found
 
@@ -166,8 +165,7 @@ def predecessors(rng: random.Random, tokens: Sequence[str], text: str) -> list[s
     """Texts that may stand before `text` and undo its cuts."""
     found = ["", "a", "e", "1", " ", drawn_text(rng, tokens), drawn_text(rng, tokens, 3)]
     for token in rng.sample(tokens, min(4, len(tokens))):
-        for e in range(1, min(len(text), len(token) - 1) + 1):
-            if text.startswith(token[-e:]):
-                found.append(rng.choice(("", "a", " ")) + token[:-e])
+        ended = (k for k in range(1, len(token)) if text.startswith(token[k:]))
+        found += [rng.choice(("", "a", " ")) + token[:k] for k in ended]
         found.append(rng.choice(("", "a")) + token + rng.choice(("", " ", "\n")))
     return found

@@ -14,13 +14,14 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.conftest import drawn
+from tests.seams import part
 from tests.sessions.drawn import drawn_adapter
 from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
 from tests.tokenizers_drawn import PATTERNS, byte_characters, is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.sessions import session as session_module
-from tokpar.sessions.session import Editing
+from tokpar.sessions import editing
+from tokpar.sessions.editing import Editing
 from tokpar.sessions.stable_cuts import Edge, StableCuts, Window
 
 pytestmark = pytest.mark.ids
@@ -117,7 +118,7 @@ BY_NAME = {witness.name: witness for witness in WITNESSES}
 
 @pytest.mark.parametrize("witness", WITNESSES, ids=lambda witness: witness.name)
 def test_a_certified_cut_that_other_text_undoes_is_refused(witness: Witness) -> None:
-    """ "Certified in S" is not "stable": the cut is right in the judged text, wrong in the whole."""
+    """The cut is right in the judged text and wrong in the whole: certified is not stable."""
     adapter = witness.adapter()
     text, p = witness.judged, witness.p
     assert cuts_of(adapter).finder.certify(text, p) is not None
@@ -181,7 +182,7 @@ MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
 def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
     """The ids of a session that begins with one text of a witness and gets the other one."""
     encoder = tokpar.Encoder(adapter)
-    with mock.patch.multiple(session_module, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
+    with mock.patch.multiple(editing, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
         if witness.later:
             session = encoder.session(witness.left)
             session.append(witness.right)
@@ -220,3 +221,17 @@ def test_truncation_judges_the_cut_in_what_is_left() -> None:
     session = tokpar.Encoder(adapter).session(whole)
     session.truncate(3)
     assert session.unprocessed_ids.tolist() == ids_of(adapter, kept)
+
+
+def test_a_session_that_judges_a_truncation_in_the_whole_text_has_wrong_ids() -> None:
+    """Llama 2, "a b": the space is absorbed only as long as "b" follows it."""
+    adapter, found = tokpar.load(part("llama_style"), add_special_tokens=False), []
+    for judged in (Editing._judged_before, _whole_text):
+        with (
+            mock.patch.multiple(editing, SEGMENT=1, _SEEN=20),
+            mock.patch.object(Editing, "_judged_before", judged),
+        ):
+            session = tokpar.Encoder(adapter).session("a b")
+            session.truncate(2)
+        found.append(session.unprocessed_ids.tolist() == ids_of(adapter, "a "))
+    assert found == [True, False]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Solved
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.pretoken_machine import DEAD, HIT, Machine

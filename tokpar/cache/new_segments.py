@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, offsets_of
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import GateError, Merges, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
 from tokpar.cache.pretoken_machine import Machine, machine_for

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.pretoken_machine import Machine
 from tokpar.cache.segments import Fresh, Segments
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +52,21 @@ def utf8_rows(
 def utf8_text(texts: Sequence[str]) -> NDArray[np.uint8]:
     """Returns the UTF-8 bytes of a single text, not copied. UnicodeEncodeError as `utf8_rows`."""
     return texts.columns[0].own if isinstance(texts, Utf8Texts) else utf8_bytes(texts[0])
+
+
+def chosen(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:
+    """Returns the texts with these numbers, ascending."""
+    if isinstance(texts, Utf8Texts):
+        return texts.chosen(numbers)
+    return [texts[k] for k in numbers.tolist()]
+
+
+def to_check(
+    texts: Sequence[str], forbidden: Collection[str], long: Sequence[int]
+) -> Sequence[int]:
+    """Returns the numbers of the texts that a tokenizer may refuse, ascending.
+
+    `Utf8Texts` are valid, so a short one is refused only for a `forbidden` string."""
+    if isinstance(texts, Utf8Texts):
+        return sorted({*long, *texts.holding(forbidden)})
+    return range(len(texts))

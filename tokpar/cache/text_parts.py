@@ -6,53 +6,16 @@ import _thread
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, IntArray
+from tokpar.arrays import IntArray
 from tokpar.cache.utf8_texts import PAD
 from tokpar.facts.space_stages import SpaceCut
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Looked:
-    """The result of looking up some rows.
-
-    `ids`: the ids of the known segments. `ends`: for each row, how many ids lie before its end.
-    `passed`: for each row, how many misses lie before its end. `misses`: three numbers for each
-    miss: the first byte, the length in bytes, and the number of ids before the miss. `segments`:
-    how many segments were looked up."""
-
-    ids: IdArray
-    ends: IntArray
-    passed: IntArray
-    misses: IntArray
-    segments: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scratch:
-    """The buffers of one lookup, kept for the next wave because new memory pages are slow."""
-
-    out: IdArray
-    misses: IntArray
-    scratch: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, size: int, rows: int, block: int) -> Scratch:
-        """Returns buffers for `size` ids in `rows` rows.
-
-        A segment has at least two bytes, except for the first segment of a row: at least one."""
-        return cls(
-            np.empty(size + 2, dtype=np.uint32),
-            np.empty(3 * (size // 2 + rows + 1), dtype=np.int64),
-            np.empty(4 * block + 8, dtype=np.uint64),
-        )
 
 
 ANYTHING = np.full(1, 7, dtype=np.uint8)
@@ -110,6 +73,8 @@ def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
 
     Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in
     the order of the jobs. An interrupt may leave a thread running."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
     found: list[_T | BaseException | None] = [None] * len(jobs)
     waiting = deque(enumerate(jobs))
 

@@ -112,6 +112,20 @@ class Utf8Texts(Sequence[str]):
             data[edges[first] : edges[first + len(column)]] = column.own
         return data, edges
 
+    def chosen(self, numbers: IntArray) -> Sequence[str]:
+        """Returns the texts with these numbers, ascending. Decodes them, unless all others are
+        empty."""
+        kept = np.zeros(len(self), dtype=np.bool_)
+        kept[numbers] = True
+        if self.lengths[~kept].any():
+            return [self[k] for k in numbers.tolist()]
+        columns = []
+        for column, first in zip(self.columns, self._firsts, strict=False):
+            own = kept[first : first + len(column)]
+            edges = np.append(column.edges[:-1][own], column.edges[-1])
+            columns.append(TextColumn(column.data, edges, column.lengths[own]))
+        return Utf8Texts(tuple(columns))
+
     def holding(self, strings: Collection[str]) -> list[int]:
         """Returns the numbers of the texts that may hold one of `strings`, ascending.
 

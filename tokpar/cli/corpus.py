@@ -10,7 +10,7 @@ from importlib import import_module
 
 from tokpar.cli.screen import HelpFormatter
 
-COMMANDS = ("audit", "build")
+COMMANDS = ("audit", "build", "stats", "verify")
 """Each is the module `tokpar.cli.corpus_NAME`."""
 
 

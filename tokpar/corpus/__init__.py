@@ -22,17 +22,24 @@ from tokpar.corpus.durable_files import Disk
 from tokpar.corpus.job import Request, prepare
 from tokpar.corpus.manifest import Manifest
 from tokpar.corpus.progress import Progress
+from tokpar.corpus.stats import LengthStats, StatsReport, stats
+from tokpar.corpus.verify import VerifyReport, verify
 
 __all__ = [
     "AuditReport",
     "BuildStoppedError",
     "CheckResult",
     "Fault",
+    "LengthStats",
     "Manifest",
     "Progress",
+    "StatsReport",
+    "VerifyReport",
     "audit",
     "build",
     "manifest_of",
+    "stats",
+    "verify",
 ]
 
 

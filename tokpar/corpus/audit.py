@@ -10,15 +10,17 @@ from itertools import accumulate
 from tokpar.corpus.audit_against import ShardDocuments, compare
 from tokpar.corpus.audit_documents import RUN, DocumentAudit
 from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
-from tokpar.corpus.audit_inputs import FileTexts
+from tokpar.corpus.audit_inputs import InputFiles
 from tokpar.corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar.corpus.audit_texts import TextAudit
 from tokpar.corpus.id_texts import Tokens, tokens_of
+from tokpar.corpus.inputs import find_inputs
+from tokpar.corpus.respelling import Respelling
 from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents, open_shard
+from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.loading import load
+from tokpar.interfaces import TokenizerAdapter, facts_of
 
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -29,6 +31,7 @@ def audit(
     *,
     against: Paths = (),
     field: str = "text",
+    lines: bool = False,
     bos: str | int = AUTO,
     eos: str | int = AUTO,
     packed: bool = False,
@@ -41,24 +44,27 @@ def audit(
     `shards`: files, folders and globs of Megatron (`.bin` with `.idx`), datatrove (`.ds` with
     `.ds.index`), parquet and Arrow (a column `input_ids`), NumPy (`.npy`). `tokenizer`: anything
     that `tokpar.load` takes. `against`: the files that the shards were made of, read as `build`
-    reads them, with the text in `field`. `bos`, `eos`: "auto" is what the tokenizer's own call
-    inserts, and what most documents have; "none"; or a token, by its content or its id. `packed`:
-    rows are pieces of one stream, in which each document ends with `eos`. `ordered`: documents
-    must be in the order of the input. `on_read` is called with the bytes of ids that were checked
-    since.
+    reads them, with the text in `field`, or with a text in each line if `lines`. `bos`, `eos`:
+    "auto" is what the tokenizer's own call inserts, and what most documents have; "none"; or a
+    token, by its content or its id. `packed`: rows are pieces of one stream, in which each document
+    ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
+    with the bytes of ids that were checked since.
 
     Needs memory for the longest document, and about 200 bytes for each document, twice that with
     `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at all,
     OptionError, and what `load` raises."""
-    adapter = whole_tokenizer(tokenizer)
+    adapter = load_for_corpus(tokenizer, None, {}).adapter
     tokens = tokens_of(adapter)
     opened = [open_shard(name) for name in find_shards(_listed(shards))]
     if packed:
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
-    texts = FileTexts(_listed(against), field) if _listed(against) else None
+    texts = InputFiles(find_inputs(_listed(against), lines), field) if against else None
     with Encoder(plain_tokenizer(adapter), workers=workers) as encoder:
-        run = DocumentAudit(tokens, edges, TextAudit(encoder.tokenizer, tokens, encoder))
+        compared = None
+        if isinstance(tokens.spelling, Respelling):
+            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
+        run = DocumentAudit(tokens, edges, compared)
         counts = []
         for shard in opened:
             counts.append(0)
@@ -67,18 +73,14 @@ def audit(
                 if on_read is not None:
                     on_read(block.ids.nbytes)
         if texts is not None:
-            with Encoder(adapter, workers=workers) as own:
+            # a text with a special token that the tokenizer refuses is taken for plain text
+            refuses = bool(facts_of(adapter).forbidden)
+            with Encoder(plain_tokenizer(adapter) if refuses else adapter, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
                 run.notes += compare(documents, texts, own, run.log, ordered)
+            if texts.unusable:
+                run.notes.append(f"{texts.unusable:,} rows of the input hold no text")
     return _report(adapter.name, opened, run, texts is not None)
-
-
-def whole_tokenizer(source: object) -> TokenizerAdapter:
-    """The adapter of a tokenizer, without its truncation and padding."""
-    try:
-        return load(source, truncation=False, padding=False)
-    except OptionError:  # a kind of tokenizer that has no such settings
-        return load(source)
 
 
 def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
@@ -91,7 +93,7 @@ def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
 
 def _listed(names: Paths) -> list[str]:
     some = [names] if isinstance(names, (str, os.PathLike)) else names
-    return list(map(os.fspath, some))
+    return [os.fspath(name) for name in some]
 
 
 def _end_of(eos: str | int, tokens: Tokens) -> int:
@@ -128,7 +130,7 @@ def _report(
     tokenizer: str, shards: list[ShardSource], run: DocumentAudit, against: bool
 ) -> AuditReport:
     checks = [check for check in CHECKS if against or check not in AGAINST]
-    if run.tokens.kind is None:
+    if run.texts is None:
         checks = [check for check in checks if check not in ("ids", "utf8")]
     summaries = [
         ShardSummary(shard.name, shard.format, shard.dtype.name, shard.documents, shard.tokens)
@@ -138,7 +140,7 @@ def _report(
         tokenizer,
         tuple(summaries),
         run.log.results(tuple(checks)),
-        run.texts.text_bytes,
+        0 if run.texts is None else run.texts.text_bytes,
         (*run.notes, *run.edges.notes, *_counted(run)),
         (*run.edges.not_checked, *_unchecked(run)),
     )
@@ -161,8 +163,9 @@ def _counted(run: DocumentAudit) -> Iterator[str]:
 
 def _unchecked(run: DocumentAudit) -> Iterator[str]:
     """What the checks could not tell, and why."""
-    if run.tokens.kind is None:
+    if run.texts is None:
         yield f"whether the ids are those of a text: {run.tokens.why_not}"
+        return
     if run.texts.unknown:
         yield f"the ids of {run.texts.unknown:,} documents: the unknown token in them hides text"
     if run.texts.rewritten:

@@ -37,7 +37,7 @@ class InputTexts(Protocol):
 
 def digest_of(ids: RawIds | IdArray) -> bytes:
     """A digest of ids, 16 bytes, the same for each dtype that stores them."""
-    return hashlib.blake2b(ids.astype("<u4", copy=False), digest_size=16).digest()
+    return hashlib.blake2b(ids.astype("<u4").tobytes(), digest_size=16).digest()
 
 
 @dataclass
@@ -174,9 +174,9 @@ def _pairs(shard: Digests, texts: Digests, found: Matching) -> dict[int, int]:
         heads.setdefault(texts.heads[row], deque()).append(row)
     pairs: dict[int, int] = {}
     before = -1
-    for document, row in enumerate(found.row_of):
-        if row is not None:
-            before = row
+    for document, own in enumerate(found.row_of):
+        if own is not None:
+            before = own
             continue
         if document in found.doubled or len(pairs) >= MOST_PAIRS:
             continue

@@ -26,7 +26,7 @@ class DocumentAudit:
 
     tokens: Tokens
     edges: Edges
-    texts: TextAudit
+    texts: TextAudit | None
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
     digests: Digests = field(default_factory=Digests)
@@ -58,7 +58,7 @@ class DocumentAudit:
         self._edges(name, block, bodies)
         self._digests(name, block, bodies)
         doubtful: set[int] = set(np.flatnonzero(~usable).tolist())
-        if self.tokens.kind is not None:
+        if self.texts is not None:
             found, skipped = self.texts.differences(block, bodies, usable)
             for each in found:
                 self.log.add(
@@ -153,7 +153,7 @@ class DocumentAudit:
             document = int(np.searchsorted(block.offsets, start, side="right")) - 1
             id_ = int(ids[start])
             stands_alone = id_ in self.tokens.special or id_ == self.tokens.unknown
-            if not (stands_alone or document in doubtful or self.tokens.kind is None):
+            if not (stands_alone or document in doubtful or self.texts is None):
                 self.long_runs += 1
                 continue
             at = start - int(block.offsets[document])

@@ -97,7 +97,8 @@ def expected_edges(
 
 
 def _counts(shard: ShardSource, tokens: Tokens) -> EdgeCounts:
-    counts, special = EdgeCounts(), np.fromiter(tokens.special, np.int64)
+    counts = EdgeCounts()
+    special = np.fromiter(tokens.special - {tokens.unknown}, np.int64)
     for block in shard.blocks() if len(special) else ():
         counts.add(block, special)
     return counts
@@ -127,8 +128,8 @@ def _said(verb: str, id_: int, tokens: Tokens, counts: list[EdgeCounts]) -> str:
     have = sum(getattr(each, side).get(id_, 0) for each in counts)
     documents = sum(each.documents for each in counts)
     return (
-        f"{have:,} of {documents:,} documents {verb} with {tokens.shown(id_)}, which the tokenizer's "
-        "settings do not add: expected of each document"
+        f"{have:,} of {documents:,} documents {verb} with {tokens.shown(id_)}, which the "
+        "tokenizer's settings do not add: expected of each document"
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray, byte_length, offsets_of
 from tokpar.corpus.audit_edges import Bodies
 from tokpar.corpus.id_texts import Tokens
+from tokpar.corpus.respelling import Respelling
 from tokpar.corpus.shards import Block, RawIds
 from tokpar.encoder import Encoder
 from tokpar.errors import MismatchError
@@ -52,6 +53,7 @@ class TextAudit:
 
     tokenizer: TokenizerAdapter
     tokens: Tokens
+    spelling: Respelling
     encoder: Encoder
     text_bytes: int = 0
     unknown: int = 0
@@ -119,7 +121,7 @@ class TextAudit:
 
     def _spelled(self, block: Block, parts: list[_Part]) -> list[bytes]:
         """The bytes of all parts at once, where each token has bytes of its own."""
-        if self.tokens.kind != "byte level" or not parts:
+        if self.spelling.kind != "bytes" or not parts:
             return []
         low, high = parts[0].start, max(part.stop for part in parts)
         ids = np.clip(block.ids[low:high], 0, self.tokens.size - 1)
@@ -171,11 +173,11 @@ class TextAudit:
     def _may_be_rewritten(self, text: str, given: IdArray, place: int) -> bool:
         """True if the tokenizer may have changed the text that the ids spell before it encoded it,
         so that its ids say nothing of the ids of the document."""
-        if not self.tokens.normalizes:
+        if not self.spelling.normalizes:
             return False
         if place < len(given) and int(given[place]) in self.tokens.added:
             return True  # a normalizer may have made the content of an added token
-        if self.tokens.exact:
+        if self.spelling.exact:
             return False
         known = given[given < self.tokens.size]
         try:

@@ -42,28 +42,35 @@ def open_shard(path: str) -> ShardSource:
     size = os.path.getsize(path)
     problems = [*_of_index(index), *_of_data(index, size)]
     width = index.dtype.itemsize
-    whole = _whole_sequences(index, size)
-    lengths = index.lengths[:whole]
     held = size // width
     ids = np.asarray(np.memmap(path, index.dtype, "r", shape=(held,))) if held else _none()
-    offsets = offsets_of(lengths)
-    notes = []
-    if whole == len(index.lengths) and len(index.edges) - 1 != whole and not problems:
-        documents = len(index.edges) - 1
-        notes.append(
-            f"its {whole:,} sequences make up {documents:,} documents: each sequence was taken for "
-            "a document"
-        )
+    offsets, note = _documents(index, _whole_sequences(index, size), bool(problems))
     return ShardSource(
         path,
         "megatron",
         index.dtype,
-        whole,
+        len(offsets) - 1,
         int(offsets[-1]),
         lambda: blocks_of(ids, offsets),
         tuple(problems),
-        tuple(notes),
+        (note,) if note else (),
     )
+
+
+def _documents(index: MegatronIndex, whole: int, broken: bool) -> tuple[IntArray, str]:
+    """Where each document begins, in ids, and the end; and a note, or "".
+
+    A document without ids has no sequence. A document of several sequences, as of sentences that
+    were encoded one by one, is taken apart. Of an index that contradicts itself, and of data that
+    holds `whole` sequences only, the sequences are taken for documents."""
+    offsets = offsets_of(index.lengths[:whole])
+    if broken:
+        return offsets, ""
+    sequences = np.diff(index.edges)
+    if (sequences <= 1).all():
+        return offsets[index.edges], ""
+    many = f"its {whole:,} sequences make up {len(sequences):,} documents"
+    return offsets, f"{many}: each sequence was taken for a document"
 
 
 def read_index(path: str) -> MegatronIndex:

@@ -1,6 +1,6 @@
-"""Read shards of NumPy: `x.npy` holds the ids of all documents, `x.offsets.npy` where each begins,
-and the end. Without offsets, each row of an array of two dimensions is a document, and an array of
-one dimension is one document."""
+"""Read shards of NumPy: `x.npy` or `x.ids.npy` holds the ids of all documents, `x.offsets.npy`
+where each begins, and the end. Without offsets, each row of an array of two dimensions is a
+document, and an array of one dimension is one document."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def open_shard(path: str) -> ShardSource:
     if ids.dtype.kind not in "iu":
         raise FileFormatError(f"{path}: expected ids, which are integers, got {ids.dtype}")
     flat = np.asarray(ids).reshape(-1)
-    beside = path.removesuffix(".npy") + ".offsets.npy"
-    problems, notes = [], ()
+    beside = path.removesuffix(".npy").removesuffix(".ids") + ".offsets.npy"
+    problems: list[Problem] = []
+    notes: tuple[str, ...] = ()
     if os.path.exists(beside):
         offsets = _array(beside).astype(np.int64)
         if offsets.ndim != 1 or not len(offsets):

@@ -32,7 +32,8 @@ READERS = {
     ".npy": "shard_numpy",
 }
 """The module that reads files with this suffix."""
-_SIDE_FILES = (".offsets.npy", ".ids.npy")
+_OFFSETS = ".offsets.npy"
+"""The end of the names of files that tell where the documents of a `.npy` begin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +88,7 @@ def find_shards(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     """The files of shards that paths, folders and globs name, each once, in the order given; those
     of a folder or a glob sorted. Raises FileNotFoundError, OptionError."""
     found: dict[str, None] = {}
-    for name in map(os.fspath, names):
+    for name in [os.fspath(name) for name in names]:
         if os.path.isdir(name):
             some = _in_folder(name)
         elif os.path.exists(name) or not glob.has_magic(name):
@@ -112,7 +113,7 @@ def _is_hidden(path: str, folder: str) -> bool:
 
 
 def _is_shard(path: str) -> bool:
-    return Path(path).suffix in READERS and not path.endswith(_SIDE_FILES[0])
+    return Path(path).suffix in READERS and not path.endswith(_OFFSETS)
 
 
 def _data_file(path: str) -> str:

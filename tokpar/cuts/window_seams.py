@@ -99,7 +99,7 @@ class WindowSeams:
             near = self._near_candidates(text, start, min(start + LEFT, stop), known)
             if (seam := self._first(text, near)) is not None:
                 return seam
-        for p in self._next_pairs(text, start, min(start + _FEW, stop)):
+        for p in self.pairs_in(text, start, min(start + _FEW, stop)):
             seam = self.at(text, p)
             if seam is not None:
                 return seam
@@ -131,21 +131,28 @@ class WindowSeams:
         `at` refuses some of them."""
         return {p for p, _ in self._candidates(text, start, stop, None)}
 
-    def _next_pairs(self, text: str, start: int, stop: int) -> Iterator[int]:
-        """Yield the positions in [start, stop) that a pair of unnormalized characters certifies.
-
-        For few positions this loop is faster than arrays."""
+    def pairs_in(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Yield the positions in [start, stop), 0 < start, that a pair of unnormalized characters
+        certifies. `at` refuses some of them. For few positions this loop is faster than arrays."""
         pairs = self.finder.pair_bytes
         symbols = self.finder.each_symbol(text[start - 1 : stop])
         for p, (left, right) in enumerate(pairwise(symbols), start):
             if pairs[left + 256 * right] == SURE:
                 yield p
 
+    def possible(self, text: str, start: int, stop: int) -> list[int]:
+        """The positions in [start, stop), 0 < start, that the pair of characters does not exclude,
+        for a tokenizer without normalizers. `at` refuses some of them."""
+        pairs = self.finder.pair_bytes
+        symbols = self.finder.each_symbol(text[start - 1 : stop])
+        sides = enumerate(pairwise(symbols), start)
+        return [p for p, (left, right) in sides if pairs[left + 256 * right] != NEVER]
+
     def _near_candidates(
         self, text: str, start: int, stop: int, known: int | None
     ) -> Iterator[Candidate]:
         """As `_candidates`, for a tokenizer without normalizers; faster for few positions."""
-        yield from ((p, None) for p in self._next_pairs(text, start, stop))
+        yield from ((p, None) for p in self.pairs_in(text, start, stop))
         first = max(0, start - LEFT)
         symbols = bytes(self.finder.each_symbol(text[first : stop + self.ahead]))
         pairs, rows = self.finder.pair_bytes, self.finder.left_rows

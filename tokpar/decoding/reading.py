@@ -7,7 +7,7 @@ change however long the text is, is refused."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tokpar.decoding.stages import (
     ByteRuns,
@@ -30,28 +30,28 @@ from tokpar.pure.parts import (
     flag,
     kind,
     number,
-    pattern_of,
     stages,
     string,
 )
 from tokpar.pure.pretokenize import SCHEMES
+from tokpar.types import DecodingParts
 
 JOINING = frozenset({"ByteLevel", "Fuse"})
 
 
-def read_stages(decoder: Json | None, longest_token: Callable[[], int]) -> list[Stage]:
+def read_stages(given: DecodingParts) -> list[Stage]:
     """Returns the stages of a decoder; without one, tokens are joined by spaces.
 
-    `longest_token`: code points of the longest token. Raises OptionError for a stage whose text may
-    change without bound, and FileFormatError for one that is unknown."""
-    if decoder is None:
+    Raises OptionError for a stage whose text may change without bound, and FileFormatError for one
+    that is unknown."""
+    if given.decoder is None:
         return [FirstToken(lambda token: token, lambda token: f" {token}")]
-    parts = [(kind(part), part) for part in stages(decoder, "decoder", "decoders")]
+    parts = [(kind(part), part) for part in stages(given.decoder, "decoder", "decoders")]
     made: list[Stage] = []
     joined = False
     for number_, (name, part) in enumerate(parts):
         later = {later for later, _ in parts[number_ + 1 :]}
-        place = _Place(part, f"decoder {name}", later <= JOINING, longest_token)
+        place = _Place(part, f"decoder {name}", later <= JOINING, given)
         readers = _OF_TEXT if joined else _OF_TOKENS
         if name not in readers:
             raise OptionError(f"decode_stream does not know the decoder {name}")
@@ -72,7 +72,7 @@ class _Place:
     part: Json
     where: str
     last: bool
-    longest_token: Callable[[], int] = field(repr=False)
+    parts: DecodingParts
 
 
 def _refused(place: _Place, why: str) -> OptionError:
@@ -122,13 +122,16 @@ def _strip(place: _Place) -> list[Stage]:
 
 
 def _replace(place: _Place) -> list[Stage]:
-    growth = len(string(place.part, "content", place.where))
-    return [EachToken(read_replace(place.part, place.where), growth)]
+    content = string(place.part, "content", place.where)
+    match place.part.get("pattern"), place.parts.replace_regex:
+        case {"Regex": str(regex)}, engine if engine is not None:
+            return [EachToken(engine(regex, content), len(content))]
+    return [EachToken(read_replace(place.part, place.where), len(content))]
 
 
 def _bpe(place: _Place) -> list[Stage]:
     suffix = string(place.part, "suffix", place.where, default="</w>")
-    return [LastToken(suffix, place.last, place.longest_token())]
+    return [LastToken(suffix, place.last, place.parts.longest_token())]
 
 
 def _ctc_parts(place: _Place) -> tuple[str, str, bool]:
@@ -186,11 +189,12 @@ def _strip_text(place: _Place) -> list[Stage]:
 
 
 def _replace_text(place: _Place) -> list[Stage]:
-    pattern = pattern_of(place.part, place.where)
-    if not isinstance(pattern, str):
-        regex = place.part["pattern"]["Regex"]
+    regex = place.part["pattern"].get("Regex")
+    if regex is not None:
         raise _refused(place, f"looks for the regex {regex!r}, of which a match has no bound")
-    return _literal(place, pattern, string(place.part, "content", place.where))
+    return _literal(
+        place, place.part["pattern"]["String"], string(place.part, "content", place.where)
+    )
 
 
 def _bpe_text(place: _Place) -> list[Stage]:

@@ -141,10 +141,10 @@ class ByteRuns:
         pending, chain, count = state or (b"", None, 0)
         pending += bytes((int(found[1], 16),))
         try:
-            text, used = utf_8_decode(pending, "strict", False)
+            text, pending = read_utf8(pending, "strict")
         except UnicodeDecodeError:
             return (REPLACEMENT,) * (count + 1), 0
-        return (), (pending[used:], (chain, text) if text else chain, count + 1)
+        return (), (pending, (chain, text) if text else chain, count + 1)
 
     def finish(self, state: State) -> Sequence[Token]:
         if not state:
@@ -170,15 +170,23 @@ class Utf8:
     the number of U+FFFD: Unicode 16, section 3.9, "substitution of maximal subparts"."""
 
     def step(self, state: State, token: bytes) -> Step:
-        data = state + token if state else token
-        text, used = utf_8_decode(data, "replace", False)
-        return (text,), data[used:] or None
+        text, rest = read_utf8(state + token if state else token, "replace")
+        return (text,), rest or None
 
     def finish(self, state: State) -> Sequence[Token]:
         return (utf_8_decode(state or b"", "replace", True)[0],)
 
     def held(self, before: int | None) -> int | None:
         return None if before is None else before + 1
+
+
+def read_utf8(data: bytes, errors: str) -> tuple[str, bytes]:
+    """Returns the text of `data`, and the bytes at its end that may begin a character."""
+    text, used = utf_8_decode(data, errors, False)
+    rest = data[used:]
+    if rest[:1] == b"\xed" and rest[1:2] >= b"\xa0":  # of a surrogate, for which Python waits
+        return text + utf_8_decode(rest, errors, True)[0], b""
+    return text, rest
 
 
 @dataclass(frozen=True, slots=True)

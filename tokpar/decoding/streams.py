@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.decoding.stages import common_start
 from tokpar.decoding.tables import DecodeTable, Row
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, OptionError
 
 Ids = Iterable[int] | IdArray
 
@@ -27,7 +29,8 @@ class DecodeStream:
         self._row: Row = table.start
         self._held_prompt = ""
         self.push(prefill)
-        self._held_prompt = table.finish(self._row)
+        with suppress(EngineError):  # `decode` fails for the prompt alone, which has no text then
+            self._held_prompt = table.finish(self._row)
 
     @property
     def most_held(self) -> int | None:
@@ -168,7 +171,12 @@ def whole_numbers(ids: Ids) -> Sequence[int]:
         return ids
     if isinstance(ids, (str, bytes, int)):
         raise OptionError(f"ids must be a list or an array of whole numbers, got {ids!r:.40}")
-    found = np.asarray(ids if hasattr(ids, "__array__") else [*ids])
+    if not hasattr(ids, "__array__"):
+        try:
+            return [*map(operator.index, ids)]
+        except TypeError as error:
+            raise OptionError(f"ids must be whole numbers: {error}") from None
+    found = np.asarray(ids)
     if found.size and (found.ndim != 1 or found.dtype.kind not in "iu"):
         raise OptionError(
             f"ids must be whole numbers in one dimension, got {found.dtype}, shape {found.shape}"

@@ -44,7 +44,7 @@ class DecodeTable:
     Raises OptionError if the text of the decoder may change without bound."""
 
     def __init__(self, parts: DecodingParts) -> None:
-        read = [Utf8()] if parts.in_bytes else read_stages(parts.decoder, parts.longest_token)
+        read = [Utf8()] if parts.in_bytes else read_stages(parts)
         self._stages: list[Stage] = [*read, *replacing(parts.replacements)]
         self._token_of = parts.token_of
         self._changes = []

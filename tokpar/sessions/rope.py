@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, concatenate_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,11 +16,13 @@ class Segment:
     """The text between two certified cuts, and its ids.
 
     `absorbed`: how many code points at the start of `text` the ids do not hold, because the
-    tokenizer puts a dummy prefix in their place (theorem 6.4)."""
+    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched`: how many code points at
+    its start certainly hold no stable cut."""
 
     text: str
     ids: IdArray
     absorbed: int = 0
+    searched: int = 0
 
     @property
     def height(self) -> int:
@@ -143,6 +145,17 @@ def slice_of(rope: Rope, start: int, stop: int) -> str:
             break
         found.append(segment.text[max(0, start - at) : stop - at])
     return "".join(found)
+
+
+def first_ids(rope: Rope, count: int) -> IdArray:
+    """The first `count` ids of a rope."""
+    found: list[IdArray] = []
+    for _, segment in segments_after(rope, 0):
+        if count <= 0:
+            break
+        found.append(segment.ids[:count])
+        count -= len(found[-1])
+    return concatenate_ids(found)
 
 
 def ids_after(rope: Rope, first: int) -> list[IdArray]:

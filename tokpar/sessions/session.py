@@ -1,58 +1,33 @@
-"""A text that is edited again and again, and its ids (theorem 36).
-
-The session keeps the text as segments between certified cuts. An edit is encoded from the last kept
-cut that is stable before it to the first kept cut that is co-stable behind it."""
+"""A text that is edited again and again, and its ids (theorems 36 and 38)."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import Protocol
+from functools import cached_property, partial
 
 import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate
-from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
-from tokpar.interfaces import ChecksText, HasSegmentCache, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.sessions.common_ends import common_prefix, common_suffix
-from tokpar.sessions.rope import (
-    Rope,
-    Segment,
-    ids_after,
-    joined,
-    rope_of,
-    segments_after,
-    segments_before,
-    slice_of,
-    split,
+from tokpar.sessions.editing import Edit, Editing, EncodesTexts, ids_of
+from tokpar.sessions.pins import (
+    NOTHING_PINNED,
+    Pinned,
+    Region,
+    Row,
+    bytes_of_pin,
+    context_of,
+    ids_of_pin,
+    regions_of,
 )
-from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by, stable_cuts_for
+from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, slice_of
+from tokpar.sessions.saved import Saved, read, require_ids, written
+from tokpar.sessions.stable_cuts import stable_cuts_for
 from tokpar.spans import alone
-
-SEGMENT = 256
-"""Code points that a segment has at least, but for the last two."""
-_SEEN = 512
-"""How far before and behind an edit the first search for a cut looks, code points."""
-_FEW = 1 << 13
-"""Code points up to which the tokenizer's own call is faster than the encoder's pipeline."""
-
-
-class EncodesTexts(Protocol):
-    """The part of an `Encoder` that a session calls."""
-
-    @property
-    def tokenizer(self) -> TokenizerAdapter: ...
-
-    @property
-    def exact(self) -> bool: ...
-
-    def encode(self, text: str) -> Encoding: ...
-
-    def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +42,13 @@ class Patch:
     revision: int
     encoded: int
     why: str
-    _ids: Rope
+    _rope: Rope
+    _before: int
 
     @cached_property
     def replacement_ids(self) -> IdArray:
         """The ids that take the place of ``old[replace_from:]``; uint32, (n,), read-only."""
-        return frozen_ids(concatenate_ids(ids_after(self._ids, self.replace_from)))
-
-
-@dataclass(frozen=True, eq=False)
-class Edit:
-    """The result of one edit: the new rope, and what was done."""
-
-    rope: Rope
-    replace_from: int
-    encoded: int
-    why: str
+        return frozen_ids(concatenate_ids(ids_after(self._rope, self.replace_from - self._before)))
 
 
 class Session:
@@ -96,24 +62,23 @@ class Session:
         self._encoder = encoder
         self._tokenizer = encoder.tokenizer
         self._lock = threading.RLock()
-        self._text: str | None = ""
         self._ids: IdArray | None = None
         self._kept = 0
         self._revision = 0
-        edit = self._edited(None, 0, 0, _checked(text))
-        self._rope: Rope = edit.rope
-        self._text = text
+        self._pinned = NOTHING_PINNED
+        self._rope: Rope = self._edited(None, 0, 0, _checked(text)).rope
+        self._alone: Rope = None
+        self._by_itself = False
+        self._text: str | None = text
 
     def __repr__(self) -> str:
-        chars, ids = (0, 0) if self._rope is None else (self._rope.chars, self._rope.count)
-        name = self._tokenizer.name
-        return (
-            f"<Session of {name!r}, revision {self._revision}: {chars:,} code points, {ids:,} ids>"
-        )
+        size = f"{len(self):,} code points, {self._count():,} ids"
+        return f"<Session of {self._tokenizer.name!r}, revision {self._revision}: {size}>"
 
     def __len__(self) -> int:
         """The length of the text, code points."""
-        return 0 if self._rope is None else self._rope.chars
+        own = 0 if self._rope is None else self._rope.chars
+        return self._pinned.chars + own - len(self._pinned.context)
 
     @property
     def revision(self) -> int:
@@ -122,19 +87,21 @@ class Session:
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """The whole text. A byte of a pin that is no part of a character is a lone surrogate."""
         with self._lock:
             if self._text is None:
-                self._text = slice_of(self._rope, 0, len(self))
+                self._text = self._pinned.text + self._last_row.text
             return self._text
 
     @property
     def unprocessed_ids(self) -> IdArray:
         """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
         with self._lock:
-            known = np.empty(0, np.uint32) if self._ids is None else self._ids[: self._kept]
-            if self._ids is None or self._kept < len(self._ids) or len(known) < self._count():
-                rest = ids_after(self._rope, len(known))
+            if self._ids is None or self._kept < max(len(self._ids), self._count()):
+                known = concatenate_ids([]) if self._ids is None else self._ids[: self._kept]
+                pinned, row = self._pinned, self._last_row
+                own = max(0, len(known) - pinned.count) + row.skipped_ids
+                rest = [pinned.ids[len(known) :], *ids_after(row.rope, own)]
                 self._ids = frozen_ids(concatenate_ids([known, *rest]))
                 self._kept = len(self._ids)
             return self._ids
@@ -144,11 +111,14 @@ class Session:
         """The ids of the text, as `Encoder.encode` returns them; uint32, (n,), read-only."""
         with self._lock:
             own, text, tokenizer = self.unprocessed_ids, self.text, self._unchanged()
+            pins = bool(self._pinned.rows)
         if not isinstance(tokenizer, PostProcesses):
             return own
         try:
             return frozen_ids(alone(tokenizer, own, text))
         except LookupError:  # only the tokenizer's own call can post-process this text
+            if pins:
+                raise
             return self._encoder.encode(text).ids
 
     def append(self, text: str, *, revision: int | None = None) -> Patch:
@@ -171,12 +141,85 @@ class Session:
 
         Takes the longest common prefix and suffix of the two texts as unchanged."""
         with self._lock:
-            old, new = self.text, _checked(text)
-            start = common_prefix(old, new)
-            same = common_suffix(old, new, min(len(old), len(new)) - start)
-            patch = self._replace(start, len(old) - same, new[start : len(new) - same], revision)
-            self._text = new
+            old, pinned = self.text, self._pinned.chars
+            _checked(text[pinned:] if isinstance(text, str) else text)
+            start = common_prefix(old, text)
+            same = common_suffix(old, text, min(len(old), len(text)) - max(start, pinned))
+            new = text[start : len(text) - same]
+            patch = self._replace(start, max(start, len(old) - same), new, revision)
+            self._text = text
             return patch
+
+    def pin(
+        self, ids: Sequence[int] | IdArray, text: str | None = None, *, revision: int | None = None
+    ) -> Patch:
+        """Add ids that a model produced. They stay as they are, whatever the tokenizer would do.
+
+        Their text is the bytes of their tokens in place, special tokens as their content; a
+        tokenizer whose tokens do not spell their text needs `text`. Half a character may be
+        completed by the next pin. The next text is encoded as the tokenizer would after the pin
+        where that leaves the ids of the pin's end alone, else by itself (theorem 38, P2 and P1).
+        No edit changes the text up to the end of a pin. Raises OptionError."""
+        with self._lock:
+            self._require(len(self), len(self), revision)
+            tokenizer, given = self._unchanged(), ids_of_pin(ids)
+            data, before = bytes_of_pin(tokenizer, given, text), self._count()
+            new = Segment("", frozen_ids(given))
+            rows = self._all_rows
+            if rows and rows[-1].data is not None:  # half a character may begin there
+                data = rows[-1].data + data
+                given, rows = concatenate_ids([rows[-1].given, given]), rows[:-1]
+            pin = Row(data=data, given=given)
+            context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
+            rope = self._edited(None, 0, 0, context).rope
+            self._pinned, self._rope = _pinned((*rows, pin), context, rope), rope
+            self._alone, self._by_itself, self._text = None, False, None
+            self._kept = min(self._kept, before)
+            self._revision += 1
+            return Patch(before, self._revision, len(context), "", new, before)
+
+    @property
+    def canonical(self) -> tuple[Region, ...]:
+        """Whether the ids of each part are those of a full encode of the text (theorem 38).
+
+        Without pins, all of them are."""
+        with self._lock:
+            tokenizer = self._unchanged()
+            if not self._pinned.rows:
+                size = len(self), self._count()
+                return (Region(0, size[0], 0, size[1], "canonical"),) if any(size) else ()
+            cuts = stable_cuts_for(facts_of(tokenizer))
+            return regions_of(self._all_rows, cuts, partial(ids_of, tokenizer))
+
+    def to_bytes(self) -> bytes:
+        """The session as bytes for `Encoder.session_from_bytes`: data, and its sha256.
+
+        Raises OptionError for a tokenizer without a fingerprint."""
+        with self._lock:
+            rows, last = self._pinned.rows, self._rope
+            size = len(self._pinned.context)
+            saved = Saved(rows, size, last, self._alone, self._by_itself, self._revision)
+            return written(saved, self._unchanged())
+
+    @classmethod
+    def from_bytes(
+        cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
+    ) -> Session:
+        """The session of `to_bytes`. `encode_again`: encode each segment, and compare the ids.
+
+        Raises FileFormatError for a blob that was cut or changed, that another tokenizer made, or
+        whose ids are not those of its segments."""
+        session = cls(encoder)
+        saved = read(blob, session._tokenizer)
+        if encode_again:
+            require_ids(saved, partial(ids_of, session._tokenizer))
+        if saved.rows:
+            context = slice_of(saved.rope, 0, saved.context)
+            before = session._edited(None, 0, 0, context).rope
+            session._pinned = _pinned(saved.rows, context, before)
+        session._rope, session._alone, session._by_itself = saved.rope, saved.alone, saved.by_itself
+        session._revision, session._text = saved.revision, None
+        return session
 
     def fork(self) -> Session:
         """A session with the same text and ids, edited by itself from now on. Copies nothing."""
@@ -186,15 +229,50 @@ class Session:
             return twin
 
     def _count(self) -> int:
-        return 0 if self._rope is None else self._rope.count
+        return self._pinned.count + self._last_row.count
+
+    @property
+    def _last_row(self) -> Row:
+        """The text after the last pin."""
+        if self._by_itself:
+            return Row(self._alone)
+        return Row(self._rope, len(self._pinned.context), len(self._pinned.context_ids))
+
+    @property
+    def _all_rows(self) -> tuple[Row, ...]:
+        last = self._last_row
+        return (*self._pinned.rows, last) if last.text or last.count else self._pinned.rows
 
     def _replace(self, start: int, stop: int, text: str, revision: int | None) -> Patch:
         self._require(start, stop, revision)
-        edit = self._edited(self._rope, start, stop, _checked(text))
+        text, pinned, was_by_itself = _checked(text), self._pinned, self._by_itself
+        context, own = len(pinned.context), len(pinned.context_ids)
+        start, stop = start - pinned.chars, stop - pinned.chars
+        edit = self._edited(self._rope, start + context, stop + context, text)
+        alone_edit = None
+        if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
+            alone_edit = self._edited_alone(edit.rope, start, stop, text)
+        kept = 0
+        if was_by_itself == (alone_edit is not None):
+            kept = (
+                max(0, edit.replace_from - own) if alone_edit is None else alone_edit.replace_from
+            )
         self._rope, self._text = edit.rope, None
-        self._kept = min(self._kept, edit.replace_from)
+        self._by_itself = alone_edit is not None
+        self._alone = None if alone_edit is None else alone_edit.rope
+        row = self._last_row
+        self._kept = min(self._kept, pinned.count + kept)
         self._revision += 1
-        return Patch(edit.replace_from, self._revision, edit.encoded, edit.why, edit.rope)
+        before = pinned.count - row.skipped_ids
+        told = edit.encoded, edit.why, row.rope, before
+        return Patch(pinned.count + kept, self._revision, *told)
+
+    def _edited_alone(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
+        """The text after the last pin, encoded by itself (P1). `rope` has it after the context."""
+        if self._by_itself:
+            return self._edited(self._alone, start, stop, text)
+        whole = slice_of(rope, len(self._pinned.context), 0 if rope is None else rope.chars)
+        return self._edited(None, 0, 0, whole)
 
     def _require(self, start: int, stop: int, revision: int | None) -> None:
         """Raise OptionError for positions or a revision that cannot be meant."""
@@ -211,6 +289,11 @@ class Session:
                 f"positions must be 0 <= start <= stop <= {len(self)}, the code points of the "
                 f"text; got start {start} and stop {stop}"
             )
+        if start < self._pinned.chars:
+            raise OptionError(
+                f"the text up to code point {self._pinned.chars} ends with pinned ids, which no "
+                f"edit changes; got start {start}: edit a fork that was made before the pin"
+            )
 
     def _unchanged(self) -> TokenizerAdapter:
         """The tokenizer of the session. Raises OptionError if the caller changed it."""
@@ -225,149 +308,10 @@ class Session:
         return Editing(self._encoder, self._unchanged(), rope, start, stop, text).result()
 
 
-class Editing:
-    """One edit of a rope: the code points [start, stop) become `text`."""
-
-    def __init__(
-        self,
-        encoder: EncodesTexts,
-        tokenizer: TokenizerAdapter,
-        rope: Rope,
-        start: int,
-        stop: int,
-        text: str,
-    ) -> None:
-        self._encoder, self._tokenizer = encoder, tokenizer
-        self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
-        self._rope, self._start, self._stop, self._text = rope, start, stop, text
-        self._length = 0 if rope is None else rope.chars
-
-    def result(self) -> Edit:
-        """Encode what the edit needs. Raises the tokenizer's own errors."""
-        self._check()
-        old_stop = self._right_edge()
-        old_start = self._left_edge(self._length if old_stop is None else old_stop)
-        left, rest = split(self._rope, old_start)
-        removed, right = rest, None
-        if old_stop is not None:
-            removed, right = split(rest, old_stop - old_start)
-        new = self._segments(old_start, left, old_stop)
-        kept = 0 if left is None else left.count
-        old_ids, new_ids = (concatenate_ids(ids_after(r, 0)) for r in (removed, rope_of(new)))
-        encoded = sum(len(segment.text) for segment in new)
-        left, new = _with_small_joined(left, new)
-        rope = joined(joined(left, rope_of(new)), right)
-        whole = old_start == 0 and old_stop is None and self._length > 0
-        why = self._why_whole() if whole else ""
-        return Edit(rope, kept + _equal_at_start(old_ids, new_ids), encoded, why)
-
-    def _check(self) -> None:
-        """Raise the tokenizer's error for a string that it refuses and that the edit makes."""
-        forbidden = facts_of(self._tokenizer).forbidden
-        if forbidden and isinstance(self._tokenizer, ChecksText):
-            reach = max(map(len, forbidden)) - 1
-            before = slice_of(self._rope, max(0, self._start - reach), self._start)
-            behind = slice_of(self._rope, self._stop, self._stop + reach)
-            self._tokenizer.check_text(before + self._text + behind)
-
-    def _left_edge(self, limit: int) -> int:
-        """The last edge of a segment that is a stable cut of the text before the edit, or 0."""
-        if self._cuts.refusal is not None:
-            return 0
-        seen = _SEEN
-        while True:
-            first = max(0, self._start - seen)
-            window = Window(self._cuts, self._judged_before(first), begins=first == 0)
-            for at, segment in segments_before(self._rope, self._start):
-                if at <= first or at == 0:
-                    break
-                if at < limit and self._is_cut(window, at - first, segment.absorbed):
-                    return at
-            if first == 0:
-                return 0
-            seen *= 8
-
-    def _judged_before(self, first: int) -> str:
-        """The text from `first` on in which the left edge must be stable: it ends at the edit."""
-        return slice_of(self._rope, first, self._start)
-
-    def _right_edge(self) -> int | None:
-        """The first edge of a segment that is a co-stable cut of the text behind the edit."""
-        if self._stop == self._length or self._cuts.refusal is not None:
-            return None
-        seen = _SEEN
-        while True:
-            last = min(self._length, self._stop + seen)
-            text = slice_of(self._rope, self._stop, last)
-            window = Window(self._cuts, text, ends=last == self._length)
-            for at, segment in segments_after(self._rope, self._stop):
-                if at >= last:
-                    break
-                if at > self._stop and self._is_cut(window, at - self._stop, segment.absorbed):
-                    return at
-            if last == self._length:
-                return None
-            seen *= 8
-
-    def _is_cut(self, window: Window, p: int, absorbed: int) -> bool:
-        seam = window.seam(p)
-        return seam is not None and absorbed_by(seam) == absorbed
-
-    def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
-        """The encoded segments of the new text between the two edges."""
-        before = slice_of(self._rope, start, self._start)
-        behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
-        text = before + self._text + behind
-        if not text:
-            own = self._ids_of("") if left is None and stop is None else concatenate_ids([])
-            return [Segment("", own)] if len(own) else []
-        around = max(_SEEN // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
-        first = max(0, start - around)
-        pad = slice_of(self._rope, first, start)
-        further = "" if stop is None else slice_of(self._rope, stop, stop + around)
-        ends = stop is None or stop + around >= self._length
-        window = Window(self._cuts, pad + text + further, first == 0, ends)
-        edges = self._edges(window, len(pad), len(pad) + len(text), stop is None)
-        absorbed = self._absorbed_at(start)
-        places = [(len(pad), absorbed), *edges, (len(pad) + len(text), 0)]
-        parts = [(window.text[at:stop_], skipped) for (at, skipped), (stop_, _) in pairwise(places)]
-        ids = self._encoded([part[skipped:] for part, skipped in parts])
-        return [Segment(part, own, s) for (part, s), own in zip(parts, ids, strict=True)]
-
-    def _absorbed_at(self, start: int) -> int:
-        """How many code points the segment that begins at `start` leaves out."""
-        return next((s.absorbed for at, s in segments_after(self._rope, start) if at == start), 0)
-
-    def _edges(
-        self, window: Window, start: int, stop: int, open_end: bool
-    ) -> list[tuple[int, int]]:
-        """The cuts strictly inside [start, stop) of the window, with what each absorbs.
-
-        With `open_end`, the last cut is the last stable one: the next append begins there."""
-        seams = window.spread(start, stop, SEGMENT)
-        if open_end:
-            unfinished = Window(window.cuts, window.text, window.begins)
-            last = unfinished.last(seams[-1].position if seams else start)
-            if last is not None and last.position < stop:
-                seams.append(last)
-        edges = [(seam.position, absorbed_by(seam)) for seam in seams]
-        return [(p, a) for p, a in edges if start < p and p + a < stop]
-
-    def _encoded(self, texts: list[str]) -> list[IdArray]:
-        """The ids of each text by itself, before post-processing."""
-        if sum(map(len, texts)) > _FEW and self._encoder.exact:
-            rows = self._encoder.unprocessed_batch(texts, self._tokenizer).rows
-            return [rows[k] for k in range(len(texts))]
-        return [self._ids_of(text) for text in texts]
-
-    def _ids_of(self, text: str) -> IdArray:
-        tokenizer = self._tokenizer
-        known = tokenizer.known(text) if isinstance(tokenizer, HasSegmentCache) else None
-        return np.asarray(tokenizer.encode(text) if known is None else known, dtype=np.uint32)
-
-    def _why_whole(self) -> str:
-        said = "no cut of the text stays certified beside the edit"
-        return self._cuts.refusal or said
+def _pinned(rows: tuple[Row, ...], context: str, rope: Rope) -> Pinned:
+    """The rows up to the end of a pin, and what the next text is encoded after: `rope` has it."""
+    chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
+    return Pinned(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
 
 
 def _checked(text: str) -> str:
@@ -380,25 +324,3 @@ def _checked(text: str) -> str:
             f"point {place}; decode the text as UTF-8 with errors='replace'"
         )
     return text
-
-
-def _equal_at_start(one: IdArray, other: IdArray) -> int:
-    """How many ids at the start of the two arrays are equal."""
-    size = min(len(one), len(other))
-    different = np.flatnonzero(one[:size] != other[:size])
-    return int(different[0]) if len(different) else size
-
-
-def _with_small_joined(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
-    """Join the last segment of `left` and the first new one, if both are short and not the last.
-
-    Appends of single characters then do not leave a segment for each word."""
-    if left is None or len(new) < 2:
-        return left, new
-    at, before = next(segments_before(left, left.chars))
-    first = new[0]
-    if len(before.text) >= SEGMENT or len(first.text) >= SEGMENT:
-        return left, new
-    ids = concatenate_ids([before.ids, first.ids])
-    whole = Segment(before.text + first.text, ids, before.absorbed)
-    return split(left, at)[0], [whole, *new[1:]]

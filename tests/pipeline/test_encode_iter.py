@@ -1,0 +1,255 @@
+"""`encode_iter` gives what `encode` gives, text by text, and keeps nothing else alive."""
+
+from __future__ import annotations
+
+import gc
+import io
+import tracemalloc
+import weakref
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.support.drawn_runs import any_tokenizer
+from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
+from tokpar.encoder import BATCH_BYTES
+from tokpar.text_batches import batches_of
+
+pytestmark = pytest.mark.ids
+
+WORDS = "the quick brown fox jumps over the lazy dog "
+
+
+def ids_of(texts: Any, tokenizer: Any = "default", batch_bytes: int = BATCH_BYTES) -> list[Any]:
+    with tokpar.Encoder(tokenizer) as encoder:
+        return [each.ids.tolist() for each in encoder.encode_iter(texts, batch_bytes=batch_bytes)]
+
+
+def padded_bert() -> Any:
+    """Pads to the longest text of a batch, and truncates."""
+    tokenizer = type(named_tokenizers()["bert_part"]).from_str(
+        named_tokenizers()["bert_part"].to_str()
+    )
+    tokenizer.enable_padding(pad_id=0)
+    tokenizer.enable_truncation(max_length=12)
+    return tokenizer
+
+
+@given(st.data(), any_tokenizer())
+def test_each_text_has_the_ids_of_its_own_call(data: st.DataObject, tokenizer: Any) -> None:
+    texts = data.draw(st.lists(texts_with(contents(tokenizer), 80), max_size=9), label="texts")
+    given_bytes = data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts)))
+    batch_bytes = data.draw(st.sampled_from([1, 20, 100, 1000]), label="batch_bytes")
+    with tokpar.Encoder(tokenizer) as encoder:
+        expected = [encoder.encode(text).ids.tolist() for text in texts]
+        mixed = [
+            text.encode() if as_bytes and not has_surrogate(text) else text
+            for text, as_bytes in zip(texts, given_bytes, strict=True)
+        ]
+        found = [row.ids.tolist() for row in encoder.encode_iter(mixed, batch_bytes=batch_bytes)]
+    assert found == expected
+
+
+def has_surrogate(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 60, BATCH_BYTES])
+def test_no_text_is_padded_to_the_length_of_another(batch_bytes: int) -> None:
+    tokenizer, texts = padded_bert(), ["the dog", WORDS, "", "a fox and the dog"]
+    own = [tokenizer.encode(text).ids for text in texts]
+    assert ids_of(texts, tokenizer, batch_bytes) == own
+    assert len(set(map(len, own))) > 1
+    batch = tokpar.encode_batch(texts, tokenizer)
+    assert len({len(row) for row in batch}) == 1, "a batch is padded"
+
+
+def test_an_encoding_has_the_seams_spans_and_report_of_a_text_alone() -> None:
+    texts = [WORDS * k + "é😀" for k in range(1, 40)]
+    for tokenizer in (padded_bert(), *named_tokenizers().values()):
+        with tokpar.Encoder(tokenizer) as encoder:
+            for text, found in zip(texts, encoder.encode_iter(texts), strict=True):
+                alone = encoder.encode(text)
+                assert found.char_spans.tolist() == alone.char_spans.tolist()
+                assert found.truncated == alone.truncated
+                assert found.report.strategy == alone.report.strategy
+                assert tokpar.check(found, text, encoder.tokenizer, full=True).ok
+
+
+def test_texts_are_read_when_encodings_are_asked_for() -> None:
+    read: list[int] = []
+
+    def texts() -> Iterator[str]:
+        for k in count():
+            read.append(k)
+            yield "x" * 10
+
+    encodings = tokpar.Encoder().encode_iter(texts(), batch_bytes=30)
+    assert read == []
+    next(encodings)
+    assert len(read) == 3
+    next(encodings), next(encodings)
+    assert len(read) == 3
+    next(encodings)
+    assert len(read) == 6
+
+
+def test_a_text_longer_than_a_batch_is_a_batch_of_its_own() -> None:
+    texts = ["aa", "é", "b" * 50, "c" * 4, "😀", "d", b"ee", "f"]
+    found = list(batches_of(iter(texts), 8))
+    assert found == [["aa", "é"], ["b" * 50], ["c" * 4, "😀"], ["d"], [b"ee"], ["f"]]
+
+
+class Text(str):
+    """A str that can be referred to weakly."""
+
+
+@pytest.mark.parametrize("name", ["default", "cl100k_part", "bert_part"])
+def test_an_encoding_keeps_no_text_alive_but_its_own(name: str) -> None:
+    alive: list[weakref.ref[Text]] = []
+
+    def texts() -> Iterator[Text]:
+        for k in range(60):
+            text = Text(f"{WORDS * (k % 5)}{k}")
+            alive.append(weakref.ref(text))
+            yield text
+
+    with tokpar.Encoder(named_tokenizers()[name]) as encoder:
+        kept = list(encoder.encode_iter(texts(), batch_bytes=1000))[7]
+        gc.collect()
+        assert [k for k, text in enumerate(alive) if text() is not None] == [7]
+        assert kept.ids.base is None, "the ids of the batch are kept alive"
+        assert kept.report.plan
+        assert len(kept.spans) == len(kept)
+
+
+def test_memory_does_not_grow_with_the_number_of_texts() -> None:
+    def peak(total: int) -> int:
+        tracemalloc.start()
+        texts = (WORDS * (20 + k % 30) for k in range(total))
+        for encoding in encoder.encode_iter(texts, batch_bytes=1 << 16):
+            assert len(encoding)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    with tokpar.Encoder() as encoder:
+        peak(200)
+        assert peak(3000) < peak(300) + (1 << 18)
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 40, BATCH_BYTES])
+@pytest.mark.parametrize(
+    ("name", "wrong", "kind", "said"),
+    [
+        ("cl100k_part", "x <|endoftext|>", ValueError, "^text 5: .*disallowed special token"),
+        ("cl100k_part", b"x <|endoftext|>", ValueError, "^text 5: .*disallowed special token"),
+        ("default", b"ab\xff", tokpar.OptionError, r"^text 5 is not UTF-8: .* at byte 2 \(0xff\)"),
+        ("default", b"a\xed\xa0\x80", tokpar.OptionError, "^text 5 is not UTF-8: .* at byte 1 "),
+        ("default", 3, tokpar.OptionError, "^text 5 must be a str or UTF-8 bytes, got int"),
+        ("default", None, tokpar.OptionError, "^text 5 must be .*, got NoneType"),
+    ],
+)
+def test_a_refused_text_is_named_after_the_texts_before_it(
+    name: str, wrong: Any, kind: Any, said: str, batch_bytes: int
+) -> None:
+    texts = [WORDS, "a", "", "b c", WORDS * 3]
+    with tokpar.Encoder(named_tokenizers()[name]) as encoder:
+        encodings = encoder.encode_iter([*texts, wrong, "d"], batch_bytes=batch_bytes)
+        found = [row.ids.tolist() for row in islice(encodings, 5)]
+        assert found == [encoder.encode(text).ids.tolist() for text in texts]
+        with pytest.raises(kind, match=said):
+            next(encodings)
+        assert [*encoder.encode_iter(["d"])] == [encoder.encode("d")]
+
+
+@pytest.mark.parametrize("name", ["default", "bert_part"])
+def test_a_surrogate_is_the_engines_own_error_with_the_number_of_the_text(name: str) -> None:
+    tokenizer = named_tokenizers()[name]
+    with pytest.raises(Exception) as own:  # noqa: PT011  # another for each engine
+        tokenizer.encode("a\ud800")
+    encodings = tokpar.Encoder(tokenizer).encode_iter(["a", "b", "a\ud800", "c"])
+    assert [len(next(encodings)) > 0, len(next(encodings)) > 0] == [True, True]
+    with pytest.raises(own.type, match="text 2"):
+        next(encodings)
+
+
+def test_an_error_of_the_source_comes_after_the_texts_before_it() -> None:
+    def texts() -> Iterator[str]:
+        yield from ("a", "b")
+        raise OSError("the disk is gone")
+
+    encodings = tokpar.encode_iter(texts())
+    assert [next(encodings), next(encodings)] == [tokpar.encode("a"), tokpar.encode("b")]
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(encodings)
+
+
+@pytest.mark.parametrize("encode_iter", [tokpar.Encoder().encode_iter, tokpar.encode_iter])
+def test_a_caller_who_stops_early_closes_the_source(encode_iter: Any) -> None:
+    closed: list[bool] = []
+
+    def texts() -> Iterator[str]:
+        try:
+            while True:
+                yield WORDS
+        finally:
+            closed.append(True)
+
+    encodings = encode_iter(texts(), batch_bytes=100)
+    next(encodings)
+    assert not closed
+    encodings.close()
+    assert closed == [True]
+
+
+def test_a_file_of_the_caller_stays_open() -> None:
+    lines = io.StringIO("a\nb\n")
+    encodings = tokpar.encode_iter(lines, batch_bytes=1)
+    next(encodings)
+    encodings.close()
+    assert lines.readline() == "b\n"
+
+
+def test_the_function_closes_its_pools_after_the_last_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[object] = []
+    close = tokpar.Encoder.close
+    monkeypatch.setattr(tokpar.Encoder, "close", lambda self: (closed.append(self), close(self)))
+    encodings = tokpar.encode_iter([WORDS * 9000] * 2, workers=2, chunk_chars=100)
+    before = len(closed)
+    assert len([*encodings]) == 2
+    assert len(closed) == before + 1
+
+
+def test_iterations_of_one_encoder_do_not_mix() -> None:
+    with tokpar.Encoder() as encoder:
+        first = encoder.encode_iter([f"first {k}" for k in range(20)], batch_bytes=30)
+        other = encoder.encode_iter([f"other {k}" for k in range(20)], batch_bytes=50)
+        for k, (one, two) in enumerate(zip(first, other, strict=True)):
+            assert (one, two) == (encoder.encode(f"first {k}"), encoder.encode(f"other {k}"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "batch_bytes", "said"),
+    [
+        ("a text", 10, "encode_iter takes several texts, got one str; use encode for one text"),
+        (b"bytes", 10, "encode_iter takes several texts, got one bytes"),
+        (["a"], 0, "batch_bytes must be an int of at least 1, got 0"),
+        (["a"], True, "batch_bytes must be an int of at least 1, got True"),
+        (["a"], "8", "batch_bytes must be an int of at least 1, got '8'"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_the_call(texts: Any, batch_bytes: Any, said: str) -> None:
+    with pytest.raises(tokpar.OptionError, match=said):
+        tokpar.Encoder().encode_iter(texts, batch_bytes=batch_bytes)
+
+
+def test_no_texts_give_no_encodings() -> None:
+    assert [*tokpar.encode_iter([])] == []
