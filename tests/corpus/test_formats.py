@@ -218,3 +218,19 @@ def test_ids_are_inserted_around_rows_and_eod_only_after_ids() -> None:
     ]
     found = surrounded(rows.part(1, 3), (), (), 4)
     assert [found[k].tolist() for k in range(2)] == [[], [9, 4]]
+
+
+def test_megatron_shards_are_those_of_megatrons_own_builder(tmp_path: Path) -> None:
+    from tokpar.corpus.durable_files import Disk
+    from tokpar.corpus.megatron import MegatronWriter
+    from tokpar.types import Rows
+
+    golden = Path(__file__).parent / "golden"
+    rows = Rows.of(json.loads((golden / "ids.json").read_text()))
+    writer = MegatronWriter(Disk(), tmp_path, "shard", "int32")
+    writer.add(rows.part(0, 5), None)
+    writer.add(rows.part(5, len(rows)), None)
+    writer.finish()
+    for end in (".bin", ".idx"):
+        written = (tmp_path / f"shard{end}").read_bytes()
+        assert written == (golden / f"megatron{end}").read_bytes()
