@@ -1,6 +1,7 @@
 """Compares `tokpar.corpus.build` with the engine's own batch call on the same documents in memory.
 
-    python -m tests.benchmarks.corpora --tokenizer tokenizer.json --texts a.jsonl b.jsonl --megabytes 200
+    python -m tests.benchmarks.corpora --engine tokenizers --tokenizer tokenizer.json
+        [--texts FILE.jsonl ...] [--megabytes 200]
 
 Documents of about 2 KB, taken in turn from the texts, the standard library of this Python, and its
 sources as JSON, are written into one .jsonl.zst. Each side runs in a process of its own."""

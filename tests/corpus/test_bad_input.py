@@ -117,12 +117,12 @@ def test_a_document_that_needs_more_memory_names_the_budget(tmp_path: Path) -> N
 def test_an_id_that_the_dtype_cannot_hold_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tokpar.corpus.job.dtype_for", lambda *given: "uint16")
+    monkeypatch.setattr(
+        "tokpar.corpus.document_encoder.surrounded",
+        lambda rows, *given: type(rows).of([[1], [70_000]]),
+    )
     with pytest.raises(FileFormatError, match=r"rows.jsonl:2: the id 70,000 does not fit uint16"):
-        monkeypatch.setattr("tokpar.corpus.job.dtype_for", lambda *given: "uint16")
-        monkeypatch.setattr(
-            "tokpar.corpus.document_encoder.surrounded",
-            lambda rows, *given: type(rows).of([[1], [70_000]]),
-        )
         build_rows(tmp_path, ["a", "b"])
 
 

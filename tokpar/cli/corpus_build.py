@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED, OK, options
 from tokpar.corpus.journal import JOURNAL_NAME
-from tokpar.corpus.options import BUDGET, ERRORS, FORMATS, SHARD_BYTES, TIMES_LONGEST
+from tokpar.corpus.options import BACKENDS, BUDGET, ERRORS, FORMATS, SHARD_BYTES, TIMES_LONGEST
 from tokpar.errors import TokparError
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("run").add_argument
     budget = f"at least {TIMES_LONGEST} times the longest document (default: {BUDGET >> 30}GiB)"
     add("--memory-budget", default=str(BUDGET), metavar="SIZE", help=budget)
+    what = "ray: a part for each task on a Ray cluster (pip install 'tokpar[ray]')"
+    add("--backend", choices=BACKENDS, default="local", help=what)
+    add("--ray-address", metavar="HOST", help="the cluster (default: one on this machine)")
     add("--workers", type=int, metavar="N", help="threads (default: the cores available)")
     add("--dry-run", action="store_true", help="say what would be written, and how large")
     add("--log", type=Path, metavar="FILE", help="append a line of JSON there each minute")
@@ -171,6 +174,8 @@ def request_of(arguments: argparse.Namespace) -> Request:
         workers=arguments.workers,
         errors=arguments.errors,
         resume=arguments.resume,
+        backend=arguments.backend,
+        ray_address=arguments.ray_address,
     )
 
 

@@ -14,6 +14,7 @@ from tokpar.corpus.journal import Head
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.manifest import Options
 from tokpar.corpus.options import (
+    BACKENDS,
     BUDGET,
     ERRORS,
     FORMATS,
@@ -53,12 +54,15 @@ class Request:
     workers: int | None = None
     errors: str = "stop"
     resume: bool = False
+    backend: str = "local"
+    ray_address: str | None = None
 
 
 @dataclass(frozen=True)
 class BuildJob:
     """All that a build needs. `text_of`: makes a text of the field's value, or None."""
 
+    request: Request
     out: Path
     tokenizer: CorpusTokenizer
     head: Head
@@ -81,6 +85,7 @@ def prepare(request: Request) -> BuildJob:
     """Checks a request, and finds its inputs. Raises OptionError, OSError, and what `load` does."""
     require_choice("format", request.format, FORMATS)
     require_choice("errors", request.errors, ERRORS)
+    require_choice("backend", request.backend, BACKENDS)
     shard_bytes = size_of(request.shard_size, "--shard-size")
     budget = size_of(request.memory_budget, "--memory-budget")
     if shard_bytes < 1:
@@ -114,6 +119,7 @@ def prepare(request: Request) -> BuildJob:
     head = Head(__version__, writer_version(request.format), record, options, inputs)
     parts = tuple(plan_parts(inputs, shard_bytes))
     return BuildJob(
+        request=request,
         out=Path(request.out),
         tokenizer=tokenizer,
         head=head,
