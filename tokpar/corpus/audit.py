@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
-from tokpar.corpus.audit_against import ShardDocuments, compare
+from tokpar.corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar.corpus.audit_documents import RUN, DocumentAudit
 from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
 from tokpar.corpus.audit_inputs import InputFiles
@@ -64,7 +64,7 @@ def audit(
         compared = None
         if isinstance(tokens.spelling, Respelling):
             compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
-        run = DocumentAudit(tokens, edges, compared)
+        run = DocumentAudit(tokens, edges, compared, Digests(with_heads=texts is not None))
         counts = []
         for shard in opened:
             counts.append(0)

@@ -27,9 +27,9 @@ class DocumentAudit:
     tokens: Tokens
     edges: Edges
     texts: TextAudit | None
+    digests: Digests
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
-    digests: Digests = field(default_factory=Digests)
     empty: list[str] = field(default_factory=list)
     empties: int = 0
     long_runs: int = 0
@@ -74,22 +74,22 @@ class DocumentAudit:
 
     def _range(self, name: str, block: Block) -> Mask:
         """Reports ids that are no tokens; True for each document that has none."""
-        ids = block.ids
-        inside = (ids >= 0) & (ids < self.tokens.size)
-        good = inside
-        if self.tokens.size:
-            good = inside & self.tokens.known[np.where(inside, ids, 0).astype(np.int64)]
         usable = np.ones(len(block), np.bool_)
-        if good.all():
+        ids, size = block.ids, self.tokens.size
+        if not len(ids):
             return usable
-        for place in np.flatnonzero(~good).tolist():
-            document = int(np.searchsorted(block.offsets, place, side="right")) - 1
-            if not usable[document]:
-                continue
+        if size and ids.min() >= 0 and ids.max() < size and self.tokens.known[ids].all():
+            return usable
+        good = (ids >= 0) & (ids < size)
+        good[good] = self.tokens.known[ids[good].astype(np.int64)]
+        places = np.flatnonzero(~good)
+        owners = np.searchsorted(block.offsets, places, side="right") - 1
+        expected = f"an id below {size:,} that is a token"
+        for document, first in zip(*np.unique(owners, return_index=True), strict=True):
             usable[document] = False
-            expected = f"an id below {self.tokens.size:,} that is a token"
-            at = place - int(block.offsets[document])
-            self.log.add("range", name, block.first + document, f"{ids[place]}", expected, at)
+            place = int(places[first] - block.offsets[document])
+            found = f"{ids[places[first]]}"
+            self.log.add("range", name, block.first + int(document), found, expected, place)
         return usable
 
     def _edges(self, name: str, block: Block, bodies: Bodies) -> None:

@@ -71,8 +71,7 @@ class TextAudit:
 
         `usable`: which documents hold tokens only."""
         parts = self._parts(block, bodies, usable)
-        texts, kept, found, skipped = self._texts(block, parts)
-        self.text_bytes += sum(map(byte_length, texts))
+        texts, kept, found, skipped = self._texts(block, parts, usable)
         rows = self.encoder.unprocessed_batch(texts, self.tokenizer).rows
         ids = [self._ids(block, part) for part in kept]
         flat = np.concatenate(ids) if ids else np.empty(0, np.uint32)
@@ -89,14 +88,16 @@ class TextAudit:
         whole = [_Part(k, a, b) for k, (a, b) in enumerate(spans) if usable[k] and a < b]
         if not self.tokens.cut_at:
             return whole
-        safe = np.where((block.ids >= 0) & (block.ids < self.tokens.size), block.ids, 0)
-        cuts = np.flatnonzero(self._is_cut[safe.astype(np.int64)])
-        if not len(cuts):
+        ids = block.ids if usable.all() else np.clip(block.ids, 0, self.tokens.size - 1)
+        cuts = np.flatnonzero(self._is_cut[ids])
+        lows, highs = np.searchsorted(cuts, bodies.starts), np.searchsorted(cuts, bodies.stops)
+        if (lows == highs).all():
             return whole
-        return [part for each in whole for part in _divided(each, cuts)]
+        inside = [cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
+        return [part for each in whole for part in _divided(each, inside[each.document])]
 
     def _texts(
-        self, block: Block, parts: list[_Part]
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]
     ) -> tuple[list[str], list[_Part], list[Difference], set[int]]:
         """The text of each part, the parts that have one, those that are not UTF-8, and the
         documents of which nothing can be told."""
@@ -104,13 +105,14 @@ class TextAudit:
         kept: list[_Part] = []
         found: list[Difference] = []
         skipped: set[int] = set()
-        spelled = self._spelled(block, parts)
+        spelled = self._spelled(block, parts, usable)
         for k, part in enumerate(parts):
             try:
                 text = spelled[k].decode() if spelled else self._text(block, part)
             except UnicodeDecodeError as error:
                 found.append(self._broken(block, part, error))
                 continue
+            self.text_bytes += len(spelled[k]) if spelled else byte_length(text or "")
             if text is None:
                 skipped.add(part.document)
             elif text or not spelled:
@@ -119,12 +121,14 @@ class TextAudit:
         self.unknown += len(skipped)
         return texts, kept, found, skipped
 
-    def _spelled(self, block: Block, parts: list[_Part]) -> list[bytes]:
+    def _spelled(self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]) -> list[bytes]:
         """The bytes of all parts at once, where each token has bytes of its own."""
         if self.spelling.kind != "bytes" or not parts:
             return []
         low, high = parts[0].start, max(part.stop for part in parts)
-        ids = np.clip(block.ids[low:high], 0, self.tokens.size - 1)
+        ids = block.ids[low:high]
+        if not usable.all():
+            ids = np.clip(ids, 0, self.tokens.size - 1)
         data = self.tokens.spelled(ids)
         edges = offsets_of(self.tokens.lengths[ids])
         return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
@@ -186,9 +190,8 @@ class TextAudit:
             return True
 
 
-def _divided(part: _Part, cuts: NDArray[np.int64]) -> list[_Part]:
-    low, high = np.searchsorted(cuts, (part.start, part.stop))
-    inside = cuts[low:high].tolist()
+def _divided(part: _Part, inside: list[int]) -> list[_Part]:
+    """The parts between the tokens at the places `inside`."""
     edges = zip([part.start, *(cut + 1 for cut in inside)], [*inside, part.stop], strict=True)
     return [_Part(part.document, a, b) for a, b in edges if a < b]
 
