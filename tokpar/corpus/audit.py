@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
-from tokpar.corpus.audit_against import ShardDocuments, compare
+from tokpar.corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar.corpus.audit_documents import RUN, DocumentAudit
 from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
 from tokpar.corpus.audit_inputs import InputFiles
@@ -64,7 +64,7 @@ def audit(
         compared = None
         if isinstance(tokens.spelling, Respelling):
             compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
-        run = DocumentAudit(tokens, edges, compared)
+        run = DocumentAudit(tokens, edges, compared, Digests(with_heads=texts is not None))
         counts = []
         for shard in opened:
             counts.append(0)
@@ -140,7 +140,7 @@ def _report(
         tokenizer,
         tuple(summaries),
         run.log.results(tuple(checks)),
-        0 if run.texts is None else run.texts.text_bytes,
+        run.text_bytes,
         (*run.notes, *run.edges.notes, *_counted(run)),
         (*run.edges.not_checked, *_unchecked(run)),
     )
@@ -166,11 +166,11 @@ def _unchecked(run: DocumentAudit) -> Iterator[str]:
     if run.texts is None:
         yield f"whether the ids are those of a text: {run.tokens.why_not}"
         return
-    if run.texts.unknown:
-        yield f"the ids of {run.texts.unknown:,} documents: the unknown token in them hides text"
-    if run.texts.rewritten:
+    if run.unknown:
+        yield f"the ids of {run.unknown:,} documents: the unknown token in them hides text"
+    if run.rewritten:
         yield (
-            f"the ids of {run.texts.rewritten:,} documents: the tokenizer does not leave the text "
+            f"the ids of {run.rewritten:,} documents: the tokenizer does not leave the text "
             "that they spell as it is"
         )
     if run.tokens.cut_at:
