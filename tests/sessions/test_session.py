@@ -14,8 +14,8 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.fakes import WordHash
-from tests.seams import part
+from tests.support.fakes import WordHash
+from tests.support.seams import part
 from tests.sessions.test_stable_cuts import CL100K, byte_level
 from tests.sessions.traces import (
     check_endless,
@@ -24,7 +24,7 @@ from tests.sessions.traces import (
     check_trace,
     ids_of,
 )
-from tests.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
+from tests.support.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.sessions import editing, endless
 from tokpar.sessions.common_ends import common_prefix, common_suffix

@@ -14,10 +14,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.conftest import drawn
-from tests.seams import part
+from tests.support.seams import part
 from tests.sessions.drawn import drawn_adapter
 from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
-from tests.tokenizers_drawn import PATTERNS, byte_characters, is_panic
+from tests.support.tokenizers_drawn import PATTERNS, byte_characters, is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions import editing

@@ -18,7 +18,7 @@ from tests.sessions.drawn import (
     drawn_text,
     predecessors,
 )
-from tests.tokenizers_drawn import is_panic
+from tests.support.tokenizers_drawn import is_panic
 from tokpar.errors import EngineError
 from tokpar.interfaces import SpellsTokens, TokenizerAdapter, facts_of
 from tokpar.sessions import editing, endless
