@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.drawn_runs import any_tokenizer
+from tests.support.drawn_runs import adapter_of, any_tokenizer
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tokpar.cache.utf8_texts import PAD, TextColumn, Utf8Texts, texts_of
 
@@ -49,7 +49,7 @@ def test_each_form_has_the_ids_of_the_strings(data: st.DataObject, tokenizer: An
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
     form, given_texts = data.draw(st.sampled_from([*forms(texts)]), label="form")
     batch_bytes = data.draw(st.sampled_from([1, 50, 1000]))
-    with tokpar.Encoder(tokenizer) as encoder:
+    with tokpar.Encoder(adapter_of(tokenizer)) as encoder:
         expected = encoder.encode_batch(texts)
         alone = [encoder.encode(text).ids.tolist() for text in texts]
         for _ in range(2):  # new, then from the cache
