@@ -224,11 +224,11 @@ class Encoder:
         """Returns what `encode_batch` returns, as `aencode` does."""
         from tokpar.cache.utf8_texts import texts_of  # see `encode_batch`
 
-        some, tokenizer = texts_of(texts), self.tokenizer
+        some = texts_of(texts)  # the caller may change them later
 
         def encode(before_slice: Callable[[], None]) -> Batch:
             before_slice()
-            return self._encode_batch(some, tokenizer, before_slice=before_slice)
+            return self._encode_batch(some, self.tokenizer, before_slice=before_slice)
 
         return await self._async_calls().run(encode)
 

@@ -132,7 +132,6 @@ def test_tables_of_merges_are_made_where_enough_of_a_call_will_be_new(
 ) -> None:
     """Making them takes as long as the engine takes for some 100 KB: known English never makes
     them, a long text of new words at its beginning, short texts when they are many."""
-    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 1 << 17)
     draw = random.Random(9)
 
     def made(texts: list[str]) -> bool:

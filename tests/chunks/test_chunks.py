@@ -87,7 +87,7 @@ def test_chunks_tile_the_text_and_fit_and_are_as_long_as_their_boundary_allows(
     boundary=BOUNDARIES,
     overlap=st.just(0) | st.integers(0, 8),
 )
-def test_parts_of_real_vocabularies(
+def test_chunks_of_real_vocabularies_keep_their_promises(
     name: str, data: st.DataObject, max_tokens: int, boundary: str, overlap: int
 ) -> None:
     check_drawn(data, named(name), max_tokens, boundary, overlap)
@@ -120,15 +120,15 @@ def check_drawn(
 
 FAMILY = "👨‍👩‍👧‍👦"
 TEXTS = {
-    "English": "It was the best of times; it was the worst of times.\nIt was the age. " * 3,
-    "Chinese": "在人工智能领域，分词是第一步。它把文本变成编号！然后模型读取这些编号。" * 3,
-    "emoji": f"Look: {FAMILY}{FAMILY}{FAMILY} 😀😀😀🏳️‍🌈 end " * 2,
-    "combining marks": "e\u0301\u0300\u0301" * 20 + " a\u0323\u0307" * 8,
-    "code": 'def f(x):\r\n    return {"a": [x, "\\n"]}\r\n\r\n' * 4,
-    "endless letters": "a" * 150 + "ab" * 60,
-    "no spaces": "https://example.com/a/b?c=d&e=f#" * 5,
-    "white space": " \n \t\n\n   \r\n" * 12,
-    "Korean": "가각\u1100\u1161 한국어 문장입니다. " * 6,
+    "English": "It was the best of times; it was the worst of times.\nIt was the age. ",
+    "Chinese": "在人工智能领域，分词是第一步。它把文本变成编号！然后模型读取这些编号。" * 2,
+    "emoji": f"Look: {FAMILY}{FAMILY}{FAMILY} 😀😀😀🏳️‍🌈 end ",
+    "combining marks": "e\u0301\u0300\u0301" * 8 + " a\u0323\u0307" * 6,
+    "code": 'def f(x):\r\n    return {"a": [x, "\\n"]}\r\n\r\n' * 2,
+    "endless letters": "a" * 60 + "ab" * 20,
+    "no spaces": "https://example.com/a/b?c=d&e=f#" * 2,
+    "white space": " \n \t\n\n   \r\n" * 4,
+    "Korean": "가각\u1100\u1161 한국어 문장입니다. " * 3,
 }
 
 
@@ -138,7 +138,7 @@ def test_texts_of_many_kinds(name: str, kind: str) -> None:
     tokenizer, text = named(name), TEXTS[kind]
     special = own_tokenizer(tokenizer).special
     for boundary in ("token", "cut", "line", "sentence"):
-        for max_tokens, overlap in ((8 + special, 0), (8 + special, 3), (30, 0)):
+        for max_tokens, overlap in ((8 + special, 3), (20, 0)):
             found = chunks_of(tokenizer, text, max_tokens, overlap, boundary)
             assert_chunks(tokenizer, text, max_tokens, overlap, boundary, found)
 

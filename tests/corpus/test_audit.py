@@ -96,6 +96,8 @@ def test_both_ways_to_write_a_special_token_of_tiktoken_are_accepted(tmp_path: P
     report = audit(write_numpy(tmp_path / "shard", [plain, special]), of.adapter)
     assert names_of(report) == []
     assert any("special token that is written" in note for note in report.not_checked)
+    source = write_input(tmp_path / "texts.jsonl", [text])
+    assert audit(write_numpy(tmp_path / "plain", [plain]), of.adapter, against=source)
 
 
 def test_documents_of_the_unknown_token_are_no_fault(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import tokpar
-from tests.cli_runs import run
 from tests.corpus.corpora import (
     DOCUMENTS,
     all_documents,
@@ -19,6 +18,7 @@ from tests.corpus.corpora import (
     megatron_documents,
     write_rows,
 )
+from tests.support.cli_runs import run
 from tokpar.corpus import Manifest, build, manifest_of
 
 

@@ -14,6 +14,7 @@ from tests.corpus.test_audit import TEXTS, names_of
 from tests.corpus.written_shards import VOCAB, kind, write_input
 from tokpar.corpus import VerifyReport, audit, build, manifest_of, stats, verify
 from tokpar.corpus.manifest import MANIFEST_NAME, Manifest
+from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.errors import FileFormatError, OptionError
 
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
@@ -172,6 +173,17 @@ def test_a_folder_without_manifest_is_one_clear_error(tmp_path: Path) -> None:
     folder, _ = built(tmp_path)
     with pytest.raises(OptionError, match="from 0 to 1, got 2"):
         verify(folder, sample=2)
+
+
+def test_a_tiktoken_file_is_built_audited_and_verified(tmp_path: Path) -> None:
+    """Its loader knows neither truncation nor padding, and names padding first."""
+    patterns = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
+    path = str(VOCAB / "cl100k_part.tiktoken")
+    settings = {"pat_str": patterns["cl100k_part"], "special_tokens": {"<|endoftext|>": 100257}}
+    loaded = load_for_corpus(path, None, settings)
+    folder, source = built(tmp_path, tokenizer=path, settings=settings, eod_token=None)
+    assert audit(folder, loaded.adapter, against=source)
+    assert verify(folder, tokenizer=loaded.adapter, sample=1, against=source)
 
 
 # --------------------------------------------------------------------------- stats

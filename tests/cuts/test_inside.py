@@ -225,7 +225,9 @@ def test_small_tokenizers_on_repetitive_texts(spec: Any, text: str, size: int) -
 
 @pytest.mark.ids
 @given(spec=specs(), text=repetitive(), size=st.sampled_from([1, 2, 7, 20, 64]))
-def test_small_tokenizers_without_regex(spec: Any, text: str, size: int) -> None:
+def test_small_tokenizers_without_a_regex_have_the_serial_ids(
+    spec: Any, text: str, size: int
+) -> None:
     if isinstance(spec, TiktokenSpec):
         spec = ByteLevelSpec("gpt2", spec.seed, spec.merges, spec.wild)
     tokenizer = plain_copy(build(spec))

@@ -217,6 +217,25 @@ def test_byte_level_after_fuse_changes_all_the_text_before() -> None:
     assert decode([head, "a", "中"]).startswith(head)  # one character outside the alphabet
 
 
+@pytest.mark.parametrize("joining", ["Fuse", "ByteLevel"])
+@pytest.mark.parametrize(
+    ("stage", "why"),
+    [
+        ({"type": "ByteLevel"}, "decoder ByteLevel, after .* a character is outside its alphabet"),
+        (
+            {"type": "Replace", "pattern": {"Regex": "a+"}, "content": ""},
+            r"decoder Replace, after .* looks for the regex 'a\+'",
+        ),
+        ({"type": "BPEDecoder", "suffix": ""}, "decoder BPEDecoder, after .* the empty string"),
+    ],
+)
+def test_text_that_may_change_without_bound_is_refused_by_name(
+    joining: str, stage: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(OptionError, match=why):
+        Encoder(spec_of([{"type": joining}, stage]).build()).decode_stream()
+
+
 def test_skipping_special_tokens_needs_a_tokenizer_that_can() -> None:
     for encoder in (Encoder(small_encoding()), Encoder(tokpar.load("default", engine="pure"))):
         with pytest.raises(OptionError, match="has no such setting"):

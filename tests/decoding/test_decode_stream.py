@@ -103,8 +103,10 @@ def test_a_stream_gives_the_text_of_the_own_decode(
 
 KINDS: dict[str, DecoderSpec] = {
     "byte-level": spec_of([{"type": "ByteLevel"}], (*HALVES, "a", "Ġ", "é", "中")),
-    "llama": spec_of(LLAMA, (*BYTES[:7], *BYTES[-2:], "▁", "▁a")),
-    "byte fallback": spec_of([{"type": "ByteFallback"}], (*BYTES[:7], *BYTES[-2:], "a", "")),
+    "llama": spec_of(LLAMA, (*BYTES[:7], BYTES[9], *BYTES[-2:], "▁", "▁a")),
+    "byte fallback": spec_of(
+        [{"type": "ByteFallback"}], (*BYTES[:7], BYTES[9], *BYTES[-2:], "a", "")
+    ),
     "metaspace": spec_of([{"type": "Metaspace", "replacement": "▁"}], ("▁", "▁a", "a▁", "")),
     "wordpiece": spec_of([{"type": "WordPiece"}], ("a", "##b", "##", ".", "'", "##'", "s", "")),
     "bpe": spec_of([{"type": "BPEDecoder"}], ("a</w>", "b", "</w>", "a</w>b", "")),

@@ -46,9 +46,11 @@ def test_an_error_leaves_all_streams_as_they_were() -> None:
     for wrong in (299, -1, "a"):
         with pytest.raises((OptionError, LookupError)):
             streams.push([one, two, one, one], [0xB8, 0xE4, 0xAD, wrong])  # type: ignore[list-item]
-    for numbers, ids in (([2], [65]), ([-1], [65]), ([one], [65, 66])):
-        with pytest.raises(OptionError, match="stream"):
-            streams.push(numbers, ids)
+    for numbers, ids in (([2], [65]), ([-1], [65]), (["a"], [65]), ([0.5], [65])):
+        with pytest.raises(OptionError, match=r"a number that open\(\) returned, got"):
+            streams.push(numbers, ids)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="one stream for each id: got 1 and 2"):
+        streams.push([one], [65, 66])
     assert streams.push([one, one, two], [0xB8, 0xAD, 66]) == ["", "中", "B"]
 
 
@@ -62,7 +64,7 @@ def test_the_number_of_a_finished_stream_comes_again() -> None:
             call()
     assert len(streams) == 1
     assert streams.open() == number
-    assert streams.push([number], [65]) == ["A"]
+    assert streams.push([number, number], [0xFF, 65]) == ["\ufffd", "A"]
     assert streams.push([], []) == []
 
 

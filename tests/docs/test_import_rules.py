@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, TESTS
 
 PACKAGE = ROOT / "tokpar"
 
@@ -325,3 +326,33 @@ def test_all_is_sorted_and_lists_the_public_names() -> None:
     assert list(tokpar.__all__) == sorted(set(tokpar.__all__))
     modules_listed = {name for name in listed if isinstance(values[name], ModuleType)}
     assert set(listed) - modules_listed == public - {"annotations"}
+
+
+# ------------------------------------------------------------------------- the tests themselves
+
+
+def imported_tests(source: str) -> list[str]:
+    """The test files that a source imports from, also inside of functions and scripts."""
+    return re.findall(r"\b(?:from|import)\s+(tests\.\w+\.test_\w+)", source) + re.findall(
+        r"\bfrom\s+tests\.\w+\s+import\s+(test_\w+)", source
+    )
+
+
+def test_no_test_file_imports_another_and_each_lies_in_a_room() -> None:
+    paths = sorted(TESTS.rglob("*.py"))
+    found = {path.name: imported_tests(path.read_text(encoding="utf-8")) for path in paths}
+    found.pop(Path(__file__).name)  # it writes such imports down, below
+    assert {name: imports for name, imports in found.items() if imports} == {}
+    assert [path for path in paths if path.name.startswith("test_") and path.parent == TESTS] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tests.cuts.test_inside import rules",
+        "import tests.cuts.test_inside",
+        "    from tests.cuts import test_inside",
+    ],
+)
+def test_an_import_from_a_test_file_is_found(source: str) -> None:
+    assert len(imported_tests(source)) == 1

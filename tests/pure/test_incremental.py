@@ -312,7 +312,7 @@ def part(name: str) -> tuple[Tables, ByteBPE]:
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
 @given(text=any_texts(max_size=200))
 @example(text="a" * 300 + " " * 200 + "=" * 150 + "中" * 40)
-def test_parts_of_real_vocabularies(name: str, text: str) -> None:
+def test_every_prefix_has_its_own_ids_with_real_vocabularies(name: str, text: str) -> None:
     tables_, merging = part(name)
     bpe, data = IncrementalBPE(tables_), text.encode()
     bpe.append(data)

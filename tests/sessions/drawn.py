@@ -11,8 +11,8 @@ from typing import Any
 import tiktoken
 
 import tokpar
-from tests.stages_drawn import drawn_tokenizer
-from tests.tokenizers_drawn import (
+from tests.support.stages_drawn import drawn_tokenizer
+from tests.support.tokenizers_drawn import (
     PATTERNS,
     PRE_TOKENIZERS,
     TIKTOKEN_FAMILIES,

@@ -14,13 +14,19 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.fakes import WordHash
-from tests.seams import part
 from tests.sessions.test_stable_cuts import CL100K, byte_level
-from tests.sessions.traces import check_pins, check_tokenizer, check_trace, ids_of
-from tests.tokenizers_drawn import named_tokenizers
+from tests.sessions.traces import (
+    check_endless,
+    check_pins,
+    check_tokenizer,
+    check_trace,
+    ids_of,
+)
+from tests.support.fakes import WordHash
+from tests.support.seams import part
+from tests.support.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.sessions import editing
+from tokpar.sessions import editing, endless
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 
 pytestmark = pytest.mark.ids
@@ -126,6 +132,33 @@ def test_an_edit_encodes_its_neighbourhood_whatever_the_length(name: str) -> Non
         assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text)
 
 
+def test_appends_inside_an_endless_pre_token_encode_its_end_only() -> None:
+    """Theorem 37: letters, characters of Chinese, signs without any cut between them."""
+    encoder, rng = encoder_of("cl100k_part"), random.Random("endless")
+    for letters in ("abcdefgh", "中文字的", "a", "ab", "😀"):
+        text = "".join(rng.choices(letters, k=4000))
+        session = encoder.session(text[:2000])
+        for start in range(2000, 4000, 100):
+            patch = session.append(text[start : start + 100])
+            assert patch.encoded < 600
+        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text)
+
+
+def test_one_common_edge_is_not_enough_inside_a_pre_token() -> None:
+    """Without the second edge j of theorem 37, appends give wrong ids somewhere."""
+    rng, seen = random.Random("one edge"), Counter[str]()
+    with mock.patch.object(endless, "_edges", return_value={1}):
+        assert any(_fails(rng, seed, seen) for seed in range(400))
+
+
+def _fails(rng: random.Random, seed: int, seen: Counter[str]) -> bool:
+    try:
+        check_endless(rng, tokpar.load(made(ByteLevelSpec("gpt2", seed, 60))), seen)
+    except AssertionError:
+        return True
+    return False
+
+
 def test_appends_of_single_characters_leave_long_segments() -> None:
     session = encoder_of("cl100k_part").session()
     for char in PROSE * 20:
@@ -170,6 +203,9 @@ def test_an_edit_of_pinned_text_is_refused() -> None:
     session.append(" more")
     with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
         session.truncate(3)
+    with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
+        session.update("some other")
+    assert session.update("some text, more").revision == 3
     assert session.truncate(9).replacement_ids.tolist() == []
 
 
@@ -359,3 +395,14 @@ def test_half_a_character_is_completed_by_the_next_pin() -> None:
     session.pin(ids[1:])
     assert session.text == "see 🫠"
     assert session.unprocessed_ids.tolist() == [*ids_of(adapter, "see "), *ids]
+
+
+def test_a_finished_message_is_final_at_its_very_end() -> None:
+    """Nothing of the ids up to an added token at the end is replaced by what follows."""
+    encoder = encoder_of("deepseek_part")
+    token = encoder.tokenizer.facts.added_tokens[0].content  # type: ignore[attr-defined]
+    session = encoder.session(f"a message{token}")
+    for more in (" more", "s", "\u0301", "\n", token):
+        fork, count = session.fork(), len(session.unprocessed_ids)
+        assert fork.append(more).replace_from == count
+        assert fork.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text + more)

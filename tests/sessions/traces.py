@@ -18,10 +18,10 @@ from tests.sessions.drawn import (
     drawn_text,
     predecessors,
 )
-from tests.tokenizers_drawn import is_panic
+from tests.support.tokenizers_drawn import is_panic
 from tokpar.errors import EngineError
 from tokpar.interfaces import SpellsTokens, TokenizerAdapter, facts_of
-from tokpar.sessions import editing
+from tokpar.sessions import editing, endless
 from tokpar.sessions.session import Patch, Session
 from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by, stable_cuts_for
 
@@ -65,6 +65,25 @@ def check_costable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[
             assert ids_of(adapter, whole) == ids_of(adapter, whole[:at]) + right, (whole, at)
 
 
+def check_endless(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]) -> None:
+    """Appends to a text of one kind of character, as often one endless pre-token (theorem 37)."""
+    letters = rng.choice(("ab", "a", "abc", "=-", "中文字", "AB", "aA", "1", " ", "😀"))
+    session = tokpar.Encoder(adapter).session()
+    with (
+        mock.patch.multiple(editing, _LONG=1, SEGMENT=4),
+        mock.patch.object(endless, "_FIRST_TOKENS", rng.choice((1, 2, 4))),
+        mock.patch.object(editing, "grown_ids", wraps=endless.grown_ids) as grown,
+    ):
+        for _ in range(12):
+            old = session.unprocessed_ids.tolist()
+            patch = session.append("".join(rng.choices(letters, k=rng.choice((1, 2, 7, 30)))))
+            check_patch(adapter, old, patch, session)
+            seen["appends to one kind of character"] += 1
+            seen["asked of theorem 37"] += grown.called
+            seen["encoded by theorem 37"] += grown.called and patch.encoded < len(session) - 1
+            grown.reset_mock()
+
+
 def check_patch(adapter: TokenizerAdapter, old: list[int], patch: Patch, session: Session) -> None:
     """The patch and the session give the ids of a full encode."""
     expected = ids_of(adapter, session.text)
@@ -97,8 +116,8 @@ def check_trace(
     """A session of random edits and forks, after each of them equal to a full encode."""
     tokens = contents_of(adapter)
     encoder = tokpar.Encoder(adapter)
-    sizes = rng.choice(((1, 4, 8), (2, 8, 16), (4, 16, 64), (256, 512, 1 << 13)))
-    names = dict(zip(("SEGMENT", "_SEEN", "_FEW"), sizes, strict=True))
+    sizes = rng.choice(((1, 4, 8, 2), (2, 8, 16, 4), (4, 16, 64, 8), (256, 512, 1 << 13, 1024)))
+    names = dict(zip(("SEGMENT", "_SEEN", "_FEW", "_LONG"), sizes, strict=True))
     with mock.patch.multiple(editing, **names):
         sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60))))]
         for _ in range(steps):
@@ -213,6 +232,7 @@ def check_tokenizer(rng: random.Random, seen: Counter[str], steps: int = 14) -> 
             check_trace(rng, adapter, steps, seen)
             seen["traces"] += 1
         if isinstance(adapter, SpellsTokens) and facts_of(adapter).byte_level:
+            check_endless(rng, adapter, seen)
             for _ in range(3):
                 check_pins(rng, adapter, seen)
     except EngineError:

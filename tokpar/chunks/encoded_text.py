@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, spaces_behind_text
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
@@ -80,6 +80,7 @@ class EncodedText:
         self._regions: list[Region] = []
         self._next, self._tokens = (0, 0), 0
         self._places = lru_cache(8)(self._located)
+        self._sure = lru_cache(3)(self._sure_pairs)
         self.certify = lru_cache(8)(self._certified)
         self.tokens_before = lru_cache(4)(self._tokens_before)
         self.tokens_before_cut = lru_cache(4)(self._tokens_before_cut)
@@ -160,6 +161,18 @@ class EncodedText:
             return False
         region, _ = self._piece_at(position)
         return region.every_space and position != region.start
+
+    def sure_pairs_at(self, position: int) -> IntArray | None:
+        """Returns the cuts of the region at `position` that two characters license in any text.
+
+        None where the tokenizer or an added token needs a look at each position."""
+        return self._sure(self._piece_at(position)[0])
+
+    def _sure_pairs(self, region: Region) -> IntArray | None:
+        windows = self.finder.windows
+        if windows is None or not self.has_cuts:
+            return None
+        return windows.sure_pairs(self.text, region.start, region.stop)
 
     def _certified(self, position: int) -> Seam | None:
         """Returns the seam if `position`, inside the text, is a certified cut, or None."""
@@ -258,20 +271,35 @@ class EncodedText:
         begin = first + region.absorbed[k]
         text = self.text[begin:stop]
         try:
-            if self.facts.tiles and text.isascii() and isinstance(self.tokenizer, Locates):
-                starts, stops = (self.tokenizer.locate(ids, text) + begin).T
-                return Places(starts, stops, starts, exact=True)
+            if self.facts.tiles and isinstance(self.tokenizer, Locates):
+                return _tiled(self.tokenizer.locate(ids, text), text, begin)
             spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
         except LookupError:
             return _one_place(first, stop, len(ids))
         starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
-        if not self.facts.tiles:
-            starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
+        starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
         if len(starts) and begin > first:
             starts[0] = first
         is_edge = np.ones(len(ids), np.bool_)
         np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])
-        return Places(starts, stops, starts[is_edge], self.facts.tiles)
+        return Places(starts, stops, starts[is_edge], exact=False)
+
+
+def _tiled(spans: SpanArray, text: str, begin: int) -> Places:
+    """Returns the places of tokens that tile `text`, which begins at `begin`.
+
+    `spans`: UTF-8 bytes."""
+    if text.isascii():
+        starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
+        return Places(starts, stops, starts, exact=True)
+    data = np.frombuffer(text.encode("utf-8"), np.int8)
+    leads = data >= -64  # all but 10xxxxxx begin a code point
+    before = np.cumsum(leads, dtype=np.int64)
+    stops = before[spans[:, 1] - 1] + begin
+    is_edge = leads[spans[:, 0]]
+    starts = np.concatenate(([begin], stops[:-1]))
+    starts -= ~is_edge
+    return Places(starts, stops, starts[is_edge], exact=True)
 
 
 def _one_place(start: int, stop: int, tokens: int) -> Places:

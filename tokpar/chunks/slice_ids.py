@@ -72,9 +72,11 @@ class SliceIds:
         """
         finder, place = self.whole.finder, 1
         stop = min(len(part), _REACH)
-        for pair in self._pairs(part, 1, stop):
-            if self._is_pair(part, pair, start):
-                return finder.certify_pair(self.whole.text, start + pair)
+        pairs = self.whole.sure_pairs_at(start)
+        if pairs is not None:
+            at = int(pairs.searchsorted(start + 1))
+            if at < len(pairs) and pairs[at] < start + stop:
+                return Seam(int(pairs[at]), "K10", "40")
         if finder.refusal_for(part) is not None:
             return None
         while place < stop:
@@ -90,12 +92,13 @@ class SliceIds:
     def _last_cut(self, part: str, start: int, left: int) -> Seam | None:
         """Returns the last seam near the end of a slice, at `left` or behind it, that is a cut of
         the slice and of the text, or None."""
-        finder = self.whole.finder
+        finder, stop = self.whole.finder, start + len(part)
         least = max(1, left - start, len(part) - _REACH)
-        for low in range(len(part) - _BLOCK, least - _BLOCK, -_BLOCK):
-            for pair in reversed([*self._pairs(part, max(low, least), low + _BLOCK)]):
-                if self._is_pair(part, pair, start):
-                    return finder.certify_pair(self.whole.text, start + pair)
+        pairs = self.whole.sure_pairs_at(stop - 1)
+        if pairs is not None:
+            at = int(pairs.searchsorted(stop)) - 1
+            if at >= 0 and pairs[at] >= start + least:
+                return Seam(int(pairs[at]), "K10", "40")
         if finder.refusal_for(part) is not None:
             return None
         for place in likely_cuts(finder, part, least, len(part)):
@@ -104,16 +107,6 @@ class SliceIds:
             if found is not None:
                 return found
         return None
-
-    def _pairs(self, part: str, start: int, stop: int) -> Iterator[int]:
-        """Yield positions in [start, stop) at which two characters may license a cut."""
-        windows = self.whole.finder.windows
-        return iter(()) if windows is None else windows.pairs_in(part, start, stop)
-
-    def _is_pair(self, part: str, place: int, start: int) -> bool:
-        """True if two characters license the cut of a slice, and of the text."""
-        pair = self.whole.finder.certify_pair
-        return pair(part, place) is not None and pair(self.whole.text, start + place) is not None
 
     def _in_text(self, seam: Seam, start: int) -> Seam | None:
         """Returns the seam of the text at the place of a seam of the slice from `start` on.

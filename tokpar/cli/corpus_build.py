@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED, OK, options
 from tokpar.corpus.journal import JOURNAL_NAME
-from tokpar.corpus.options import BUDGET, ERRORS, FORMATS, SHARD_BYTES, TIMES_LONGEST
+from tokpar.corpus.options import BACKENDS, BUDGET, ERRORS, FORMATS, SHARD_BYTES, TIMES_LONGEST
 from tokpar.errors import TokparError
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def _declare_documents(parser: argparse.ArgumentParser) -> None:
     add("--field", metavar="NAME", help="the text in a row (default: text)")
     add("--lines", action="store_true", help="each line of a text file is a document")
     add("--document-id", metavar="NAME", help="store this field as the document's id, too")
+    chat = "make the text of the field messages by this template, or by the tokenizer's own"
+    add("--chat-template", nargs="?", const=True, default=False, metavar="FILE", help=chat)
     own = "as the tokenizer's own call does, without --bos and --no-bos"
     bos = parser.add_mutually_exclusive_group()
     bos.add_argument(
@@ -82,6 +84,9 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("run").add_argument
     budget = f"at least {TIMES_LONGEST} times the longest document (default: {BUDGET >> 30}GiB)"
     add("--memory-budget", default=str(BUDGET), metavar="SIZE", help=budget)
+    what = "ray: a part for each task on a Ray cluster (pip install 'tokpar[ray]')"
+    add("--backend", choices=BACKENDS, default="local", help=what)
+    add("--ray-address", metavar="HOST", help="the cluster (default: one on this machine)")
     add("--workers", type=int, metavar="N", help="threads (default: the cores available)")
     add("--dry-run", action="store_true", help="say what would be written, and how large")
     add("--log", type=Path, metavar="FILE", help="append a line of JSON there each minute")
@@ -162,10 +167,18 @@ def request_of(arguments: argparse.Namespace) -> Request:
         append_eod=arguments.append_eod,
         eod_token=arguments.eod_token,
         document_id=arguments.document_id,
+        chat_template=_template(arguments.chat_template),
         dtype=arguments.dtype,
         shard_size=arguments.shard_size,
         memory_budget=arguments.memory_budget,
         workers=arguments.workers,
         errors=arguments.errors,
         resume=arguments.resume,
+        backend=arguments.backend,
+        ray_address=arguments.ray_address,
     )
+
+
+def _template(given: bool | str) -> bool | str:
+    """A template, read from the file that was given."""
+    return given if isinstance(given, bool) else Path(given).read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
-from tokpar.corpus.audit_against import ShardDocuments, compare
+from tokpar.corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar.corpus.audit_documents import RUN, DocumentAudit
 from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
 from tokpar.corpus.audit_inputs import InputFiles
@@ -20,7 +20,7 @@ from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents,
 from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, facts_of
 
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -64,7 +64,7 @@ def audit(
         compared = None
         if isinstance(tokens.spelling, Respelling):
             compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
-        run = DocumentAudit(tokens, edges, compared)
+        run = DocumentAudit(tokens, edges, compared, Digests(with_heads=texts is not None))
         counts = []
         for shard in opened:
             counts.append(0)
@@ -73,7 +73,9 @@ def audit(
                 if on_read is not None:
                     on_read(block.ids.nbytes)
         if texts is not None:
-            with Encoder(adapter, workers=workers) as own:
+            # a text with a special token that the tokenizer refuses is taken for plain text
+            refuses = bool(facts_of(adapter).forbidden)
+            with Encoder(plain_tokenizer(adapter) if refuses else adapter, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
                 run.notes += compare(documents, texts, own, run.log, ordered)
             if texts.unusable:
@@ -138,7 +140,7 @@ def _report(
         tokenizer,
         tuple(summaries),
         run.log.results(tuple(checks)),
-        0 if run.texts is None else run.texts.text_bytes,
+        run.text_bytes,
         (*run.notes, *run.edges.notes, *_counted(run)),
         (*run.edges.not_checked, *_unchecked(run)),
     )
@@ -164,11 +166,11 @@ def _unchecked(run: DocumentAudit) -> Iterator[str]:
     if run.texts is None:
         yield f"whether the ids are those of a text: {run.tokens.why_not}"
         return
-    if run.texts.unknown:
-        yield f"the ids of {run.texts.unknown:,} documents: the unknown token in them hides text"
-    if run.texts.rewritten:
+    if run.unknown:
+        yield f"the ids of {run.unknown:,} documents: the unknown token in them hides text"
+    if run.rewritten:
         yield (
-            f"the ids of {run.texts.rewritten:,} documents: the tokenizer does not leave the text "
+            f"the ids of {run.rewritten:,} documents: the tokenizer does not leave the text "
             "that they spell as it is"
         )
     if run.tokens.cut_at:

@@ -37,13 +37,15 @@ class InputTexts(Protocol):
 
 def digest_of(ids: RawIds | IdArray) -> bytes:
     """A digest of ids, 16 bytes, the same for each dtype that stores them."""
-    return hashlib.blake2b(ids.astype("<u4").tobytes(), digest_size=16).digest()
+    written = np.ascontiguousarray(ids, "<u4")
+    return hashlib.blake2b(written.view(np.uint8).data, digest_size=16).digest()
 
 
 @dataclass
 class Digests:
-    """The digests of documents in order, and of their first `HEAD` ids."""
+    """The digests of documents in order, and `with_heads` of their first `HEAD` ids."""
 
+    with_heads: bool = True
     whole: list[bytes] = field(default_factory=list)
     heads: list[bytes] = field(default_factory=list)
     empty: set[int] = field(default_factory=set)
@@ -53,7 +55,8 @@ class Digests:
         if not len(ids):
             self.empty.add(len(self.whole))
         self.whole.append(digest_of(ids))
-        self.heads.append(self.whole[-1] if len(ids) <= HEAD else digest_of(ids[:HEAD]))
+        if self.with_heads:
+            self.heads.append(self.whole[-1] if len(ids) <= HEAD else digest_of(ids[:HEAD]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,12 +13,14 @@ from numpy.typing import NDArray
 from tokpar.corpus.audit_against import Digests
 from tokpar.corpus.audit_edges import Bodies, Edges, bodies_of
 from tokpar.corpus.audit_report import SHOWN, FaultLog
-from tokpar.corpus.audit_texts import TextAudit
+from tokpar.corpus.audit_texts import Compared, TextAudit
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.shards import Block, ShardSource
 
 RUN = 64
 """Equal ids in a row that are reported."""
+AHEAD = 2
+"""Blocks whose texts are compared at a time: one is spelled while another one is encoded."""
 Mask = NDArray[np.bool_]
 
 
@@ -27,11 +31,14 @@ class DocumentAudit:
     tokens: Tokens
     edges: Edges
     texts: TextAudit | None
+    digests: Digests
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
-    digests: Digests = field(default_factory=Digests)
     empty: list[str] = field(default_factory=list)
     empties: int = 0
+    unknown: int = 0
+    rewritten: int = 0
+    text_bytes: int = 0
     long_runs: int = 0
 
     def check(self, shard: ShardSource) -> Iterator[Block]:
@@ -40,9 +47,14 @@ class DocumentAudit:
             self.log.add("index", shard.name, problem.document, problem.found, problem.expected)
         self.notes += [f"{shard.name}: {note}" for note in shard.notes]
         self._dtype(shard)
-        for block in shard.blocks():
-            self._block(shard.name, block)
-            yield block
+        with ThreadPoolExecutor(AHEAD) as pool:
+            running: deque[tuple[Block, Mask, Future[Compared]]] = deque()
+            for block in shard.blocks():
+                running.append(self._begin(shard.name, block, pool))
+                if len(running) > AHEAD:
+                    yield self._end(shard.name, *running.popleft())
+            while running:
+                yield self._end(shard.name, *running.popleft())
 
     def _dtype(self, shard: ShardSource) -> None:
         if shard.dtype.kind not in "iu":
@@ -52,44 +64,52 @@ class DocumentAudit:
             found = f"ids of {shard.dtype}, {most}"
             self.log.add("dtype", shard.name, None, found, f"ids up to {self.tokens.size - 1:,}")
 
-    def _block(self, name: str, block: Block) -> None:
+    def _begin(
+        self, name: str, block: Block, pool: ThreadPoolExecutor
+    ) -> tuple[Block, Mask, Future[Compared]]:
+        """Has the texts of a block compared in another thread, and checks the rest here."""
         usable = self._range(name, block)
         bodies = bodies_of(block, self.edges)
+        compared: Future[Compared] = Future()
+        if self.texts is None:
+            compared.set_result(Compared())
+        else:
+            compared = pool.submit(self.texts.compare, block, bodies, usable)
         self._edges(name, block, bodies)
         self._digests(name, block, bodies)
-        doubtful: set[int] = set(np.flatnonzero(~usable).tolist())
-        if self.texts is not None:
-            found, skipped = self.texts.differences(block, bodies, usable)
-            for each in found:
-                self.log.add(
-                    each.kind,
-                    name,
-                    block.first + each.document,
-                    each.found,
-                    each.expected,
-                    each.place,
-                )
-            doubtful |= skipped | {each.document for each in found}
+        return block, usable, compared
+
+    def _end(self, name: str, block: Block, usable: Mask, comparing: Future[Compared]) -> Block:
+        """Reports what the comparison found, and the runs that it does not explain."""
+        compared = comparing.result()
+        for total in ("unknown", "rewritten", "text_bytes"):
+            setattr(self, total, getattr(self, total) + getattr(compared, total))
+        doubtful = set(np.flatnonzero(~usable).tolist()) | compared.skipped
+        for each in compared.found:
+            doubtful.add(each.document)
+            place = block.first + each.document
+            self.log.add(each.kind, name, place, each.found, each.expected, each.place)
         self._runs(name, block, doubtful)
+        return block
 
     def _range(self, name: str, block: Block) -> Mask:
         """Reports ids that are no tokens; True for each document that has none."""
-        ids = block.ids
-        inside = (ids >= 0) & (ids < self.tokens.size)
-        good = inside
-        if self.tokens.size:
-            good = inside & self.tokens.known[np.where(inside, ids, 0).astype(np.int64)]
         usable = np.ones(len(block), np.bool_)
-        if good.all():
+        ids, size = block.ids, self.tokens.size
+        if not len(ids):
             return usable
-        for place in np.flatnonzero(~good).tolist():
-            document = int(np.searchsorted(block.offsets, place, side="right")) - 1
-            if not usable[document]:
-                continue
+        if size and ids.min() >= 0 and ids.max() < size and self.tokens.known[ids].all():
+            return usable
+        good = (ids >= 0) & (ids < size)
+        good[good] = self.tokens.known[ids[good].astype(np.int64)]
+        places = np.flatnonzero(~good)
+        owners = np.searchsorted(block.offsets, places, side="right") - 1
+        expected = f"an id below {size:,} that is a token"
+        for document, first in zip(*np.unique(owners, return_index=True), strict=True):
             usable[document] = False
-            expected = f"an id below {self.tokens.size:,} that is a token"
-            at = place - int(block.offsets[document])
-            self.log.add("range", name, block.first + document, f"{ids[place]}", expected, at)
+            place = int(places[first] - block.offsets[document])
+            found = f"{ids[places[first]]}"
+            self.log.add("range", name, block.first + int(document), found, expected, place)
         return usable
 
     def _edges(self, name: str, block: Block, bodies: Bodies) -> None:

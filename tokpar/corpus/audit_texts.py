@@ -33,6 +33,20 @@ class Difference:
     expected: str
 
 
+@dataclass
+class Compared:
+    """The comparison of one block. `found`: documents that differ. `skipped`: documents that could
+    not be compared, by their number in the block; `unknown` of them because the unknown token hides
+    a text, `rewritten` because the tokenizer does not leave their text as it is. `text_bytes`:
+    UTF-8 bytes that were encoded."""
+
+    found: list[Difference] = field(default_factory=list)
+    skipped: set[int] = field(default_factory=set)
+    unknown: int = 0
+    rewritten: int = 0
+    text_bytes: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """A part of a document between two tokens that the engine does not look for in a text:
@@ -45,86 +59,76 @@ class _Part:
 
 @dataclass
 class TextAudit:
-    """Encodes the texts that ids spell, and compares.
-
-    `text_bytes`: UTF-8 bytes encoded so far. `unknown`: documents with the unknown token beside
-    which nothing can be told. `rewritten`: documents whose text the tokenizer does not leave as it
-    is."""
+    """Encodes the texts that ids spell, and compares. Threads may share it."""
 
     tokenizer: TokenizerAdapter
     tokens: Tokens
     spelling: Respelling
     encoder: Encoder
-    text_bytes: int = 0
-    unknown: int = 0
-    rewritten: int = 0
     _is_cut: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         self._is_cut = np.zeros(self.tokens.size, np.bool_)
         self._is_cut[list(self.tokens.cut_at)] = True
 
-    def differences(
-        self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]
-    ) -> tuple[list[Difference], set[int]]:
-        """The documents that differ, and those that could not be compared; numbers of the block.
-
-        `usable`: which documents hold tokens only."""
-        parts = self._parts(block, bodies, usable)
-        texts, kept, found, skipped = self._texts(block, parts)
-        self.text_bytes += sum(map(byte_length, texts))
+    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> Compared:
+        """Compares the documents of a block. `usable`: which documents hold tokens only."""
+        result = Compared()
+        texts, kept = self._texts(block, self._parts(block, bodies, usable), usable, result)
         rows = self.encoder.unprocessed_batch(texts, self.tokenizer).rows
         ids = [self._ids(block, part) for part in kept]
         flat = np.concatenate(ids) if ids else np.empty(0, np.uint32)
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
         if np.array_equal(lengths, np.diff(rows.offsets)) and np.array_equal(flat, rows.ids):
-            return found, skipped
+            return result
         for k, part in enumerate(kept):
             if not np.array_equal(ids[k], rows[k]):
-                self._differs(block, part, ids[k], rows[k], texts[k], found, skipped)
-        return found, skipped
+                self._differs(block, part, ids[k], rows[k], texts[k], result)
+        return result
 
     def _parts(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
         spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
         whole = [_Part(k, a, b) for k, (a, b) in enumerate(spans) if usable[k] and a < b]
         if not self.tokens.cut_at:
             return whole
-        safe = np.where((block.ids >= 0) & (block.ids < self.tokens.size), block.ids, 0)
-        cuts = np.flatnonzero(self._is_cut[safe.astype(np.int64)])
-        if not len(cuts):
+        ids = block.ids if usable.all() else np.clip(block.ids, 0, self.tokens.size - 1)
+        cuts = np.flatnonzero(self._is_cut[ids])
+        lows, highs = np.searchsorted(cuts, bodies.starts), np.searchsorted(cuts, bodies.stops)
+        if (lows == highs).all():
             return whole
-        return [part for each in whole for part in _divided(each, cuts)]
+        inside = [cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
+        return [part for each in whole for part in _divided(each, inside[each.document])]
 
     def _texts(
-        self, block: Block, parts: list[_Part]
-    ) -> tuple[list[str], list[_Part], list[Difference], set[int]]:
-        """The text of each part, the parts that have one, those that are not UTF-8, and the
-        documents of which nothing can be told."""
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: Compared
+    ) -> tuple[list[str], list[_Part]]:
+        """The text of each part that has one, and these parts."""
         texts: list[str] = []
         kept: list[_Part] = []
-        found: list[Difference] = []
-        skipped: set[int] = set()
-        spelled = self._spelled(block, parts)
+        spelled = self._spelled(block, parts, usable)
         for k, part in enumerate(parts):
             try:
                 text = spelled[k].decode() if spelled else self._text(block, part)
             except UnicodeDecodeError as error:
-                found.append(self._broken(block, part, error))
+                result.found.append(self._broken(block, part, error))
                 continue
+            result.text_bytes += len(spelled[k]) if spelled else byte_length(text or "")
             if text is None:
-                skipped.add(part.document)
+                result.skipped.add(part.document)
             elif text or not spelled:
                 texts.append(text)
                 kept.append(part)
-        self.unknown += len(skipped)
-        return texts, kept, found, skipped
+        result.unknown = len(result.skipped)
+        return texts, kept
 
-    def _spelled(self, block: Block, parts: list[_Part]) -> list[bytes]:
+    def _spelled(self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]) -> list[bytes]:
         """The bytes of all parts at once, where each token has bytes of its own."""
         if self.spelling.kind != "bytes" or not parts:
             return []
         low, high = parts[0].start, max(part.stop for part in parts)
-        ids = np.clip(block.ids[low:high], 0, self.tokens.size - 1)
+        ids = block.ids[low:high]
+        if not usable.all():
+            ids = np.clip(ids, 0, self.tokens.size - 1)
         data = self.tokens.spelled(ids)
         edges = offsets_of(self.tokens.lengths[ids])
         return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
@@ -151,24 +155,23 @@ class TextAudit:
         ids: RawIds,
         given: IdArray,
         text: str,
-        found: list[Difference],
-        skipped: set[int],
+        result: Compared,
     ) -> None:
         least = min(len(ids), len(given))
         unequal = np.flatnonzero(ids[:least] != given[:least])
         place = int(unequal[0]) if len(unequal) else least
         if self._may_be_rewritten(text, given, place):
-            self.rewritten += part.document not in skipped
-            skipped.add(part.document)
+            result.rewritten += part.document not in result.skipped
+            result.skipped.add(part.document)
             return
-        if len(found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
+        if len(result.found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
             raise MismatchError(
                 "the tokenizer's own call gives other ids than tokpar's batch call for the text "
                 f"{text[:200]!r}: please report it"
             )
         shown = [_shown(self.tokens, some[place:]) for some in (ids, given)]
         start = part.start - int(block.offsets[part.document])
-        found.append(Difference(part.document, start + place, "ids", *shown))
+        result.found.append(Difference(part.document, start + place, "ids", *shown))
 
     def _may_be_rewritten(self, text: str, given: IdArray, place: int) -> bool:
         """True if the tokenizer may have changed the text that the ids spell before it encoded it,
@@ -186,9 +189,8 @@ class TextAudit:
             return True
 
 
-def _divided(part: _Part, cuts: NDArray[np.int64]) -> list[_Part]:
-    low, high = np.searchsorted(cuts, (part.start, part.stop))
-    inside = cuts[low:high].tolist()
+def _divided(part: _Part, inside: list[int]) -> list[_Part]:
+    """The parts between the tokens at the places `inside`."""
     edges = zip([part.start, *(cut + 1 for cut in inside)], [*inside, part.stop], strict=True)
     return [_Part(part.document, a, b) for a, b in edges if a < b]
 

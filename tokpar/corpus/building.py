@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def run_build(
     `on_block` is called after each block of documents. When `is_stopped` is true after a shard,
     raises BuildStoppedError. Raises OptionError for a folder that holds something else, and what
     reading and encoding raise. The shards that are complete stay."""
+    progress.begun = time.monotonic()
     job.out.mkdir(parents=True, exist_ok=True)
     with locked(job.out):
         journal = _open_journal(job, layer)
@@ -43,14 +45,27 @@ def run_build(
                 progress.shards += bool(entry.shard.files)
                 progress.parts += entry.last
                 on_block()
-                if is_stopped():
+                if is_stopped() and job.request.backend == "local":
                     raise BuildStoppedError(f"{job.out}: stopped after a shard")
 
-            with PartBuilder(job, layer, progress, on_block) as builder:
-                for part in job.parts:
-                    done = journal.done.setdefault(part.number, Done())
-                    if not done.complete:
+            def on_part(entries: list[Entry], counted: Progress) -> None:
+                progress.join(counted)
+                for entry in entries:
+                    on_entry(entry)
+
+            todo = [(part, journal.done.setdefault(part.number, Done())) for part in job.parts]
+            todo = [(part, done) for part, done in todo if not done.complete]
+            if job.request.backend == "ray" and todo:
+                from tokpar.corpus.ray_backend import build_on_ray
+
+                numbers = [(part.number, done) for part, done in todo]
+                build_on_ray(job, numbers, on_part, is_stopped)
+            else:
+                with PartBuilder(job, layer, progress, on_block) as builder:
+                    for part, done in todo:
                         builder.build(part, done, on_entry)
+            if not all(journal.done[part.number].complete for part in job.parts):
+                raise BuildStoppedError(f"{job.out}: stopped after a part")
             manifest = _manifest(job, journal)
             write_whole(layer, job.out / MANIFEST_NAME, manifest.to_json().encode())
         finally:

@@ -106,10 +106,11 @@ class Tokens:
         for k in range(0, len(ids), _BLOCK):
             some = ids[k : k + _BLOCK]
             sizes = lengths[some]
-            ends = np.cumsum(sizes)
-            places = np.repeat(starts[some] - ends + sizes, sizes)
-            places += np.arange(len(places))
-            found.append(blob[places].tobytes())
+            firsts = starts[some]
+            firsts -= np.cumsum(sizes) - sizes
+            places = np.repeat(firsts, sizes)
+            places += np.arange(len(places), dtype=places.dtype)
+            found.append(blob.take(places).tobytes())
         return b"".join(found)
 
     def text_of(self, ids: RawIds) -> str | None:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tokpar import __version__
+from tokpar.corpus.chat import template_of
 from tokpar.corpus.inputs import Input, find_inputs
 from tokpar.corpus.journal import Head
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.manifest import Options
 from tokpar.corpus.options import (
+    BACKENDS,
     BUDGET,
     ERRORS,
     FORMATS,
@@ -52,12 +54,15 @@ class Request:
     workers: int | None = None
     errors: str = "stop"
     resume: bool = False
+    backend: str = "local"
+    ray_address: str | None = None
 
 
 @dataclass(frozen=True)
 class BuildJob:
     """All that a build needs. `text_of`: makes a text of the field's value, or None."""
 
+    request: Request
     out: Path
     tokenizer: CorpusTokenizer
     head: Head
@@ -80,6 +85,7 @@ def prepare(request: Request) -> BuildJob:
     """Checks a request, and finds its inputs. Raises OptionError, OSError, and what `load` does."""
     require_choice("format", request.format, FORMATS)
     require_choice("errors", request.errors, ERRORS)
+    require_choice("backend", request.backend, BACKENDS)
     shard_bytes = size_of(request.shard_size, "--shard-size")
     budget = size_of(request.memory_budget, "--memory-budget")
     if shard_bytes < 1:
@@ -87,7 +93,10 @@ def prepare(request: Request) -> BuildJob:
     if budget < LEAST_BUDGET:
         raise OptionError(f"--memory-budget must be at least 64MiB, got {request.memory_budget}")
     tokenizer = load_for_corpus(request.tokenizer, request.engine, request.settings or {})
-    text_of, template = None, None
+    text_of: TextOf | None = None
+    template: str | None = None
+    if request.chat_template:
+        text_of, template = template_of(tokenizer, request.chat_template)
     inputs = tuple(find_inputs(request.inputs, request.lines))
     record = tokenizer.record()
     prefix, suffix = _inserted(tokenizer, request)
@@ -95,7 +104,7 @@ def prepare(request: Request) -> BuildJob:
         format=request.format,
         dtype=dtype_for(request.format, request.dtype, record.vocabulary_size),
         shard_bytes=shard_bytes,
-        field=request.field or "text",
+        field=request.field or ("text" if template is None else "messages"),
         lines=request.lines,
         bos=request.bos,
         prefix=prefix,
@@ -110,6 +119,7 @@ def prepare(request: Request) -> BuildJob:
     head = Head(__version__, writer_version(request.format), record, options, inputs)
     parts = tuple(plan_parts(inputs, shard_bytes))
     return BuildJob(
+        request=request,
         out=Path(request.out),
         tokenizer=tokenizer,
         head=head,
@@ -124,8 +134,9 @@ def prepare(request: Request) -> BuildJob:
 def _inserted(
     tokenizer: CorpusTokenizer, request: Request
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids before and after each document; of --bos and --no-bos no others than BOS."""
-    if request.bos is None:
+    """The ids before and after each document; of --bos and --no-bos no others than BOS. A chat
+    template writes its own."""
+    if request.bos is None and not request.chat_template:
         return tokenizer.own_ids()
     if not request.bos:
         return (), ()

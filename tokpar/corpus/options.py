@@ -9,6 +9,7 @@ from tokpar.errors import OptionError
 
 FORMATS = ("megatron", "parquet", "arrow", "numpy")
 ERRORS = ("stop", "skip")
+BACKENDS = ("local", "ray")
 SHARD_BYTES = 1 << 30
 BUDGET = 2 << 30
 TIMES_LONGEST = 16

@@ -82,5 +82,15 @@ class Progress:
         for fault in block.faults:
             self.skipped[fault.kind] = self.skipped.get(fault.kind, 0) + 1
 
+    def join(self, other: Progress) -> None:
+        """Adds what another process counted."""
+        for name in ("stored", "documents", "tokens", "text_bytes"):
+            for counted in (name, f"new_{name}"):
+                setattr(self, counted, getattr(self, counted) + getattr(other, f"new_{name}"))
+        for kind, count in other.skipped.items():
+            self.skipped[kind] = self.skipped.get(kind, 0) + count
+        for stage, seconds in other.seconds.items():
+            self.seconds[stage] += seconds
+
 
 _END = object()

@@ -143,7 +143,7 @@ def load_for_corpus(
     try:
         return CorpusTokenizer(load(source, engine=engine, **settings, **_WHOLE), source)
     except OptionError as error:
-        if "truncation" not in str(error):  # the kinds without that setting name it
+        if not any(f"{name!r}" in str(error) for name in _WHOLE):  # the kinds without them say so
             raise
     return CorpusTokenizer(load(source, engine=engine, **settings), source)
 

@@ -140,6 +140,18 @@ class WindowSeams:
             if pairs[left + 256 * right] == SURE:
                 yield p
 
+    def sure_pairs(self, text: str, start: int, stop: int) -> IntArray | None:
+        """The positions in (start, stop) where two characters license a cut, whatever stands around
+        them; int64, ascending.
+
+        None where a normalizer, a prefix or an added token near [start, stop) needs a look at each
+        position."""
+        changes = self.facts.normalizers or self.facts.prefix_space
+        if changes or not self.added.absent(text, start, stop):
+            return None
+        status = pair_status(self.finder.symbols(text[start:stop]), self.finder.pairs)
+        return np.flatnonzero(status == SURE) + (start + 1)
+
     def possible(self, text: str, start: int, stop: int) -> list[int]:
         """The positions in [start, stop), 0 < start, that the pair of characters does not exclude,
         for a tokenizer without normalizers. `at` refuses some of them."""

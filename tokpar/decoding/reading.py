@@ -168,9 +168,7 @@ _OF_TOKENS: Mapping[str, Callable[[_Place], list[Stage]]] = {
 
 
 def _byte_level_text(place: _Place) -> list[Stage]:
-    raise _refused(
-        place, "takes all text before a character outside of its alphabet in another way"
-    )
+    raise _refused(place, "reads all text in another way once a character is outside its alphabet")
 
 
 def _word_piece_text(place: _Place) -> list[Stage]:

@@ -17,7 +17,7 @@ from tokpar.interfaces import DecodesInParts, TokenizerAdapter
 from tokpar.types import DecodingParts
 
 MOST_IDS = 1 << 32
-MOST_KEPT = 1 << 20
+MOST_KEPT = 1 << 19
 """Entries that a table keeps; about 200 bytes each. What does not fit is computed each time."""
 
 _COMPARED = 24

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 15
 
 
 def common_prefix(one: str, other: str) -> int:
     """How many code points at the start are equal: "abcd", "abx" -> 2."""
     most = min(len(one), len(other))
-    if one[:0] == other[:0] and (one.startswith(other) or other.startswith(one)):
-        return most
+    if len(one) != len(other):  # one text is often the beginning of the other
+        shorter, longer = sorted((one, other), key=len)
+        if longer.startswith(shorter):
+            return most
     start = 0
     while start < most and one[start : start + _BLOCK] == other[start : start + _BLOCK]:
         start += _BLOCK

@@ -16,11 +16,13 @@ class Segment:
     """The text between two certified cuts, and its ids.
 
     `absorbed`: how many code points at the start of `text` the ids do not hold, because the
-    tokenizer puts a dummy prefix in their place (theorem 6.4)."""
+    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched`: how many code points at
+    its start certainly hold no stable cut."""
 
     text: str
     ids: IdArray
     absorbed: int = 0
+    searched: int = 0
 
     @property
     def height(self) -> int:

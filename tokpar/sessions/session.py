@@ -142,9 +142,10 @@ class Session:
         Takes the longest common prefix and suffix of the two texts as unchanged."""
         with self._lock:
             old, pinned = self.text, self._pinned.chars
-            _checked(text[pinned:] if isinstance(text, str) else text)
+            _require_str(text)
             start = common_prefix(old, text)
-            same = common_suffix(old, text, min(len(old), len(text)) - max(start, pinned))
+            most = min(len(old), len(text)) - max(start, pinned)
+            same = common_suffix(old, text, max(0, most))
             new = text[start : len(text) - same]
             patch = self._replace(start, max(start, len(old) - same), new, revision)
             self._text = text
@@ -314,9 +315,13 @@ def _pinned(rows: tuple[Row, ...], context: str, rope: Rope) -> Pinned:
     return Pinned(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
 
 
-def _checked(text: str) -> str:
+def _require_str(text: object) -> None:
     if not isinstance(text, str):
         raise OptionError(f"text must be a str, got {type(text).__name__}")
+
+
+def _checked(text: str) -> str:
+    _require_str(text)
     if has_surrogate(text):
         place = next(k for k, char in enumerate(text) if "\ud800" <= char <= "\udfff")
         raise OptionError(
