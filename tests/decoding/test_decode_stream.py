@@ -101,6 +101,27 @@ def test_a_stream_gives_the_text_of_the_own_decode(
     check_spec(spec, prompt, divided(data.draw, ids), skip)
 
 
+WORD_PIECE = {"type": "WordPiece", "prefix": "##", "cleanup": False}
+FOUND = (
+    [
+        {"type": "ByteLevel"},
+        {"type": "CTC"},
+        {"type": "Strip", "content": " ", "start": 0, "stop": 1},
+    ],
+    [WORD_PIECE, {"type": "BPEDecoder"}, WORD_PIECE],
+    [WORD_PIECE, {"type": "BPEDecoder"}, {"type": "Fuse"}, {"type": "Metaspace"}],
+)
+"""Decoders for which a stream failed, or held more than it said."""
+
+
+@pytest.mark.parametrize("stages", FOUND)
+@pytest.mark.parametrize("runs", [[], [[0], [0]], [[0, 0], [0]]])
+def test_decoders_for_which_a_stream_once_failed(
+    stages: list[dict[str, Any]], runs: list[list[int]]
+) -> None:
+    check_spec(spec_of(stages, ["a"]), [], runs, skip=False)
+
+
 KINDS: dict[str, DecoderSpec] = {
     "byte-level": spec_of([{"type": "ByteLevel"}], (*HALVES, "a", "Ġ", "é", "中")),
     "llama": spec_of(LLAMA, (*BYTES[:7], BYTES[9], *BYTES[-2:], "▁", "▁a")),

@@ -48,14 +48,15 @@ def read_stages(given: DecodingParts) -> list[Stage]:
         return [FirstToken(lambda token: token, lambda token: f" {token}")]
     parts = [(kind(part), part) for part in stages(given.decoder, "decoder", "decoders")]
     made: list[Stage] = []
-    joined = False
+    joined = left_out = False
     for number_, (name, part) in enumerate(parts):
         later = {later for later, _ in parts[number_ + 1 :]}
-        place = _Place(part, f"decoder {name}", later <= JOINING, given)
+        place = _Place(part, f"decoder {name}", later <= JOINING, given, tuple(made), left_out)
         readers = _OF_TEXT if joined else _OF_TOKENS
         if name not in readers:
             raise OptionError(f"decode_stream does not know the decoder {name}")
         made += readers[name](place)
+        left_out = left_out or (joined and name == "CTC")
         joined = joined or name in JOINING
     return made
 
@@ -67,12 +68,15 @@ def replacing(pairs: Sequence[tuple[str, str]]) -> list[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A stage in the file; `last`: no later stage asks where a token ends."""
+    """A stage in the file; `last`: no later stage asks where a token ends. `before`: the stages
+    before it. `left_out`: one of them leaves out the whole text if that is empty."""
 
     part: Json
     where: str
     last: bool
     parts: DecodingParts
+    before: tuple[Stage, ...]
+    left_out: bool
 
 
 def _refused(place: _Place, why: str) -> OptionError:
@@ -131,7 +135,12 @@ def _replace(place: _Place) -> list[Stage]:
 
 def _bpe(place: _Place) -> list[Stage]:
     suffix = string(place.part, "suffix", place.where, default="</w>")
-    return [LastToken(suffix, place.last, place.parts.longest_token())]
+    longest: int | None = max(1, place.parts.longest_token())
+    for stage in place.before:
+        longest = stage.held(longest)
+    if longest is not None and not suffix:  # a space comes between any two characters
+        longest = 2 * longest + 1
+    return [LastToken(suffix, place.last, longest)]
 
 
 def _ctc_parts(place: _Place) -> tuple[str, str, bool]:
@@ -183,6 +192,8 @@ def _metaspace_text(place: _Place) -> list[Stage]:
 def _strip_text(place: _Place) -> list[Stage]:
     char = character(place.part, "content", place.where)
     front, back = (number(place.part, end, place.where) for end in ("start", "stop"))
+    if back and place.left_out:
+        raise _refused(place, "fails for an empty text, which CTC may leave out before")
     return [StripText(char, front, back)]
 
 

@@ -44,7 +44,8 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EachToken:
-    """Changes each token by itself; a token of n code points becomes at most `growth` * n + 1."""
+    """Changes each token by itself. A code point, or the place between two, becomes at most
+    `growth` code points."""
 
     change: Callable[[str], Token]
     growth: int = 1
@@ -56,7 +57,7 @@ class EachToken:
         return ()
 
     def held(self, before: int | None) -> int | None:
-        return before and before * (self.growth + 1)
+        return before and before * (2 * self.growth + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class LastToken:
 
     suffix: str
     joined: bool
-    longest_token: int
+    longest_token: int | None
 
     def step(self, state: State, token: str) -> Step:
         inner, last = token.replace(self.suffix, " "), token.replace(self.suffix, "")
@@ -119,7 +120,8 @@ class LastToken:
         return () if state is None else (state[1],)
 
     def held(self, before: int | None) -> int | None:
-        return None if before is None else before + self.longest_token
+        longest = self.longest_token
+        return None if before is None or longest is None else before + longest
 
 
 @dataclass(frozen=True, slots=True)
