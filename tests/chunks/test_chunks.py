@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, models
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, own_tokenizer, truncates
+from tests.conftest import drawn
 from tests.support.cli_runs import run
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.fakes import WordHash
@@ -81,6 +82,7 @@ def test_chunks_tile_the_text_and_fit_and_are_as_long_as_their_boundary_allows(
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=drawn(40))
 @given(
     data=st.data(),
     max_tokens=SIZES,

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
 from tests.chunks.brute_force import own_tokenizer
+from tests.conftest import drawn
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.errors import OptionError
@@ -47,6 +48,7 @@ def test_max_tokens_is_the_truncation_of_the_library(
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=drawn(40))
 @given(data=st.data(), max_tokens=st.integers(1, 200), side=SIDES, times=st.integers(1, 60))
 def test_max_tokens_on_parts_of_real_vocabularies(
     name: str, data: st.DataObject, max_tokens: int, side: Any, times: int
