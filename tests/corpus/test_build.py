@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,10 @@ from tests.corpus.corpora import (
 )
 from tests.support.cli_runs import run
 from tokpar.corpus import Manifest, build, manifest_of
+from tokpar.corpus.inputs import find_inputs
+from tokpar.corpus.lines import line_blocks, open_digested
+from tokpar.corpus.options import Memory
+from tokpar.corpus.plan import Span
 
 
 def own_ids(texts: list[str] | tuple[str, ...], **settings: bool) -> list[list[int]]:
@@ -50,8 +55,11 @@ def test_a_shard_ends_with_the_document_that_fills_it(tmp_path: Path) -> None:
     manifest = build(path, tmp_path / "shards", tokenizer="default", shard_size=2000)
     assert len(manifest.shards) > 5
     assert all_documents(tmp_path / "shards") == own_ids(texts)
+    first = 0
     for shard in manifest.shards[:-1]:
-        assert shard.text_bytes >= 2000
+        sizes = [len(text.encode()) for text in texts[first : first + shard.documents]]
+        assert sum(sizes) == shard.text_bytes >= 2000 > sum(sizes[:-1])
+        first += shard.documents
     places = [(shard.begin, shard.end) for shard in manifest.shards]
     assert all(one[1] == other[0] for one, other in pairwise(places))
 
@@ -102,3 +110,23 @@ def test_the_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 WHOLE = {"truncation": False, "padding": False}
+
+
+@pytest.mark.parametrize("data", [b"a\nbb\n\nccc\n", b"a\nbb\nccc", b"\n\n", b"abc"])
+def test_ranges_have_each_line_once_wherever_they_are_cut(
+    tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    (source,) = find_inputs([str(path)], lines=True)
+    for size in (1, 2, 100):
+        monkeypatch.setattr("tokpar.corpus.lines.READ_BYTES", size)
+        memory = Memory(1 << 26)
+        for cut in range(1, len(data)):
+            found = []
+            for span in (Span(0, 0, cut), Span(0, cut, len(data))):
+                file = open_digested(source, span)
+                found += [each.data for each in line_blocks(source, span, file, memory)]
+                assert file.hexdigest() == sha256(data[span.start : span.stop]).hexdigest()
+                file.close()
+            assert b"".join(found) == data, (size, cut)

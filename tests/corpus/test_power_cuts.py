@@ -13,6 +13,8 @@ from tests.corpus.lossy_disk import FullDisk, LossyDisk, PowerCutError
 from tokpar.corpus.building import BuildStoppedError, run_build
 from tokpar.corpus.durable_files import Disk, FileLayer
 from tokpar.corpus.job import Request, prepare
+from tokpar.corpus.journal import Entry, is_whole
+from tokpar.corpus.manifest import Shard
 from tokpar.corpus.progress import Progress
 
 NEVER = 1 << 40
@@ -56,8 +58,17 @@ def test_a_build_goes_on_after_a_cut_at_any_step(
         for name in set(disk.names) & set(expected) if not keeps_names or keeps_data else ():
             if (out / name).exists():  # never a file that looks whole and is not
                 assert (out / name).read_bytes() == expected[name], (last, name)
+        if loss in ("killed", "power cut"):
+            assert all(is_whole(shard, out) for shard in journaled(out)), last
         run(Disk(), source, out, format=format_, resume=True)
         assert contents(out) == expected, last
+
+
+def journaled(out: Path) -> list[Shard]:
+    """The shards that the journal of a folder names, but for a last line that is not complete."""
+    journal = out / "journal.jsonl"
+    lines = journal.read_text().split("\n")[1:-1] if journal.exists() else []
+    return [Entry.from_line(line).shard for line in lines]
 
 
 def test_a_build_goes_on_after_cuts_at_each_step_in_turn(
