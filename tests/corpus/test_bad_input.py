@@ -79,6 +79,13 @@ def test_what_is_skipped_does_not_depend_on_pyarrow(
         shutil.rmtree(tmp_path / "shards"), shutil.rmtree(tmp_path / "other")
 
 
+def test_two_documents_in_a_line_are_no_good_line(tmp_path: Path) -> None:
+    """pyarrow by itself takes these three lines for three rows."""
+    source = tmp_path / "rows.jsonl"
+    source.write_bytes(b'{"text": "a"} {"text": "b"}\n{"text":\n"c"}\n')
+    assert built(tmp_path, source, errors="skip").skipped == {"broken line": 3}
+
+
 def test_a_text_that_the_tokenizer_refuses_is_named(tmp_path: Path) -> None:
     texts = ["good", "bad <|endoftext|> text", "good"]
     path = write_rows(tmp_path / "rows.jsonl", texts)

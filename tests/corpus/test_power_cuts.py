@@ -71,8 +71,13 @@ def journaled(out: Path) -> list[Shard]:
     return [Entry.from_line(line).shard for line in lines]
 
 
+FILES = {"megatron": 2, "numpy": 2, "parquet": 1}
+"""How many files a shard has."""
+
+
+@pytest.mark.parametrize("keeps_data", [True, False])
 def test_a_build_goes_on_after_cuts_at_each_step_in_turn(
-    whole: tuple[str, Path, dict[str, bytes]], tmp_path: Path
+    whole: tuple[str, Path, dict[str, bytes]], tmp_path: Path, keeps_data: bool
 ) -> None:
     """Each run gets a little further than the one before."""
     format_, source, expected = whole
@@ -82,12 +87,16 @@ def test_a_build_goes_on_after_cuts_at_each_step_in_turn(
         try:
             run(disk, source, out, format=format_, resume=True)
         except PowerCutError:
-            disk.cut(keeps_names=False, keeps_data=False)
+            disk.cut(keeps_names=keeps_data, keeps_data=keeps_data)
             last += 1
             continue
         break
     assert last > 10
     assert contents(out) == expected
+    run(Disk(), source, out, format=format_, resume=True)  # no line of the journal is damaged
+    assert (
+        len(journaled(out)) == len([name for name in expected if name[0] == "s"]) // FILES[format_]
+    )
 
 
 def test_a_full_disk_is_an_error_and_the_build_goes_on_when_there_is_room(
