@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_tex
 from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
 from tests.support.tokenizers_drawn import plain_copy
-from tokpar.chunks import encoded_text, text_chunks
+from tokpar.chunks import boundaries, encoded_text, text_chunks
 from tokpar.chunks.text_chunks import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses
@@ -179,6 +180,21 @@ def test_a_tokenizer_without_facts_has_chunks_that_fit() -> None:
         assert chunk.ids.tolist() == WordHash().encode(part).tolist()
         assert len(chunk.ids) <= 5
     assert "".join(text[chunk.start : chunk.stop] for chunk in found) == text
+
+
+@pytest.mark.parametrize("pattern", [boundaries.LINE_END, boundaries.SENTENCE_END])
+def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(
+    pattern: re.Pattern[str],
+) -> None:
+    text = 'No 3.5!\nA "b". c\r\nIt. ends 你好。” e'
+    ends = [match.end() for match in pattern.finditer(text)]
+    places = boundaries.MatchPlaces(text, pattern)
+    for last in range(1, len(text)):
+        assert list(places.down(0, last)) == [end for end in reversed(ends) if end <= last]
+    assert next(places.down(0, len(text))) == len(text)
+    for start in range(1, len(text)):
+        first = next((end for end in ends if start <= end < len(text)), None)
+        assert places.first(start, len(text)) == first
 
 
 def test_an_empty_text_has_no_chunk() -> None:

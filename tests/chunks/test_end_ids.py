@@ -15,6 +15,7 @@ from tests.chunks.brute_force import own_tokenizer
 from tests.conftest import drawn
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.tokenizers_drawn import plain_copy
+from tokpar.chunks import end_ids
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses
 
@@ -91,6 +92,17 @@ def test_count_with_a_limit_is_the_count_or_one_more_than_the_limit(
     text = drawn_text(data, tokenizer, 100) * times
     encoder = tokpar.Encoder(adapter_of(tokenizer))
     assert encoder.count(text, limit=limit) == min(encoder.count(text), limit + 1)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_first_guess_that_is_too_short_is_followed_by_longer_ones(
+    name: str, side: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(end_ids, "_CHARS", 1)
+    monkeypatch.setattr(end_ids, "_LEAST", 1)
+    for max_tokens in range(3, 40):
+        check_truncation(named(name), "internationalization of words " * 8, max_tokens, side)
 
 
 class Watched:
