@@ -70,7 +70,7 @@ def test_no_text_is_padded_to_the_length_of_another(batch_bytes: int) -> None:
 
 
 def test_an_encoding_has_the_seams_spans_and_report_of_a_text_alone() -> None:
-    texts = [WORDS * k + "é😀" for k in range(1, 40)]
+    texts = [WORDS * k + "é😀" for k in (1, 5, 40)]
     for tokenizer in (padded_bert(), *named_tokenizers().values()):
         with tokpar.Encoder(tokenizer) as encoder:
             for text, found in zip(texts, encoder.encode_iter(texts), strict=True):
