@@ -22,29 +22,13 @@ from tests.corpus.written_shards import (
     write_numpy,
     write_parquet,
 )
+from tests.support.corpus_texts import TEXTS, names_of
 from tests.vocab import samples
 from tokpar.corpus import AuditReport, audit
 from tokpar.errors import FileFormatError, OptionError
 
 GOLDEN = Path(__file__).parent / "golden"
-TEXTS = [
-    "Hello world, this is a document.",
-    "def f(x):\n    return x + 1  # one more\n",
-    "Größe und Maß: naïve café, 12345 + 67890 = ?",
-    "中文文本和 English mixed, 日本語 too.",
-    "   leading and trailing spaces   ",
-    "a",
-    "\n\n\tTabs and newlines\r\n",
-    "Ünïcödé ſ Ⅷ ﬁ e\u0301 😀 👩\u200d👩",
-    "The end. " * 40,
-    "İstanbul THE QUICK Brown (fox)! [x] {y}",
-]
 Rows = list[list[int]]
-
-
-def names_of(report: AuditReport) -> list[str]:
-    """The checks that found something."""
-    return [result.check for result in report.results if result.count]
 
 
 def shards_of(folder: Path, rows: Rows, shards: int = 3) -> list[Path]:

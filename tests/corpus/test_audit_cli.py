@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.corpus.test_audit import TEXTS
 from tests.corpus.written_shards import VOCAB, kind, write_input, write_numpy
+from tests.support.corpus_texts import TEXTS
 from tokpar.cli import main
 from tokpar.corpus import build
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.corpus.corpora import all_documents, build_rows, contents, many, write_rows
-from tests.corpus.test_build import own_ids
 from tests.support.cli_runs import run
+from tests.support.corpus_ids import own_ids
 from tokpar.corpus import build
 from tokpar.corpus.folder_lock import locked
 from tokpar.errors import FileFormatError, OptionError

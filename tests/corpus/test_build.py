@@ -20,16 +20,12 @@ from tests.corpus.corpora import (
     write_rows,
 )
 from tests.support.cli_runs import run
+from tests.support.corpus_ids import own_ids
 from tokpar.corpus import Manifest, build, manifest_of
 from tokpar.corpus.inputs import find_inputs
 from tokpar.corpus.lines import line_blocks, open_digested
 from tokpar.corpus.options import Memory
 from tokpar.corpus.plan import Span
-
-
-def own_ids(texts: list[str] | tuple[str, ...], **settings: bool) -> list[list[int]]:
-    tokenizer = tokpar.load("default", **settings)
-    return [tokpar.encode(text, tokenizer, strategy="serial").ids.tolist() for text in texts]
 
 
 def test_the_shards_have_the_ids_of_the_tokenizers_own_call(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.corpus.corpora import (
     many,
     write_rows,
 )
-from tests.corpus.test_build import own_ids
+from tests.support.corpus_ids import own_ids
 from tokpar.certificate.certificate_file import from_bytes
 from tokpar.corpus import build
 from tokpar.corpus.document_encoder import certificate_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.corpus.test_audit import TEXTS, names_of
 from tests.corpus.written_shards import VOCAB, kind, write_input
+from tests.support.corpus_texts import TEXTS, names_of
 from tokpar.corpus import VerifyReport, audit, build, manifest_of, stats, verify
 from tokpar.corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar.corpus.tokenizer_source import load_for_corpus

@@ -18,7 +18,8 @@ from transformers import PreTrainedTokenizerFast
 
 import tokpar
 from tests.decoding.decoders_drawn import LLAMA, divided, spec_of
-from tests.decoding.test_decode_stream import check_stream
+from tests.support.decode_streams import check_stream
+from tests.support.small_encodings import small_encoding
 from tokpar import Encoder
 from tokpar.decoding.stages import ByteRuns, Utf8
 from tokpar.errors import OptionError
@@ -51,22 +52,6 @@ def test_bytes_one_by_one_give_the_replacement_characters_of_rust() -> None:
     for length, some in ((2, EDGES), (3, FEWER), (4, FEWER)):
         for data in product(some, repeat=length):
             assert by_stage(data) == decode([letters_of(bytes(data))])
-
-
-@cache
-def small_encoding() -> tiktoken.Encoding:
-    tokens = [
-        *(bytes((byte,)) for byte in range(256)),
-        "é".encode(),
-        "中".encode()[:2],
-        b"ab",
-        b" a",
-    ]
-    tokens += ["😀".encode()[1:], b"\xf0\x9f", b"\xed\xa0", "中a".encode()[1:]]
-    ranks = {token: rank for rank, token in enumerate(tokens)}
-    return tiktoken.Encoding(
-        "small", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={"<|e|>": 300}
-    )
 
 
 UTF8_IDS = st.lists(

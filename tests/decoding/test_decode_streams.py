@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.decoding.test_decode_kinds import small_encoding
-from tests.decoding.test_decode_stream import KINDS, encoder_of
+from tests.support.decode_streams import KINDS, encoder_of
+from tests.support.small_encodings import small_encoding
 from tokpar import Encoder
 from tokpar.decoding import tables
 from tokpar.errors import EngineError, OptionError

@@ -14,7 +14,6 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.sessions.test_stable_cuts import CL100K, byte_level
 from tests.sessions.traces import (
     check_endless,
     check_pins,
@@ -24,6 +23,7 @@ from tests.sessions.traces import (
 )
 from tests.support.fakes import WordHash
 from tests.support.seams import part
+from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.sessions import editing, endless

@@ -10,14 +10,15 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import drawn
 from tests.sessions.drawn import drawn_adapter
 from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
 from tests.support.seams import part
-from tests.support.tokenizers_drawn import PATTERNS, byte_characters, is_panic
+from tests.support.session_models import CL100K, byte_level, token
+from tests.support.tokenizers_drawn import PATTERNS, is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions import editing
@@ -25,20 +26,6 @@ from tokpar.sessions.editing import Editing
 from tokpar.sessions.stable_cuts import Edge, StableCuts, Window
 
 pytestmark = pytest.mark.ids
-
-
-def byte_level(pattern: str, *merges: tuple[str, str]) -> Tokenizer:
-    """A byte-level BPE with these merges."""
-    atoms = [*byte_characters(), *(left + right for left, right in merges)]
-    vocabulary = {token: id_ for id_, token in enumerate(dict.fromkeys(atoms))}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=list(merges)))
-    split = pre_tokenizers.Split(Regex(pattern), "isolated")
-    bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, bytes_])
-    return tokenizer
-
-
-CL100K = PATTERNS["llama3"][0]
 
 
 def gpt2() -> Tokenizer:
@@ -94,10 +81,6 @@ class Witness:
 
     def window(self, adapter: TokenizerAdapter) -> Window:
         return Window(cuts_of(adapter), self.judged, begins=self.later, ends=not self.later)
-
-
-def token(content: str, **flags: bool) -> AddedToken:
-    return AddedToken(content, **{"normalized": False, **flags})
 
 
 WITNESSES = (
