@@ -72,6 +72,11 @@ def test_decoders_for_which_a_stream_once_failed(
     check_spec(spec_of(stages, ["a"]), [], runs, skip=False)
 
 
+def test_byte_level_reads_the_last_token_of_bpe_as_a_whole() -> None:
+    stages = [{"type": "BPEDecoder", "suffix": "a"}, {"type": "ByteLevel"}]
+    check_spec(spec_of(stages, ["Ġa", "b", ""]), [], [[0], [2], [1, 0], [0]], skip=False)
+
+
 @pytest.mark.ids
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())

@@ -51,7 +51,7 @@ def read_stages(given: DecodingParts) -> list[Stage]:
     joined = left_out = False
     for number_, (name, part) in enumerate(parts):
         later = {later for later, _ in parts[number_ + 1 :]}
-        place = _Place(part, f"decoder {name}", later <= JOINING, given, tuple(made), left_out)
+        place = _Place(part, f"decoder {name}", later <= {"Fuse"}, given, tuple(made), left_out)
         readers = _OF_TEXT if joined else _OF_TOKENS
         if name not in readers:
             raise OptionError(f"decode_stream does not know the decoder {name}")
