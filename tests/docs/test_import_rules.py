@@ -27,7 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"joining"}),
     frozenset({"results"}),
-    frozenset({"short_texts"}),
+    frozenset({"short_texts", "text_batches"}),
     frozenset({"pipeline", "streaming", "chunks"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
     frozenset({"combining", "loading"}),
