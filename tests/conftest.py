@@ -29,6 +29,7 @@ from hypothesis.internal import entropy
 from tokpar.cache import compiled
 from tokpar.cache.merges import Merges
 from tokpar.cache.pretoken_machine import Machine
+from tokpar.parity.result_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 Case = TypeVar("Case")
@@ -216,18 +217,37 @@ def keep_tables(key: str | None, machine: Machine, merges: Merges) -> None:
 
 
 @pytest.fixture(autouse=True)
-def pieces_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """New segments are encoded without the engine from the first on, where that is possible; by
-    tables that are made in the test, none that another one left on disk. Tests marked `tables_kept`
-    make them once in a process for each vocabulary."""
-    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 0)
-    if request.node.get_closest_marker("tables_kept") is None:
+def tables_of_merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the tables of merges sooner than a user gets them, for the tests that say so.
+
+    Without a mark a test runs as a program of a user does: new text goes to the engine until enough
+    of it was new. With `tables_at_once` the first new segment is encoded by tables that are made in
+    the test. With `tables_kept` these tables are made once in a process for each vocabulary."""
+    marks = {mark.name for mark in request.node.iter_markers()}
+    if not marks & {"tables_at_once", "tables_kept"}:
+        return
+    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
+    if "tables_kept" not in marks:
         monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
         return
     monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
     monkeypatch.setattr("tokpar.cache.new_segments.read", TABLES.get)
     monkeypatch.setattr("tokpar.cache.new_segments.write", keep_tables)
     monkeypatch.setattr("tokpar.cache.new_segments.forget", lambda key: TABLES.pop(key, None))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tables of merges lie in a folder of this process, unless a test or the environment names one:
+    tables that another version of the source left are no test's."""
+    folder = tmp_path_factory.mktemp("tables")
+
+    def chosen(kind: str) -> Path | None:
+        return directory_of_results(kind) if "TOKPAR_CACHE" in os.environ else folder / kind
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tokpar.cache.stored_tables.directory", chosen)
+        yield
 
 
 @pytest.fixture(scope="session")

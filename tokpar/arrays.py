@@ -270,12 +270,12 @@ def equal_tokens(
     places = np.searchsorted(starts, left_spans[:, 0])
     near = np.minimum(places, len(starts) - 1)
     equal = (right_spans[near] == left_spans).all(axis=1) & (right_ids[near] == left_ids)
-    equal &= alone(left_spans[:, 0]) & alone(starts)[near]
+    equal &= is_unique(left_spans[:, 0]) & is_unique(starts)[near]
     found = np.flatnonzero(equal)
     return found, near[found]
 
 
-def alone(ascending: IntArray) -> NDArray[np.bool_]:
+def is_unique(ascending: IntArray) -> NDArray[np.bool_]:
     """Returns which ascending values differ from both neighbours: [1, 2, 2] -> [T, F, F]."""
     differs = np.concatenate([[True], ascending[1:] != ascending[:-1], [True]])
     kept: NDArray[np.bool_] = differs[:-1] & differs[1:]

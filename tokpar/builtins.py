@@ -34,8 +34,8 @@ from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 COMMANDS = (
-    *("check", "conform", "count", "decode", "encode", "explain", "plan", "plugins"),
-    *("strategies", "stream", "try"),
+    *("check", "chunks", "conform", "corpus", "count", "decode", "encode", "explain", "plan"),
+    *("plugins", "strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
 ADAPTERS = {"huggingface": "hf_version"} | {n: n for n in ("incremental", "pure", "tiktoken")}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,18 +29,21 @@ from tokpar.interfaces import (
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
-from tokpar.policy import TOO_SHORT, fit_for, fitting_executor, smallest_row
+from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
-from tokpar.types import Rows
+from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.asynchronous import AsyncCalls
     from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunks import TextChunk
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
+    from tokpar.sessions.session import Session
     from tokpar.short_texts import ShortTexts
 
 LEAST_CACHED = 64
@@ -81,6 +86,7 @@ class Encoder:
         self._strategy = parts.name
         self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
+        self._plans: _Plans | None = None
         self._lock = threading.Lock()
         self._executor = _known_executor(executor)
         own = self._tokenizer = load(tokenizer)
@@ -101,6 +107,7 @@ class Encoder:
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
         self._decode_tables: DecodeTables | None = None
+        self._calls: AsyncCalls | None = None
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
@@ -126,15 +133,27 @@ class Encoder:
         twin = object.__new__(type(self))
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
-        twin._own_call = getattr(adapter, "encode_whole", None)
-        twin._short_texts = twin._decode_tables = None
+        twin._own_call, twin._plans = getattr(adapter, "encode_whole", None), None
+        twin._short_texts = twin._decode_tables = twin._calls = None
         return twin
 
-    def encode(self, text: str) -> Encoding:
+    def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
-        tokenizer's own call."""
+        tokenizer's own call.
+
+        `max_tokens`: the most ids of the result, special tokens included, as `truncation=True,
+        max_length=max_tokens` of transformers. `side`: where a longer text loses ids, as
+        `truncation_side`: "right" keeps the first ids, "left" the last ids. Only as much of the
+        text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
+        settings that keeps fewer ids holds, too; padding is not applied. The result knows no
+        spans."""
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if max_tokens is not None:
+            from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
+
+            tokenizer = self.tokenizer
+            return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._from_cache(text)
             if found is not None:
@@ -191,6 +210,36 @@ class Encoder:
             return self._encode_batch(texts, tokenizer).__getitem__
         return post_processed(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
 
+    async def aencode(self, text: str) -> Encoding:
+        """Returns what `encode` returns, without blocking the event loop of the caller.
+
+        A thread of the encoder encodes the text, slice by slice. If more texts come than threads
+        and their queue take, the call waits for a place. A cancelled call ends before its next
+        slice. Raises what `encode` raises, and EngineError if the encoder is closed before."""
+        if not isinstance(text, str):
+            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        return (await self.aencode_batch([text]))[0]
+
+    async def aencode_batch(self, texts: Texts) -> Batch:
+        """Returns what `encode_batch` returns, as `aencode` does."""
+        from tokpar.cache.utf8_texts import texts_of  # see `encode_batch`
+
+        some = texts_of(texts)  # the caller may change them later
+
+        def encode(before_slice: Callable[[], None]) -> Batch:
+            before_slice()
+            return self._encode_batch(some, self.tokenizer, before_slice=before_slice)
+
+        return await self._async_calls().run(encode)
+
+    def _async_calls(self) -> AsyncCalls:
+        from tokpar.asynchronous import AsyncCalls  # importing tokpar does without it
+
+        with self._lock:
+            if self._calls is None or self._calls.pid != os.getpid():
+                self._calls = AsyncCalls(self._workers)
+            return self._calls
+
     @property
     def smallest_split(self) -> int:
         """Code points from which on a single text is encoded in parallel, or from the cache."""
@@ -203,17 +252,25 @@ class Encoder:
         return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
+        self,
+        texts: Sequence[str],
+        tokenizer: TokenizerAdapter,
+        postprocess: bool = True,
+        before_slice: Callable[[], None] | None = None,
     ) -> Batch:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
         lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
-            smallest = smallest_row(tokenizer, smallest)
+            smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
+        if before_slice is not None:
+            from tokpar.asynchronous import in_slices  # importing tokpar does without it
+
+            plan = in_slices(plan, before_slice)
         if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
@@ -258,15 +315,47 @@ class Encoder:
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-
-        def encode(texts: Sequence[str]) -> Rows:
-            return self.unprocessed_batch(texts, tokenizer).rows
-
+        encode = self._rows_of(tokenizer)
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
-    def count(self, text: str) -> int:
-        """Returns the number of ids of `encode(text)`."""
-        return len(self.encode(text).ids)
+    def _rows_of(self, tokenizer: TokenizerAdapter) -> Callable[[Sequence[str]], Rows]:
+        """Returns a function that encodes texts before post-processing."""
+        return lambda texts: self.unprocessed_batch(texts, tokenizer).rows
+
+    def session(self, text: str = "") -> Session:
+        """Returns a session: a text that may be edited, and its ids.
+
+        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a
+        text with a lone surrogate."""
+        from tokpar.sessions.session import Session  # importing tokpar does without it
+
+        return Session(self, text)
+
+    def session_from_bytes(self, blob: bytes, *, encode_again: bool = False) -> Session:
+        """Returns the session that `Session.to_bytes` wrote for the same tokenizer.
+
+        `encode_again`: encode each segment, and compare the ids. Raises FileFormatError."""
+        from tokpar.sessions.session import Session
+
+        return Session.from_bytes(self, blob, encode_again=encode_again)
+
+    @property
+    def exact(self) -> bool:
+        """True if a seam that no rule licenses is never joined."""
+        return not self._arguments["allow_approximate"]
+
+    def count(self, text: str, *, limit: int | None = None) -> int:
+        """Returns the number of ids of `encode(text)`.
+
+        With `limit`, counting stops as soon as there are more than `limit` ids, and returns
+        `limit` + 1: ``encoder.count(text, limit=8192) > 8192`` encodes the beginning of the text
+        only, up to a certified cut (theorem 27)."""
+        if limit is None:
+            return len(self.encode(text).ids)
+        from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
+
+        tokenizer = self.tokenizer
+        return count_up_to(text, tokenizer, self._rows_of(tokenizer), limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
@@ -323,7 +412,7 @@ class Encoder:
         `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
         which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
         tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken import made_faster
+        from tokpar.integrations.tiktoken_subclass import made_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
         rebuild = partial(_tiktoken_again, self._arguments, smallest_text)
@@ -353,10 +442,15 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools of this encoder. The encoder can be used again afterwards."""
+        if self._calls is not None:
+            with self._lock:
+                calls, self._calls = self._calls, None
+            if calls is not None and calls.pid == os.getpid():
+                calls.close()
         if not self._executors:
             return
         with self._lock:
-            executors, self._executors = self._executors, {}
+            executors, self._executors, self._plans = self._executors, {}, None
         for executor in executors.values():
             if hasattr(executor, "close"):
                 executor.close()
@@ -373,20 +467,42 @@ class Encoder:
         return self._encode_batch([text], tokenizer, postprocess)[0]
 
     def _plan_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Plan:
+        plans = self._plans_for(tokenizer)
         executor = self._executor
         if executor == "auto":
-            executor = fitting_executor(tokenizer, length, self._workers, long)
-        if isinstance(executor, str):
-            executor = self._built_executor(executor)
-        whole = self._smallest_split > 0  # the caller set no chunk size
-        parts = self._splitter, executor, self._merger
-        return Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+            executor = plans.fit.executor_for(length, long)
+        name = executor if isinstance(executor, str) else ""
+        plan = plans.by_executor.get(name)
+        if plan is None:
+            built = self._built_executor(executor) if isinstance(executor, str) else executor
+            whole = self._smallest_split > 0  # the caller set no chunk size
+            parts = self._splitter, built, self._merger
+            plan = Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+            plans.by_executor[name] = plan
+        return plan
+
+    def _plans_for(self, tokenizer: TokenizerAdapter) -> _Plans:
+        plans = self._plans
+        facts = getattr(tokenizer, "facts", None)
+        if plans is None or plans.tokenizer is not tokenizer or plans.facts is not facts:
+            plans = self._plans = _Plans(tokenizer, facts, fit_for(tokenizer))
+        return plans
 
     def _built_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
             return self._executors[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plans:
+    """The plans of an encoder for one adapter with these facts, by the name of the executor."""
+
+    tokenizer: TokenizerAdapter
+    facts: Facts | None
+    fit: Fit
+    by_executor: dict[str, Plan] = field(default_factory=dict)
 
 
 def _known_executor(executor: str | Executor) -> str | Executor:
@@ -412,7 +528,7 @@ def _tiktoken_again(
     arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
 ) -> tiktoken.Encoding:
     """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken import registered
+    from tokpar.integrations.tiktoken_subclass import registered
 
     encoder = Encoder(registered(encoding), **arguments)
     return encoder.as_tiktoken(smallest_text=smallest_text)

@@ -291,6 +291,16 @@ class DecodesInParts(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class SpellsTokens(Protocol, metaclass=Ability):
+    """An adapter whose tokens are bytes of the text."""
+
+    def token_bytes(self, id_: int) -> bytes | None:
+        """Returns the bytes that a token stands for in a text, an added token as its content.
+
+        None for an unknown id, and for a token that does not stand for bytes of its own."""
+
+
+@runtime_checkable
 class HasSpec(Protocol, metaclass=Ability):
     """An adapter that can be built again in another process."""
 

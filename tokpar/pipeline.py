@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.interfaces import ChecksText, facts_of
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan
 from tokpar.results import NO_ROWS, Result, in_one_call, serial_report
@@ -64,17 +63,17 @@ def encode_batch(
 
 def _check(result: Result, long: Sequence[int]) -> None:
     """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
-    tokenizer, texts = result.plan.tokenizer, result.texts
-    forbidden, checked = facts_of(tokenizer).forbidden, long
+    plan, texts = result.plan, result.texts
+    forbidden, checked = plan.facts.forbidden, long
     if forbidden:
         from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
 
         checked = to_check(texts, forbidden, long)
-    if checked and isinstance(tokenizer, ChecksText):
+    if checked and plan.checks_text is not None:
         row = 0
         try:
             for row in checked:
-                tokenizer.check_text(texts[row])
+                plan.checks_text.check_text(texts[row])
         except Exception as error:
             _name_text(error, row, texts)
             raise

@@ -8,21 +8,24 @@ import numpy as np
 
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
+    ChecksText,
     EncodesMany,
     Executor,
     Flags,
+    HasSegmentCache,
     LicensesTexts,
     Locates,
     LooksUp,
     MatchesSpans,
     Merger,
+    PostProcesses,
     Served,
     Splitter,
     TokenizerAdapter,
     facts_of,
 )
 from tokpar.policy import TOO_SHORT
-from tokpar.types import Rows, Seam, Split
+from tokpar.types import Facts, Rows, Seam, Split
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,32 @@ class Plan:
         return self.splitter.licence(self.tokenizer)
 
     @cached_property
+    def checks_text(self) -> ChecksText | None:
+        return self.tokenizer if isinstance(self.tokenizer, ChecksText) else None
+
+    @cached_property
+    def postprocesses(self) -> PostProcesses | None:
+        return self.tokenizer if isinstance(self.tokenizer, PostProcesses) else None
+
+    @cached_property
+    def segment_cache(self) -> HasSegmentCache | None:
+        return self.tokenizer if isinstance(self.tokenizer, HasSegmentCache) else None
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts_of(self.tokenizer)
+
+    @cached_property
     def spans(self) -> bool:
         """True if the executor must return spans. Tokens that tile the text need none: their spans
         follow from their lengths."""
         merger = self.merger
         matches = isinstance(merger, MatchesSpans) and merger.matches_spans
-        return matches and not facts_of(self.tokenizer).tiles
+        return matches and not self.facts.tiles
+
+    @cached_property
+    def _looks_up(self) -> LooksUp | None:
+        return self.executor if isinstance(self.executor, LooksUp) else None
 
     def split(self, text: str) -> Split:
         """Returns the splitter's first answer, or one chunk if the merger needs spans that the
@@ -66,9 +89,9 @@ class Plan:
         """Returns one row per text, and which texts the cache answered; the other rows are empty.
 
         Every text may be cut wherever the licence says."""
-        if not isinstance(self.executor, LooksUp):
+        if self._looks_up is None:
             return Rows.of([()] * len(texts)), np.zeros(len(texts), dtype=np.bool_)
-        rows, flags = self.executor.look_up(texts, self.tokenizer)
+        rows, flags = self._looks_up.look_up(texts, self.tokenizer)
         return rows, np.asarray(flags, dtype=np.bool_)
 
     def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> Served:

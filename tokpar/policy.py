@@ -15,19 +15,34 @@ class Fit:
 
     Texts below `smallest_split` are encoded in one call. Longer texts are cut into about `parts`
     chunks, of `smallest_chunk` to `largest_chunk` code points. An engine that makes an object per
-    token gets small chunks. A fast engine gets large chunks, because each chunk costs a little."""
+    token gets small chunks. A fast engine gets large chunks, because each chunk costs a little.
+    `executor_of_long`: the executor for a call whose texts are mostly long; `executor` if None."""
 
     executor: str
     smallest_split: int
     smallest_chunk: int
     largest_chunk: int
     parts: int
+    executor_of_long: str | None = None
+
+    def executor_for(self, length: int, long: int | None = None) -> str:
+        """Returns the name of the executor that `auto` takes for the texts of one call.
+
+        `length`: code points of all texts. `long`: code points of the texts that may be cut; None:
+        all texts may be cut."""
+        if self.executor_of_long is not None and (long is None or 2 * long >= length):
+            return self.executor_of_long
+        if self.executor == PROCESSES.executor and length < self.smallest_split:
+            return SERIAL.executor
+        return self.executor
 
 
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=16384, parts=16)
 FLAT_MEMORY = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=131072, parts=16)
+FLAT_THREADS = replace(FLAT, executor_of_long="threads")
+"""One call per chunk is faster than one call for all chunks, where the calls release the GIL."""
 QUICK_MEMORY = replace(FLAT, executor="memo")
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 PROCESSES = Fit(
@@ -47,34 +62,20 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
             return QUICK_MEMORY
         return MEMORY if returns_objects else FLAT_MEMORY
     if isinstance(tokenizer, EncodesMany):
-        return NATIVE if returns_objects else FLAT
+        if returns_objects:
+            return NATIVE
+        return FLAT_THREADS if facts_of(tokenizer).releases_gil else FLAT
     if facts_of(tokenizer).releases_gil:
         return THREADS
     return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
 
 
-def fitting_executor(
-    tokenizer: TokenizerAdapter, length: int, workers: int, long: int | None = None
-) -> str:
-    """Returns the name of the executor that `auto` takes for the texts of one call.
-
-    `length`: code points of all texts. `long`: code points of the texts that may be cut; None: all
-    texts may be cut."""
-    fit = fit_for(tokenizer)
-    mostly_long = long is None or 2 * long >= length
-    if fit is FLAT and mostly_long and facts_of(tokenizer).releases_gil:
-        return THREADS.executor  # one call per chunk is faster than one call for all chunks
-    if fit is PROCESSES and length < fit.smallest_split:
-        return SERIAL.executor
-    return fit.executor
-
-
-def smallest_row(tokenizer: TokenizerAdapter, smallest_split: int) -> int:
+def smallest_row(fit: Fit, smallest_split: int) -> int:
     """Returns the code points from which on a text of a batch is cut.
 
     `smallest_split`: the code points from which on a single text is cut."""
-    has_segment_cache = fit_for(tokenizer).executor == "memo" and smallest_split > 0
-    return max(smallest_split, SMALLEST_ROW) if has_segment_cache else smallest_split
+    cached = fit.executor == "memo" and smallest_split > 0
+    return max(smallest_split, SMALLEST_ROW) if cached else smallest_split
 
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:

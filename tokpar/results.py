@@ -15,7 +15,6 @@ from tokpar.encoding import Batch, Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import (
     EncodesWhole,
-    HasSegmentCache,
     PostProcesses,
     TokenizerAdapter,
     facts_of,
@@ -114,18 +113,18 @@ class Result:
 
     def batch(self, own: Rows, postprocess: bool) -> Batch:
         """Post-process the ids `own` of all texts. Returns them with the report of all texts."""
-        tokenizer, plan = self.plan.tokenizer, self.plan
+        plan = self.plan
         self.own = self.final = own
-        if postprocess and isinstance(tokenizer, PostProcesses):
-            self.final = tokenizer.postprocess(own, self.texts)
+        if postprocess and plan.postprocesses is not None:
+            self.final = plan.postprocesses.postprocess(own, self.texts)
         self.clock.lap("convert")
         self.report = Report(
             strategy=plan.name,
             executor=plan.executor.name,
             chunks=len(self.texts),
             seconds=self.clock.seconds,
-            agreement=facts_of(tokenizer).agreement,
-            cache=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
+            agreement=plan.facts.agreement,
+            cache={} if plan.segment_cache is None else plan.segment_cache.counters,
         )
         self.report = self.report_of(0) if len(self.texts) == 1 else self._added_up()
         return Batch(self.final, self.report, self.encoding, self.spans)

@@ -442,7 +442,7 @@ def test_added_tokens_are_one_token_each() -> None:
     assert adapter.encode("a<|endoftext|>b").tolist()[1] == 100257
 
 
-def test_it_can_be_built_again_elsewhere() -> None:
+def test_the_adapter_can_be_built_again_in_another_process() -> None:
     adapter = incremental("cl100k_part")
     build, arguments = pickle.loads(pickle.dumps(adapter.spec()))
     again, text = build(**arguments), "Hello 中文 123"
@@ -450,7 +450,7 @@ def test_it_can_be_built_again_elsewhere() -> None:
     assert again.encode(text).tolist() == adapter.encode(text).tolist()
 
 
-def test_processes() -> None:
+def test_worker_processes_give_the_ids_of_the_incremental_engine() -> None:
     text = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 40
     adapter = incremental("deepseek_part")
     with ProcessExecutor(2) as executor:

@@ -159,7 +159,7 @@ def test_it_has_the_abilities_it_should_have() -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_it_can_be_built_again_elsewhere(name: str) -> None:
+def test_the_adapter_can_be_built_again_in_another_process(name: str) -> None:
     build, arguments = pickle.loads(pickle.dumps(pure(name).spec()))
     again = build(**arguments)
     assert again.name == pure(name).name

@@ -36,7 +36,7 @@ from tokpar.interfaces import (
 )
 from tokpar.pure.openai import KNOWN_ENCODINGS
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -355,7 +355,7 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         load(part, pat_str="[a", special_tokens={})
 
 
-def test_it_can_be_built_again_elsewhere() -> None:
+def test_the_adapter_can_be_built_again_in_another_process() -> None:
     tokenizer = adapter(encoding(), allowed_special={"<|fim|>"}, disallowed_special=["x"])
     build, arguments = pickle.loads(pickle.dumps(tokenizer.spec()))
     again = build(**arguments)

@@ -15,6 +15,8 @@ from tokpar.adapters.hf_added import found_together
 from tokpar.adapters.hf_copy import _added_tokens_differ, private_copy
 from tokpar.interfaces import facts_of
 
+pytestmark = pytest.mark.tables_at_once
+
 NORMALIZERS: dict[str, list[Any]] = {
     "none": [],
     "prepended": [normalizers.Prepend("▁")],

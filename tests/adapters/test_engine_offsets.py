@@ -31,6 +31,8 @@ from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Facts, Piece
 
+pytestmark = pytest.mark.tables_at_once
+
 
 def test_the_engine_counts_the_mark_as_text() -> None:
     """Without this, the tests below would show nothing."""

@@ -14,6 +14,8 @@ from tests.support.tokenizers_drawn import byte_characters
 from tokpar.adapters import hf_source
 from tokpar.adapters.hf_source import same_model
 
+pytestmark = pytest.mark.tables_at_once
+
 ALPHABET = {char: byte for byte, char in enumerate(byte_characters())}
 TEXT = "abc cab bca " * 350
 

@@ -34,13 +34,13 @@ from tests.support.tokenizers_drawn import (
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
+from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.offset_rows import LONGEST_SEGMENT, packed, unpacked
-from tokpar.cache.segment_cache import LEAST_BYTES
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
 from tokpar.types import Rows
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 @needs_kernel

@@ -43,7 +43,7 @@ from tokpar.cache.offset_rows import OffsetRows, packed, unpacked
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.types import Rows
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 @given(st.data(), adapters())

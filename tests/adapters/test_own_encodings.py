@@ -18,6 +18,8 @@ from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.errors import OptionError
 from tokpar.pure.formats import read_ranks
 
+pytestmark = pytest.mark.tables_at_once
+
 LONG = "The Cat sat. " * 40
 
 

@@ -25,6 +25,8 @@ from tokpar.errors import EngineError
 from tokpar.explain import trace
 from tokpar.pure.formats import read_ranks
 
+pytestmark = pytest.mark.tables_at_once
+
 REFUSED = "<| a b c|>"
 FAR = "one two three " * 40
 """Cut at each of its spaces."""

@@ -16,7 +16,7 @@ import tokpar
 from tests.conftest import at_most, needs_kernel
 from tokpar.adapters import hf_source
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 QUIET = {"special_tokens": ["[U]"], "show_progress": False}
 KINDS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {

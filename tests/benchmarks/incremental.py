@@ -30,7 +30,7 @@ from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.adapters.incremental import PrefixTokenizer
 from tokpar.pure.eager import EagerBPE
 from tokpar.pure.formats import read_ranks
-from tokpar.pure.incremental import IncrementalBPE, Tables
+from tokpar.pure.incremental_bpe import IncrementalBPE, Tables
 from tokpar.pure.incremental_dictionary import Dictionary, Following, dictionary
 from tokpar.pure.merging import ID_BITS, merge_ids
 from tokpar.pure.tokenizer import exact_model

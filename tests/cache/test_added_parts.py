@@ -17,28 +17,28 @@ from tests.support.kernel_edges import segments
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, is_panic, texts_with
 from tokpar.arrays import IdArray, has_surrogate, offsets_of
 from tokpar.cache import compiled
-from tokpar.cache.added_token_parts import AddedParts, Parted
-from tokpar.cache.segments import Fresh
+from tokpar.cache.added_token_parts import AddedParts, SegmentParts
+from tokpar.cache.segments import SegmentIds
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 
-def parted_at(facts: Facts, texts: list[str]) -> tuple[list[bool], Parted]:
+def parted_at(facts: Facts, texts: list[str]) -> tuple[list[bool], SegmentParts]:
     some = np.ones(len(texts), dtype=np.bool_)
     holding, parted = AddedParts(facts).of(segments(texts), some, compiled.SEGMENTS)
     return holding.tolist(), parted
 
 
-def bytes_of(parted: Parted) -> list[bytes]:
+def bytes_of(parted: SegmentParts) -> list[bytes]:
     texts = parted.texts
     ends = (texts.starts + texts.lengths).tolist()
     return [texts.data[a:b].tobytes() for a, b in zip(texts.starts.tolist(), ends, strict=True)]
 
 
-def rows(parted: Parted) -> list[list[str]]:
+def rows(parted: SegmentParts) -> list[list[str]]:
     """The parts of each parted segment."""
     found: list[list[str]] = [[] for _ in parted.segments]
     between = iter(bytes_of(parted))
@@ -105,13 +105,13 @@ def test_parts_are_joined_in_order_and_one_without_ids_leaves_its_segment_withou
     _, parted = parted_at(with_tokens(Token("|", 9)), ["ab|c", "d|", "|e|f"])
     ids: list[IdArray] = [np.array(row, dtype=np.uint32) for row in ([1, 2], [3], [], [5], [6])]
     ends = offsets_of(map(len, ids))
-    texts = Fresh(np.concatenate(ids), ends[:-1], ends[1:])
+    texts = SegmentIds(np.concatenate(ids), ends[:-1], ends[1:])
     token = [np.array([9], dtype=np.uint32)]
-    found = parted.joined(texts, token)
+    found = parted.join(texts, token)
     spans = zip(found.firsts.tolist(), found.stops.tolist(), strict=True)
     assert [found.ids[a:b].tolist() for a, b in spans] == [[1, 2, 9, 3], [9], [9, 5, 9, 6]]
     stops = np.where(np.arange(5) == 3, -1, ends[1:])
-    assert parted.joined(Fresh(texts.ids, ends[:-1], stops), token).stops.tolist() == [4, 5, -1]
+    assert parted.join(SegmentIds(texts.ids, ends[:-1], stops), token).stops.tolist() == [4, 5, -1]
 
 
 def chat(turns: int, tokens: tuple[str, str]) -> str:

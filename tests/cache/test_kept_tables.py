@@ -18,13 +18,13 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.merges_drawn import DrawnBPE, plain_bpe
 from tests.support.tokenizers_drawn import VOCAB
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.segments import Segments
 from tokpar.cache.stored_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 TEXT = "some words, and 12 words more. " * 200

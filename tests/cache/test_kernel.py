@@ -28,17 +28,18 @@ from tests.support.kernel_twins import TWINS, twin
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar.arrays import SPACES, offsets_of, spaces_behind_text, utf8_bytes
-from tokpar.cache import compiled, segment_cache
-from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache import compiled
+from tokpar.cache.cache_policy import LEAST_BYTES
+from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
-from tokpar.cache.text_parts import ANYTHING, beside_of, next_cut
+from tokpar.cache.text_parts import ANYTHING, neighbours_of, next_cut
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.errors import OptionError
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.types import AddedToken, Facts, Rows, Seam
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 OF_HUGGING_FACE = [name for name in NAMES if isinstance(named(name), Tokenizer)]
@@ -126,7 +127,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
 ) -> None:
     """The kernel, the array function of the seams, the checker's regex and `next_cut` agree."""
     cut = SpaceCut(left, spared=frozenset(spared), joined=frozenset(spared))
-    spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), beside_of(cut))
+    spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), neighbours_of(cut))
     licence = Seam(
         0, "K3", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))
     )
@@ -137,7 +138,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
         expected += [row[a:b] for a, b in pairwise([0, *places, len(row)]) if a < b]
         encoded = utf8_bytes(row)
         cuts = {len(row[:p].encode()) for p in places} | {len(encoded)}
-        assert next_cut(encoded, min(at, len(encoded)), beside_of(cut)) in cuts
+        assert next_cut(encoded, min(at, len(encoded)), neighbours_of(cut)) in cuts
     assert [span for span, _ in spans] == expected
 
 
@@ -248,7 +249,7 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
     if adapter.has_segment_cache:
         adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
     with (
-        patch("tokpar.cache.segment_cache.MOST_NEW", 9.0),
+        patch("tokpar.cache.learning.MOST_NEW", 9.0),
         tokpar.Encoder(adapter, workers=2) as encoder,
     ):
         for _ in "12":
@@ -339,7 +340,7 @@ def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
 
     def missed(row: str) -> int:
         before = small.seen.missed
-        with patch("tokpar.cache.segment_cache.MOST_NEW", 9.0):
+        with patch("tokpar.cache.learning.MOST_NEW", 9.0):
             rows, flags = small.encode([row], own, 1)
         assert all(flags)
         assert rows[0].tolist() == adapter.encode(row).tolist()
@@ -352,10 +353,10 @@ def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
     for k in range(20):
         missed(" ".join(f"w{k}.{n}" for n in range(200)))
     assert missed(first) == 3
-    state = small._state
+    state = small._tables._state
     assert state is not None
     for generation in (state.newer, state.older):
-        assert sum(array.nbytes for array in generation.arrays) <= segment_cache.LEAST_BYTES // 2
+        assert sum(array.nbytes for array in generation.arrays) <= LEAST_BYTES // 2
 
 
 @needs_kernel
@@ -380,14 +381,14 @@ def test_many_threads_may_use_one_memory() -> None:
                 wrong.append(at)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    with patch("tokpar.cache.segment_cache.MOST_NEW", 9.0):
+    with patch("tokpar.cache.learning.MOST_NEW", 9.0):
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     assert wrong == []
     assert small.seen.looked > 0
-    state = small._state
+    state = small._tables._state
     assert state is not None
     assert state.readers == 0
 

@@ -15,7 +15,7 @@ from tokpar.cache import compiled
 from tokpar.cache.text_arrays import PAD, lengths_of, utf8_rows
 from tokpar.errors import OptionError
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 class Text(str):

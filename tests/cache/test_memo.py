@@ -22,7 +22,7 @@ from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, nam
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segments import Segments, separator_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
@@ -36,7 +36,7 @@ from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
@@ -46,7 +46,7 @@ def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar
     with (
         patch.object(memory, "waves", (wave, wave)),
         CachedExecutor(2) as executor,
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
     ):
         return tokpar.encode(text, adapter, executor=executor, **options)
 

@@ -21,7 +21,7 @@ from tokpar.cache.merges import GateError, merges_of
 from tokpar.cache.stored_tables import Source, key_of
 from tokpar.types import Facts
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 BYTES = plain_bpe()
 AB = [("a", "b")]

@@ -15,7 +15,7 @@ from tests.conftest import needs_kernel
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.seams import serial
 from tests.support.tiktoken_parts import encoding
-from tokpar.cache.policy import CacheState
+from tokpar.cache.cache_policy import CacheState
 
 FILE = str(VOCAB / "deepseek_part.json")
 ENGLISH = "The quick brown fox jumps over the lazy dog. " * 900
@@ -132,7 +132,6 @@ def test_tables_of_merges_are_made_where_enough_of_a_call_will_be_new(
 ) -> None:
     """Making them takes as long as the engine takes for some 100 KB: known English never makes
     them, a long text of new words at its beginning, short texts when they are many."""
-    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 1 << 17)
     draw = random.Random(9)
 
     def made(texts: list[str]) -> bool:

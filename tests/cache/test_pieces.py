@@ -30,13 +30,13 @@ from tests.support.texts import texts
 from tests.support.tokenizers_drawn import PATTERNS
 from tests.support.windows_brute import edges_of
 from tests.support.windows_drawn import ENGINES, RELAXED, rows, split
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import Machine
 from tokpar.patterns.splits import SplitStage
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 BYTES = plain_bpe()
 

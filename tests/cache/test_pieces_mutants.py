@@ -19,13 +19,13 @@ from tests.support.merges_drawn import plain_bpe
 from tests.support.pretoken_edges import WHOLE, machine_of
 from tests.support.tokenizers_drawn import DATA, VOCAB
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import HIT, Machine
 from tokpar.errors import MismatchError
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 TEXT = "Hello wörld's (foo)bar 12345\n\n  天地x玄黄, don't  stop -- 3.14!\t\n" * 3
 

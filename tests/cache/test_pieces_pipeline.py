@@ -35,14 +35,14 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.adapters import hf_v0
 from tokpar.arrays import IdArray
-from tokpar.cache import compiled, segment_cache
+from tokpar.cache import compiled, learning
 from tokpar.cache.engine_pretokens import EnginePieces
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Pieces
 from tokpar.errors import MismatchError, OptionError
 from tokpar.types import Facts, Rows
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over 1234 foxes.\n" * 60
 CHINESE = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜"
@@ -159,7 +159,7 @@ def test_a_text_with_a_lone_surrogate_is_refused_as_by_the_engine_and_hurts_no_o
 def test_a_segment_that_needs_too_much_room_is_left_to_the_engine() -> None:
     tokenizer = default()
     adapter: Any = tokpar.load(tokenizer)
-    with patch.object(segment_cache, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
+    with patch.object(learning, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
         same_ids(encoder, tokenizer, ["a " + "b" * 2000 + " c"] * 3)
         assert adapter._segment_cache.seen.pieces == 2
         same_ids(encoder, tokenizer, ["a " + "b" * 20 + " c"] * 3)
@@ -393,7 +393,7 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
         with patch.object(module, "_tokenized", tokenized), tokpar.Encoder(adapter) as encoder:
             adapter.made_pieces(adapter._segment_cache.seeds)  # the comparison when tables are made
             asked.clear()
-            adapter._segment_cache._known_pieces(adapter.made_pieces)
+            adapter._segment_cache._learner.pieces(adapter.made_pieces, 0)
             asked.clear()
             assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
         merged = adapter._segment_cache.seen.merged

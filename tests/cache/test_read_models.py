@@ -27,7 +27,7 @@ from tokpar.cache.merges import vocabulary_arrays
 from tokpar.cache.stored_tables import KIND, Source
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 TEXT = "thequick brownfox jumps over\n12 lazy  dogs, and 中文字 too. " * 300
 BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": True, "use_regex": True}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
@@ -25,7 +26,14 @@ from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
 from tokpar.arrays import SPACES, utf8_bytes
 from tokpar.cache import compiled
-from tokpar.cache.policy import MOST_BUDGET, QUICK, CachePolicy, CacheState
+from tokpar.cache.cache_policy import (
+    MOST_BUDGET,
+    QUICK,
+    USUAL,
+    CachePolicy,
+    CacheState,
+    CallState,
+)
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import unbatcher_for
 from tokpar.cache.text_parts import next_cut
@@ -78,7 +86,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer, full=True).ok
     adapter: Any = tokpar.load(tokenizer)
-    with patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS):
+    with patch("tokpar.cache.learning.MOST_NEW", ALWAYS):
         found, flags = adapter.remembered(rows, 2)
     assert list(flags) == [True, may, True, may]
     assert [len(found[k]) > 0 for k in range(4)] == list(flags)
@@ -103,7 +111,7 @@ def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
     ]
     rows = [" ".join(words), words[0], contents[-1], f"{contents[0]} {ENGLISH}"]
     with (
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
         patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
     ):
         found, flags = adapter.remembered(rows, 2)
@@ -238,11 +246,14 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
 
 def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
     seen = CacheState(budget=1000)
-    assert seen.ended(known=0, new=400, rest=0).budget == 600
-    assert seen.ended(known=2000, new=400, rest=0).budget == 700
+    call = partial(CallState, QUICK, seen.budget, 1 << 12)
+    assert seen.after(call(new=400), 0).budget == 600
+    assert seen.after(call(known=2000, new=400), 0).budget == 700
     straight = replace(seen, budget=1100, straight=40_000)
-    assert seen.ended(known=0, new=0, rest=40_000) == straight
-    assert CacheState().ended(known=10**9, new=0, rest=0).budget == MOST_BUDGET
+    assert seen.after(call(), 40_000) == straight
+    assert CacheState().after(call(known=10**9), 0).budget == MOST_BUDGET
+    learnt = CallState(USUAL, seen.budget, 1 << 12, new=400)
+    assert seen.after(learnt, 0).budget == 1000  # learning is free for other engines
 
 
 @needs_kernel
@@ -251,7 +262,7 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     lengths = adapter._lengths
     small = SegmentCache(
-        lambda: unbatcher_for(adapter.facts, lengths), adapter.facts.added_tokens, terms=QUICK
+        lambda: unbatcher_for(adapter.facts, lengths), adapter.facts.added_tokens, policy=QUICK
     )
     small.waves = (1 << 12,) * 2
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
@@ -276,9 +287,15 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
 
 
 def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:
-    assert CachePolicy().most(0) > 1 << 60
-    assert QUICK.most(0) == QUICK.first
-    assert QUICK.most(1 << 20) == 1 << 22
+    def goes_on(policy: CachePolicy, looked: int, known: int = 0, new: int = 0) -> bool:
+        return CallState(policy, 1000, 0, looked=looked, known=known, new=new).goes_on
+
+    assert goes_on(USUAL, 1 << 60, new=1 << 40)
+    assert goes_on(QUICK, QUICK.first - 1)
+    assert not goes_on(QUICK, QUICK.first)
+    assert goes_on(QUICK, (1 << 22) - 1, known=1 << 20)
+    assert not goes_on(QUICK, 1 << 22, known=1 << 20)
+    assert not goes_on(QUICK, 0, new=1000)
 
 
 @needs_kernel
@@ -287,8 +304,8 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
 
     class Failing:
         BLOCK = compiled.SEGMENTS.BLOCK
-        lengths = staticmethod(compiled.SEGMENTS.lengths)
-        written = staticmethod(compiled.SEGMENTS.written)
+        count_code_points = staticmethod(compiled.SEGMENTS.count_code_points)
+        write_utf8 = staticmethod(compiled.SEGMENTS.write_utf8)
 
         def look_up(self, *arguments: Any) -> int:
             raise ZeroDivisionError
@@ -296,6 +313,6 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
     broken = SegmentCache(
         lambda: unbatcher_for(adapter.facts, adapter._lengths), (), functions=Failing()
     )
-    with pytest.raises(ZeroDivisionError), patch("tokpar.cache.segment_cache.LEAST_PART", 16):
+    with pytest.raises(ZeroDivisionError), patch("tokpar.cache.lookup.LEAST_PART", 16):
         broken.encode([ENGLISH, ENGLISH], lambda rows: adapter.encode_many(rows, False), 4)
-    assert broken._own_state().readers == 0
+    assert broken._tables._own_state().readers == 0

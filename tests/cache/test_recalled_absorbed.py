@@ -26,7 +26,7 @@ from tests.support.tokenizers_drawn import (
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 
 def llama() -> Tokenizer:
@@ -46,7 +46,7 @@ def test_batches_have_the_serial_ids_and_certificates(data: st.DataObject, spec:
     serial(tokenizer, rows)  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
     with (
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
         tokpar.Encoder(tokenizer, workers=2) as encoder,
     ):
         for _ in "12":
@@ -132,7 +132,7 @@ def test_a_condition_that_is_forgotten_is_seen(
             lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_),
         )
     elif mistake == "a mark before":
-        monkeypatch.setattr("tokpar.cache.segment_cache.MARK", "ñ")
+        monkeypatch.setattr("tokpar.cache.build_cache.MARK", "ñ")
     elif mistake == "the space kept":
         monkeypatch.setattr("tokpar.cache.segments.Segments.absorbed", lambda self: self)
     tokenizer = llama()

@@ -25,6 +25,8 @@ from tokpar.interfaces import facts_of
 from tokpar.seams import Seams
 from tokpar.types import AddedToken, Report, Seam
 
+pytestmark = pytest.mark.tables_at_once
+
 
 def by_hand(ids: Sequence[int], *seams: Seam) -> Encoding:
     array = np.array(ids, dtype=np.uint32)

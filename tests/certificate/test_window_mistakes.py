@@ -67,7 +67,7 @@ MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
         WindowSeams, "ahead", "RIGHT if len(self.facts.patterns) == 1 else 1", "RIGHT", ROW,
     ),
     "the end of a stretch": (
-        NormalizerGuard, "stretches", "else known.end() - 1", "else known.end()",
+        NormalizerGuard, "known_images", "else known.end() - 1", "else known.end()",
         Case((r"ea[^e]|[\s\S]",), "NFC", atoms=("ea", "e\u0301", "a", "\u0301", "o")),
     ),
     "a stage that moves": (

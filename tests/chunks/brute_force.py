@@ -14,7 +14,7 @@ import tiktoken
 from hypothesis import assume
 from tokenizers import Tokenizer
 
-from tests.tokenizers_drawn import is_panic, plain_copy
+from tests.support.tokenizers_drawn import is_panic, plain_copy
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
 

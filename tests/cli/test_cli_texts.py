@@ -131,7 +131,7 @@ def test_zst_without_its_package_says_what_to_install(
 
     path = tmp_path / "a.zst"
     path.write_bytes(compressed(b"one", ".zst"))
-    monkeypatch.setattr(texts, "import_module", missing)
+    monkeypatch.setattr("tokpar.decompression.import_module", missing)
     outcome = run("count", path)
     assert outcome.code != 0
     assert "pip install 'tokpar[zst]'" in outcome.err

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 import tokpar
-from tests.conftest import at_most
+from tests.conftest import at_most, cases
 from tests.support.certified import by_hand, encoding_of, kinds, with_seam
 from tests.support.inside_pretokens import CJK, N, drawn, encoded, rules
 from tests.support.seams import assert_lossless, part
@@ -81,7 +81,7 @@ def inert_of(guard: InertGuard, chars: Iterable[str]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("kind", cases(ENGINES, [*ENGINES][::2]))
 def test_every_inert_character_is_left_alone_by_the_engine_and_by_python(kind: str) -> None:
     guard = InertGuard(facts_with(staged(kind)))
     inert = sorted(inert_of(guard, FROZEN))

@@ -28,7 +28,7 @@ from tests.support.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar import pipeline
-from tokpar.cuts.pretokens import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
+from tokpar.cuts.pretokens import Run, period_at, periodic_at, periodic_start, periodic_stop, run_of
 from tokpar.cuts.within_pretoken import Region, inside_of
 from tokpar.executors.serial import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
@@ -225,7 +225,9 @@ def test_small_tokenizers_on_repetitive_texts(spec: Any, text: str, size: int) -
 
 @pytest.mark.ids
 @given(spec=specs(), text=repetitive(), size=st.sampled_from([1, 2, 7, 20, 64]))
-def test_small_tokenizers_without_regex(spec: Any, text: str, size: int) -> None:
+def test_small_tokenizers_without_a_regex_have_the_serial_ids(
+    spec: Any, text: str, size: int
+) -> None:
     if isinstance(spec, TiktokenSpec):
         spec = ByteLevelSpec("gpt2", spec.seed, spec.merges, spec.wild)
     tokenizer = plain_copy(build(spec))
@@ -436,7 +438,7 @@ def test_text_that_does_not_repeat_itself_has_no_period() -> None:
 def test_windows_in_a_stretch_begin_where_a_token_does() -> None:
     adapter = tokpar.load(part("cl100k_part"))
     text = " " + "a" * N
-    stretch = stretch_at(text, (0, len(text)), 2000, inside_of(adapter).scanner, adapter)
+    stretch = periodic_at(text, (0, len(text)), 2000, inside_of(adapter).scanner, adapter)
     assert stretch is not None
     assert (stretch.start, stretch.stop, stretch.cycle) == (1, len(text), 8)
     edges = {int(start) for start, _ in adapter.locate(adapter.encode(text), text)}

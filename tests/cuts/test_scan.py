@@ -102,7 +102,7 @@ def test_the_empty_text_has_one_edge() -> None:
     assert edges.tolist() == [0]
 
 
-def test_refusals_say_why() -> None:
+def test_a_tokenizer_that_cannot_be_scanned_is_refused_with_the_reason() -> None:
     facts = facts_of(tokpar.load(part("cl100k_part")))
     for changed, word in [
         ({"unprovable": "of no use"}, "of no use"),

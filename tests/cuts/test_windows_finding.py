@@ -171,7 +171,7 @@ def test_a_window_of_digits_is_never_certified() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "ab", "a b", " ", "\n\n"])
-def test_short_texts(text: str) -> None:
+def test_texts_shorter_than_a_window_have_no_wrong_cuts(text: str) -> None:
     found = all_cuts(finder_of("gpt2"), text)
     assert found.tolist() == [p for p in range(1, len(text)) if text == "a b" and p == 1]
 

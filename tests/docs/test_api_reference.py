@@ -142,7 +142,7 @@ def public() -> Iterator[str]:
         yield f"tokpar.hooks.{record.__name__}"
     yield from ("tokpar.registry.StrategyRecord", "tokpar.registry.PluginRecord")
     yield "tokpar.train"
-    yield "tokpar.integrations.tiktoken.TokparEncoding"
+    yield "tokpar.integrations.tiktoken_subclass.TokparEncoding"
     yield from ALIASES
 
 

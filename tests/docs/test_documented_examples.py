@@ -35,8 +35,6 @@ from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry
 
-pytestmark = pytest.mark.tables_kept
-
 KINDS = {"python", "console"}
 COMMANDS = {"bench.md": "bench", "train.md": "train"}
 """Pages on commands that are packages of their own."""

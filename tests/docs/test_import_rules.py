@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,13 +14,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, TESTS
 
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types"}),
+    frozenset({"limits", "types", "decompression"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"policy", "spans"}),
     frozenset({"parity", "encoding", "plan"}),
@@ -27,16 +28,16 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"joining"}),
     frozenset({"results"}),
-    frozenset({"short_texts", "text_batches"}),
-    frozenset({"pipeline", "streaming", "chunks"}),
+    frozenset({"short_texts"}),
+    frozenset({"pipeline", "asynchronous", "streaming", "chunks", "sessions"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
-    frozenset({"combining", "loading"}),
+    frozenset({"combining", "loading", "text_batches"}),
     frozenset({"encoder"}),
     frozenset({"calls"}),
     frozenset({"integrations"}),
     frozenset({"run"}),
     frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
-    frozenset({"explain", "testing"}),
+    frozenset({"explain", "testing", "corpus"}),
     frozenset({"cli", "__main__"}),
 )
 """Each layer may import the layers before it, and a part may import itself."""
@@ -325,3 +326,33 @@ def test_all_is_sorted_and_lists_the_public_names() -> None:
     assert list(tokpar.__all__) == sorted(set(tokpar.__all__))
     modules_listed = {name for name in listed if isinstance(values[name], ModuleType)}
     assert set(listed) - modules_listed == public - {"annotations"}
+
+
+# ------------------------------------------------------------------------- the tests themselves
+
+
+def imported_tests(source: str) -> list[str]:
+    """The test files that a source imports from, also inside of functions and scripts."""
+    return re.findall(r"\b(?:from|import)\s+(tests\.\w+\.test_\w+)", source) + re.findall(
+        r"\bfrom\s+tests\.\w+\s+import\s+(test_\w+)", source
+    )
+
+
+def test_no_test_file_imports_another_and_each_lies_in_a_room() -> None:
+    paths = sorted(TESTS.rglob("*.py"))
+    found = {path.name: imported_tests(path.read_text(encoding="utf-8")) for path in paths}
+    found.pop(Path(__file__).name)  # it writes such imports down, below
+    assert {name: imports for name, imports in found.items() if imports} == {}
+    assert [path for path in paths if path.name.startswith("test_") and path.parent == TESTS] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tests.cuts.test_inside import rules",
+        "import tests.cuts.test_inside",
+        "    from tests.cuts import test_inside",
+    ],
+)
+def test_an_import_from_a_test_file_is_found(source: str) -> None:
+    assert len(imported_tests(source)) == 1

@@ -194,7 +194,7 @@ def test_a_text_that_is_not_split_has_no_seam_and_a_reason() -> None:
     assert "surrogate" in surrogate.encoding.report.why
 
 
-def test_it_refuses_what_encode_refuses() -> None:
+def test_explain_refuses_what_encode_refuses() -> None:
     with pytest.raises(tokpar.LossyError):
         trace(PROSE, strategy="delimiter")
     with pytest.raises(tokpar.OptionError, match="chunk_chars"):

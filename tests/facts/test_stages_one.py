@@ -34,7 +34,7 @@ if RELEASE < (1,):
 
 from tokpar.adapters.hf_v1 import HuggingFaceOneTokenizer, load  # noqa: E402
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 CHARACTERS = (
@@ -396,7 +396,7 @@ def pieces(row: list[Json], text: str) -> int:
     return len(ids(loaded(shaped(own, [], row)), text))
 
 
-def test_it_runs_no_regex_but_those_of_its_list() -> None:
+def test_tokenizers_1_runs_no_regex_but_those_of_its_list() -> None:
     for pattern in (r"\s+", r"\p{L}+", r"\w+|\W", "a|b", r"[^\s]+|\s+"):
         for behavior in BEHAVIORS:
             row = [split(pattern, behavior, kind="Regex"), stage("WhitespaceSplit")]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
+from tests.conftest import cases
 from tests.support.hf_sources import (
     FILES,
     SOURCES,
@@ -52,6 +53,11 @@ EVERYTHING = {
     "return_length": True,
 }
 FOLLOWED = tuple(name for name in SOURCES if name != "text twice")
+CUT_AND_TENSORS: list[tuple[dict[str, Any], str | None]] = [
+    (cut, tensors)
+    for cut in ({}, {"truncation": True, "max_length": 700})
+    for tensors in (None, "np")
+]
 
 
 @functools.cache
@@ -189,8 +195,7 @@ def test_a_drawn_tokenizer_is_followed(
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
-@pytest.mark.parametrize("cut", [{}, {"truncation": True, "max_length": 700}])
-@pytest.mark.parametrize("tensors", [None, "np"])
+@pytest.mark.parametrize(("cut", "tensors"), cases(CUT_AND_TENSORS, CUT_AND_TENSORS[1:3]))
 def test_a_long_text_goes_through_tokpar_with_every_column(
     name: str, cut: dict[str, Any], tensors: str | None
 ) -> None:

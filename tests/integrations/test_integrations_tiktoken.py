@@ -27,7 +27,7 @@ from tests.support.tiktoken_views import LONG, again, encoding
 from tests.support.tokenizers_drawn import contents
 from tokpar import EngineError, OptionError
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.integrations.tiktoken import LARGEST_TABLE, TokparEncoding
+from tokpar.integrations.tiktoken_subclass import LARGEST_TABLE, TokparEncoding
 
 pytestmark = pytest.mark.tables_kept
 

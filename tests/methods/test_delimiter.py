@@ -110,12 +110,12 @@ def test_the_default_size_suits_the_text() -> None:
         ({"chunks": 3}, "delimiter: str = ' '"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], says: str) -> None:
+def test_options_that_delimiter_cannot_use_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(tokpar.OptionError, match=says):
         encoded("a b", tokpar.load(), **options)
 
 
-def test_it_needs_consent() -> None:
+def test_delimiter_is_refused_without_allow_approximate() -> None:
     with pytest.raises(tokpar.LossyError, match="use strategy='auto'"):
         tokpar.encode("a b", strategy="delimiter")
 

@@ -38,7 +38,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import facts_of
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 EXECUTORS = ("serial", "threads", "native")
 
@@ -76,7 +76,7 @@ def test_every_lossless_strategy(
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=drawn(50))
 @given(data=st.data(), executor=st.sampled_from(EXECUTORS))
-def test_parts_of_real_vocabularies(
+def test_every_strategy_gives_the_serial_ids_of_real_vocabularies(
     name: str, strategy: str, data: st.DataObject, executor: str
 ) -> None:
     tokenizer = named(name)
@@ -92,7 +92,9 @@ def processes() -> Iterator[ProcessExecutor]:
 
 @settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
 @given(data=st.data(), name=st.sampled_from(["deepseek_part", "cl100k_part"]), size=SIZES)
-def test_processes(data: st.DataObject, name: str, size: int, processes: ProcessExecutor) -> None:
+def test_worker_processes_give_the_serial_ids(
+    data: st.DataObject, name: str, size: int, processes: ProcessExecutor
+) -> None:
     tokenizer = named_tokenizers()[name]
     text = drawn_text(data, tokenizer, 2000)
     adapter = adapter_of(tokenizer)

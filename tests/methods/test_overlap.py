@@ -162,12 +162,12 @@ def test_runs_in_the_wrong_order_leave_nothing_of_a_piece() -> None:
         ({"overlap": 2}, "overlap_chars: int = 512"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], says: str) -> None:
+def test_options_that_overlap_cannot_use_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(tokpar.OptionError, match=says):
         encoded("a b", tokpar.load(), **options)
 
 
-def test_it_needs_consent() -> None:
+def test_overlap_is_refused_without_allow_approximate() -> None:
     with pytest.raises(tokpar.LossyError, match="use strategy='auto'"):
         tokpar.encode("a b", strategy="overlap")
 

@@ -64,7 +64,7 @@ def test_the_engine_does_change_some_of_them() -> None:
 
 @pytest.mark.parametrize("engine", ["oniguruma", "regex"])
 @pytest.mark.parametrize("pattern", [*CHANGED, *KEPT])
-def test_other_engines_keep_them(pattern: str, engine: str) -> None:
+def test_other_engines_run_these_patterns_as_they_are_written(pattern: str, engine: str) -> None:
     decide_windows([SplitStage(pattern, engine)])
     PatternReader(pattern, engine).tree(_symbols(pattern), 9)
 
@@ -89,7 +89,9 @@ def _symbols(pattern: str) -> Callable[[str], list[int]]:
 
 
 @pytest.mark.parametrize("pattern", [CHANGED[0], CHANGED[4]])
-def test_the_engine_is_tried(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rewritten_pattern_that_no_rule_foresees_is_seen_on_the_engine(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What no rule foresees is seen when the pattern is decided."""
     monkeypatch.setattr(splits, "refuse_rewritten", lambda *_: None)
     encoding = encoding_of(pattern)

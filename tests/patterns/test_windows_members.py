@@ -235,7 +235,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("pattern", REFUSED, ids=lambda pattern: pattern[:20])
-def test_refusals_say_why(pattern: str) -> None:
+def test_a_pattern_that_cannot_be_read_is_refused_with_the_reason(pattern: str) -> None:
     with pytest.raises(UnsupportedPatternError, match=REFUSED[pattern]):
         parse_expression(pattern, "oniguruma")
 

@@ -15,9 +15,9 @@ from tokpar.adapters.hf_copy import same_as
 from tokpar.certificate.checker import seam_findings
 from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
-from tokpar.testing.tokenizer import _facts_differ
+from tokpar.testing.adapter import _facts_differ
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:

@@ -30,7 +30,7 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.formats import vocabulary_of
 from tokpar.types import AddedToken
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part")
 TEXT = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，和 the rest…" * 3
@@ -97,7 +97,7 @@ def test_the_arrays_are_the_ids_of_the_whole(data: st.DataObject, tokenizer: Any
 
 @pytest.mark.parametrize("name", ["bert_part", "cl100k_part", "deepseek_part", "llama_style"])
 @given(data=st.data())
-def test_parts_of_real_vocabularies(name: str, data: st.DataObject) -> None:
+def test_a_stream_has_the_serial_ids_of_real_vocabularies(name: str, data: st.DataObject) -> None:
     tokenizer = named(name)
     text = drawn_text(data, tokenizer, 1000)
     expected = own_call(tokenizer, text)
@@ -138,7 +138,7 @@ def in_python() -> PureTokenizer:
 
 
 @given(data=st.data())
-def test_the_pure_engine(data: st.DataObject) -> None:
+def test_a_stream_of_the_pure_engine_has_the_ids_of_the_whole_text(data: st.DataObject) -> None:
     tokenizer = in_python()
     text = drawn_text(data, named("deepseek_part"))
     expected = tokenizer.encode(text).tolist()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.drawn_runs import any_tokenizer, own_call
+from tests.support.drawn_runs import adapter_of, any_tokenizer
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tokpar.cache.utf8_texts import PAD, TextColumn, Utf8Texts, texts_of
 
@@ -47,11 +47,9 @@ def forms(texts: list[str]) -> Iterator[tuple[str, Any]]:
 def test_each_form_has_the_ids_of_the_strings(data: st.DataObject, tokenizer: Any) -> None:
     texts = data.draw(st.lists(texts_with(contents(tokenizer), 80), max_size=6), label="texts")
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
-    for text in texts:
-        own_call(tokenizer, text)  # leaves out texts that the tokenizer refuses
     form, given_texts = data.draw(st.sampled_from([*forms(texts)]), label="form")
     batch_bytes = data.draw(st.sampled_from([1, 50, 1000]))
-    with tokpar.Encoder(tokenizer) as encoder:
+    with tokpar.Encoder(adapter_of(tokenizer)) as encoder:
         expected = encoder.encode_batch(texts)
         alone = [encoder.encode(text).ids.tolist() for text in texts]
         for _ in range(2):  # new, then from the cache
@@ -122,8 +120,7 @@ def test_no_text_that_the_cache_answers_becomes_a_str(
         expected = encoder.encode_batch(rows)
 
         def refuse(self: TextColumn, k: int) -> str:
-            assert not self.lengths[k], f"text {k} was decoded"
-            return ""
+            raise AssertionError(f"text {k} was decoded")
 
         monkeypatch.setattr(TextColumn, "text", refuse)
         assert encoder.encode_batch(pyarrow.array(rows)) == expected
@@ -179,11 +176,10 @@ def test_a_character_that_two_rows_share_is_not_utf8() -> None:
         tokpar.encode_batch(array)
 
 
-def test_offsets_that_do_not_ascend_are_refused() -> None:
-    offsets = pyarrow.py_buffer(np.array([0, 3, 1], dtype=np.int32))
-    array = pyarrow.Array.from_buffers(
-        pyarrow.string(), 2, [None, offsets, pyarrow.py_buffer(b"ab")]
-    )
+@pytest.mark.parametrize("offsets", [[0, 3, 1], [0, 1, 40], [-1, 1, 2]])
+def test_offsets_outside_the_buffer_are_refused(offsets: list[int]) -> None:
+    buffers = [None, pyarrow.py_buffer(np.array(offsets, dtype=np.int32)), pyarrow.py_buffer(b"ab")]
+    array = pyarrow.Array.from_buffers(pyarrow.string(), 2, buffers)
     with pytest.raises(tokpar.OptionError, match="the offsets of this Arrow array are wrong"):
         tokpar.encode_batch(array)
 

@@ -304,13 +304,15 @@ def processes() -> Iterator[ProcessExecutor]:
 
 @settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
 @given(text=any_texts(max_size=1000), size=SIZES)
-def test_processes(text: str, size: int, processes: ProcessExecutor) -> None:
+def test_worker_processes_give_the_ids_of_the_tree(
+    text: str, size: int, processes: ProcessExecutor
+) -> None:
     adapter = tree("deepseek_part")
     encoding = tokpar.encode(text, adapter, strategy="cut", executor=processes, chunk_chars=size)
     assert encoding == adapter.encode(text)
 
 
-def test_it_can_be_built_again_elsewhere() -> None:
+def test_the_adapter_can_be_built_again_in_another_process() -> None:
     build, arguments = pickle.loads(pickle.dumps(tree("cl100k_part").spec()))
     again, text = build(**arguments), "Hello 中文 123"
     assert again.name == tree("cl100k_part").name

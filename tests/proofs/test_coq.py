@@ -5,7 +5,9 @@ Without `coqc` (Debian's package coq) only the sources and the tables are looked
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import re
 import shutil
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import is_quick
 from tests.support.paths import ROOT
 from tests.support.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
 from tokpar.pure.bpe import ScoreBPE
@@ -51,15 +54,45 @@ def coqc(directory: Path, file: str) -> str:
     return done.stdout
 
 
+PRINTED = "Assumptions.out"
+
+
+def digest_of_sources() -> str:
+    """A hash of all sources in their order, and of the version of Coq."""
+    version = subprocess.run(["coqc", "--version"], capture_output=True, check=True).stdout
+    found = hashlib.sha256(version)
+    for file in SOURCES:
+        found.update(hashlib.sha256((COQ / file).read_bytes()).digest())
+    return found.hexdigest()[:16]
+
+
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A copy in which everything is compiled, and what the last file, Assumptions.v, printed."""
+def compiled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    """A copy in which everything is compiled, and what the last file, Assumptions.v, printed.
+
+    The quick profile takes the compiled files of an earlier run, if every source and the version of
+    Coq are the same; all other profiles compile."""
     if shutil.which("coqc") is None:
         pytest.skip("coqc is not installed: the machine-checked proofs were skipped")
     directory = tmp_path_factory.mktemp("coq")
+    cache = getattr(request.config, "cache", None) if is_quick() else None
+    kept = cache and cache.mkdir("coq") / digest_of_sources()
+    if kept and (kept / PRINTED).is_file():
+        shutil.copytree(kept, directory, dirs_exist_ok=True)
+        return directory, (kept / PRINTED).read_text(encoding="utf-8")
     for file in SOURCES:
         shutil.copy(COQ / file, directory)
-    return directory, [coqc(directory, file) for file in SOURCES][-1]
+    printed = [coqc(directory, file) for file in SOURCES][-1]
+    if kept:
+        (directory / PRINTED).write_text(printed, encoding="utf-8")
+        whole = Path(shutil.copytree(directory, kept.with_suffix(f".{os.getpid()}")))
+        try:
+            whole.rename(kept)
+        except OSError:  # another process was sooner
+            shutil.rmtree(whole)
+    return directory, printed
 
 
 def computed(directory: Path, imports: str, terms: Iterable[str]) -> Coq:

@@ -19,7 +19,7 @@ from tokpar.types import Rule
 PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
 FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
-NAMED = ("incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
+NAMED = ("chunks.md", "incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
 README = PROOFS / "README.md"
@@ -48,11 +48,12 @@ INSIDE = {
     "17": "theorem-14.md",
     "26": "theorem-27.md",
     "30": "theorem-28.md",
+    "34": "theorem-35.md",
     "39": "theorem-40.md",
     "3.1": "lopt-theorem-3.1.md",
 }
 STATEMENTS = [
-    *map(str, [*range(1, 25), *range(26, 31), *range(39, 46), 50, 51, 52, 53]),
+    *map(str, [*range(1, 25), *range(26, 31), *range(34, 46), 50, 51, 52, 53]),
     "5'",
     "4.8",
     "6.1",

@@ -345,7 +345,7 @@ def first_token_is(table: Table, length: int, n: int) -> bool:
 
 
 @given(tables(alphabet="a") | tables(alphabet="ab"))
-def test_theorem_11_runs(table: Table) -> None:
+def test_theorem_11_the_strings_up_to_the_longest_token_settle_all_runs(table: Table) -> None:
     for length in range(1, 9):
         token = "a" * length
         if encode(table, token * 2) != (token, token):

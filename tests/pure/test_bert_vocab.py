@@ -33,6 +33,8 @@ from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.pure.bert import bert_config, read_vocab_txt
 
+pytestmark = pytest.mark.tables_at_once
+
 PART = VOCAB / "bert_part.json"
 ENGINES = (None, "pure")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -217,7 +219,9 @@ def test_pad_and_mask_need_not_be_there(tmp_path: Path, engine: str | None) -> N
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_it_can_be_built_again_elsewhere(files: dict[bool, Path], engine: str | None) -> None:
+def test_a_vocabulary_of_bert_can_be_built_again_in_another_process(
+    files: dict[bool, Path], engine: str | None
+) -> None:
     adapter = loaded(files[False], engine, lowercase=False)
     build, arguments = pickle.loads(pickle.dumps(adapter.spec()))
     text = "The Été [SEP]"
@@ -271,7 +275,9 @@ def test_a_token_with_a_blank_inside_is_no_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_settings_are_checked(files: dict[bool, Path], engine: str | None) -> None:
+def test_a_setting_that_is_wrong_or_unknown_is_refused(
+    files: dict[bool, Path], engine: str | None
+) -> None:
     with pytest.raises(OptionError, match="lowercase must be True or False, got 'no'"):
         tokpar.load(files[True], engine=engine, lowercase="no")
     with pytest.raises(OptionError, match=r"unknown setting 'cased'; known: add_.*, lowercase"):

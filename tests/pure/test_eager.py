@@ -16,7 +16,7 @@ from tests.support.tables_drawn import BYTES, Table, pair_tables, rank_tables, t
 from tests.support.texts import texts as any_texts
 from tokpar.pure.eager import STRIDE, EagerBPE
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.incremental import Tables
+from tokpar.pure.incremental_bpe import Tables
 from tokpar.pure.incremental_dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 

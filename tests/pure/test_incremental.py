@@ -22,7 +22,7 @@ from tests.support.tables_drawn import BYTES, Table, own_rules, pair_tables, tab
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
+from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary_of
 from tokpar.pure.incremental_search import Automaton, Part, suffix_tree
 from tokpar.pure.properize import is_proper, properized
@@ -312,7 +312,7 @@ def part(name: str) -> tuple[Tables, ByteBPE]:
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
 @given(text=any_texts(max_size=200))
 @example(text="a" * 300 + " " * 200 + "=" * 150 + "中" * 40)
-def test_parts_of_real_vocabularies(name: str, text: str) -> None:
+def test_every_prefix_has_its_own_ids_with_real_vocabularies(name: str, text: str) -> None:
     tables_, merging = part(name)
     bpe, data = IncrementalBPE(tables_), text.encode()
     bpe.append(data)

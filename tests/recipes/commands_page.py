@@ -65,8 +65,13 @@ def page() -> str:
 def sections() -> Iterator[str]:
     """A heading and the help of `tokpar`, and of each of its own commands."""
     from tokpar.builtins import tokpar_commands
+    from tokpar.cli.corpus import COMMANDS
 
-    for words in ([], *([command.name] for command in tokpar_commands())):
+    own: list[list[str]] = [[]]
+    for known in tokpar_commands():
+        own.append([known.name])
+        own += [["corpus", name] for name in COMMANDS if known.name == "corpus"]
+    for words in own:
         command = " ".join(["tokpar", *words])
         yield f"\n## {command}\n\n```console\n$ {command} --help\n{help_of(words)}```\n"
 

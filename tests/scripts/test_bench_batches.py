@@ -13,8 +13,6 @@ from tests.benchmarks import batches, turns
 from tests.benchmarks.speed_engines import Many, Own, Subject, subjects
 from tests.support.paths import VOCAB
 
-pytestmark = pytest.mark.tables_kept
-
 SENTENCE = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 
 

@@ -21,8 +21,6 @@ from tests.benchmarks.parity import DifferError, same_ids
 from tests.benchmarks.speed_engines import Many, Own, Subject
 from tests.support.paths import VOCAB
 
-pytestmark = pytest.mark.tables_kept
-
 ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"
 SOURCES = Sources(ENGLISH * 600, CHINESE * 300, "import this\n" * 900, 8_000)

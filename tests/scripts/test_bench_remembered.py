@@ -20,8 +20,6 @@ from tests.benchmarks.remembered_sides import STATES, Text
 from tests.benchmarks.speed_engines import Many, Own, Subject, library_subjects
 from tests.support.paths import VOCAB
 
-pytestmark = pytest.mark.tables_kept
-
 SENTENCE = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 TEXT = Text("English", [SENTENCE * 200])
 
@@ -149,7 +147,7 @@ def test_the_bytes_of_a_memory_are_counted(subject: Subject) -> None:
     assert cache_bytes(object()) == (0, 0)
 
 
-def test_quartiles() -> None:
+def test_quartiles_are_the_median_and_the_two_beside_it() -> None:
     assert quartiles([3.0]) == (3.0, 3.0, 3.0)
     assert quartiles([1.0, 2.0, 3.0, 4.0, 5.0]) == (3.0, 2.0, 4.0)
 

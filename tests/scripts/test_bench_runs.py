@@ -10,8 +10,6 @@ import pytest
 from tests.benchmarks import runs
 from tests.support.paths import VOCAB
 
-pytestmark = pytest.mark.tables_kept
-
 
 @pytest.fixture
 def vocab(tmp_path: Path) -> Path:

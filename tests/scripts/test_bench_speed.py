@@ -14,8 +14,6 @@ from tests.benchmarks import speed, turns
 from tests.benchmarks.speed_engines import Subject, subjects
 from tests.support.paths import VOCAB
 
-pytestmark = pytest.mark.tables_kept
-
 WORDS = " ".join("abcdefghijklmnopqrstuvwxyz")
 SAMPLE = speed.Sample("English", "1K", "a b " * 250)
 CALLS = {"Hugging Face": ["encode"], "tiktoken": ["encode_ordinary", "encode_to_numpy"]}

@@ -7,9 +7,8 @@ from typing import Any
 from unittest.mock import patch
 
 from tokpar import pipeline
-from tokpar.cache import segment_cache
-from tokpar.cache.policy import CachePolicy
-from tokpar.cache.segment_cache import segment_cache_for
+from tokpar.cache.build_cache import segment_cache_for
+from tokpar.cache.cache_policy import LEAST_BYTES, CachePolicy
 from tokpar.executors.native import CachedExecutor
 from tokpar.interfaces import HasSegmentCache
 from tokpar.methods import auto
@@ -30,14 +29,14 @@ def encoded(
     from a memory that may be tiny."""
     if isinstance(adapter, HasSegmentCache) and adapter.has_segment_cache:
         lengths = getattr(adapter, "_lengths", None)
-        tiny: Any = segment_cache_for(adapter.facts, lambda: lengths, segment_cache.LEAST_BYTES)
-        tiny._terms, tiny.waves = terms or CachePolicy(), (wave, wave)
+        tiny: Any = segment_cache_for(adapter.facts, lambda: lengths, LEAST_BYTES)
+        tiny._policy, tiny.waves = terms or CachePolicy(), (wave, wave)
         adapter._segment_cache = tiny  # type: ignore[attr-defined]
     splitter, merger = auto.build()
     with (
         CachedExecutor(2) as executor,
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
-        patch("tokpar.cache.segment_cache.LEAST_PART", 16),
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.lookup.LEAST_PART", 16),
     ):
         plan = Plan(adapter, splitter, executor, merger, "auto", whole=True)
         first = pipeline.encode_batch(texts, plan)

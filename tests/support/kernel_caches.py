@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokpar.cache import segment_cache
+from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import unbatcher_for
 
@@ -13,7 +13,7 @@ ALL = 2**64 - 1
 
 def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> SegmentCache:
     lengths = getattr(adapter, "_lengths", None)
-    facts, least = adapter.facts, segment_cache.LEAST_BYTES
+    facts, least = adapter.facts, LEAST_BYTES
     small = SegmentCache(
         lambda: unbatcher_for(facts, lengths),
         facts.added_tokens,

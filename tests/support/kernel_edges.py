@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.support.merges_drawn import plain_bpe
 from tokpar.arrays import offsets_of
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.pretoken_machine import Machine
 from tokpar.cache.segments import Segments
 

@@ -27,7 +27,7 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.cache.segment_cache import CACHE_BYTES, LEAST_BYTES
+from tokpar.cache.cache_policy import CACHE_BYTES, LEAST_BYTES
 from tokpar.errors import EngineError
 from tokpar.types import Rows
 

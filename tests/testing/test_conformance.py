@@ -53,6 +53,8 @@ from tokpar.testing.pools import added_contents, competing, pools, vocabulary_wo
 from tokpar.testing.strategy import checks_of, small_options, strategy_checks
 from tokpar.types import Rows
 
+pytestmark = pytest.mark.tables_at_once
+
 EXAMPLES = drawn(15)
 NAMES = sorted(named_tokenizers())
 SMALL_TIKTOKEN = "small tiktoken"

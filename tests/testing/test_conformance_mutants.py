@@ -47,6 +47,8 @@ from tokpar.testing import (
 )
 from tokpar.types import Chunk, Facts, Join, Piece, Rows, Seam, Split, stands_apart
 
+pytestmark = pytest.mark.tables_at_once
+
 EXAMPLES = drawn(12)
 """Drawn texts for each mutant; the fixed ones catch nearly all, and there are many mutants."""
 

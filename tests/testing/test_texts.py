@@ -163,17 +163,17 @@ ADDED_PLACES: dict[str, Reached] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_texts_reach(place: str) -> None:
+def test_drawn_texts_reach_each_place(place: str) -> None:
     assert any(map(PLACES[place], plain()))
 
 
 @pytest.mark.parametrize("place", ADDED_PLACES)
-def test_texts_with_added_tokens_reach(place: str) -> None:
+def test_drawn_texts_with_added_tokens_reach_each_place(place: str) -> None:
     assert any(map(ADDED_PLACES[place], with_added()))
 
 
 @pytest.mark.parametrize("space", WHITESPACE + ALMOST_WHITESPACE, ids=ascii)
-def test_texts_reach_every_whitespace(space: str) -> None:
+def test_drawn_texts_reach_every_whitespace(space: str) -> None:
     assert any(space in text for text in plain() + with_added())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tokpar.errors import OptionError
@@ -23,7 +23,7 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
     replacements = () if wrapper is None else _cleaned_by(wrapper)
     try:
         decoder = None if own.decoder is None else own.decoder.__getstate__()
-    except Exception as error:  # the library has no type of its own for this
+    except Exception as error:  # the library has no exception type for this
         if "ustom" not in str(error):
             raise
         raise OptionError(
@@ -47,8 +47,16 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
         decoder=None if decoder is None else json.loads(decoder),
         replacements=replacements,
         longest_token=lambda: max(map(len, own.get_vocab(with_added_tokens=True)), default=0),
+        replace_regex=_replaced_by_engine,
         state=(decoder, skip_special_tokens, replacements),
     )
+
+
+def _replaced_by_engine(regex: str, content: str) -> Callable[[str], str]:
+    from tokenizers import Regex, decoders
+
+    replace = decoders.Replace(Regex(regex), content)
+    return lambda token: str(replace.decode([token]))
 
 
 def _cleaned_by(wrapper: Any) -> tuple[tuple[str, str], ...]:

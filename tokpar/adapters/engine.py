@@ -1,14 +1,14 @@
 """Adapters of engines from other packages: the engine makes the ids, the file gives the rest.
 
-A plugin describes an engine with an `Engine`. `load_engine` compares the engine's ids with the ids
-of the file's own library."""
+A plugin describes its engine by an `Engine`. `load_engine` compares the engine's ids with those of
+the file's own library."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_version import numbers
 from tokpar.adapters.probing import probing
 from tokpar.adapters.settings import raise_panic
@@ -28,16 +29,17 @@ from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.types import DecodingParts, Piece, Rows
 
 TRUSTED = "trusted, not checked"
-SLICE = 8_192  # code points, the least of a slice; the check compares texts of that size, too
+SLICE = 8_192  # the least code points of a slice; the comparison has texts of that size, too
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparError)
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The engine's two calls, for one text and for several; both give ids before post-processing.
+    """The two calls of an engine, for one text and for several. Both return ids before
+    post-processing.
 
-    Both calls give the same ids for the same text. Both must release the GIL. `encode_many` should
-    not make an object for each text."""
+    Both calls return the same ids for the same text, and release the GIL. `encode_many` should not
+    make an object for each text."""
 
     encode: Callable[[str], IdArray]
     encode_many: Callable[[list[str]], Rows]
@@ -60,19 +62,21 @@ class Engine:
 
 
 def engine_source(engine: Engine) -> TokenizerSource:
-    """The source that a plugin offers: `load_engine` loads files if the user names the engine."""
+    """Returns the source that a plugin offers: it loads a file by `load_engine` if the user names
+    the engine."""
     return TokenizerSource(engine.name, partial(load_engine, engine), automatic=False)
 
 
 def load_engine(
     engine: Engine, source: object, *, trust: bool = False, cut: bool = False, **settings: Any
 ) -> EngineTokenizer | None:
-    """Load the file at a path with this engine; return its adapter, or None if it is no path.
+    """Returns the adapter of a file for this engine, or None if `source` is no path of such a file.
 
-    `trust` skips the comparison with the file's own library. With `cut`, tokpar cuts the text as it
-    does for this library; the cuts are licensed as far as the ids agree. Without `cut`, the engine
-    gets whole texts. `settings` are the settings of `tokpar.load` for such a file.
-    Raises EngineError if the ids differ, or the engine refuses the file or is not installed;
+    `trust` skips the comparison with the file's own library. With `cut`, tokpar cuts texts as it
+    does for that library; the cuts are licensed as far as the ids agree. Without `cut`, the engine
+    gets whole texts. `settings`: the settings of `tokpar.load` for such a file.
+
+    Raises EngineError if the ids differ, or if the engine refuses the file or is not installed;
     OptionError, FileFormatError, FileNotFoundError."""
     if not isinstance(source, (str, os.PathLike)):
         return None
@@ -107,9 +111,9 @@ def load_engine(
 
 
 def engine_module(engine: Engine) -> Any:
-    """Import the engine's package.
+    """Returns the imported package of the engine.
 
-    Raises EngineError with the install command if the package is missing or too old."""
+    Raises EngineError, with the command that installs it, if the package is missing or too old."""
     name, install = engine.name, f"pip install '{engine.name}>={engine.least}'"
     try:
         found = metadata.version(name)
@@ -124,7 +128,7 @@ def engine_module(engine: Engine) -> Any:
 
 
 def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: str) -> EngineError:
-    """The error that refuses a file because of an added token's flag.
+    """Returns the error that refuses a file because the engine ignores a flag of an added token.
 
     `does`: what the engine does instead."""
     return EngineError(
@@ -152,14 +156,29 @@ class EngineTokenizer:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
 
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """A digest of the engine, its version, and all that decides the ids of the file's library;
+        None where that has none."""
+        known = self._file.fingerprint
+        version = metadata.version(self._engine)
+        return None if known is None else fingerprint_of(self._engine, version, {"file": known})
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        return self._file.vocabulary_size
+
     def check_text(self, text: str) -> None:
-        """Raises tiktoken's error for a disallowed special token, the engine's for a surrogate."""
+        """Raises tiktoken's error for a disallowed special token, or the engine's error for a
+        surrogate."""
         self._file.check_text(text)
         if has_surrogate(text):
             self._calls.encode(text)
 
     def encode(self, text: str) -> IdArray:
-        """The engine's own call; uint32, (n,). Raises its errors, and EngineError on a panic."""
+        """Returns the ids of the engine's own call; uint32, (n,). Raises its errors, and
+        EngineError on a panic."""
         try:
             return self._calls.encode(text)
         except BaseException as error:
@@ -167,7 +186,7 @@ class EngineTokenizer:
             raise
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """The engine's batch call. Raises as `encode` does."""
+        """Returns the ids of the engine's batch call. Raises the errors of `encode`."""
         try:
             rows = self._calls.encode_many(texts if isinstance(texts, list) else list(texts))
         except BaseException as error:
@@ -180,20 +199,21 @@ class EngineTokenizer:
         )
 
     def encode_whole(self, text: str) -> IdArray:
-        """`encode`, then `postprocess`. Raises what `check_text` and `encode` raise."""
+        """Returns the ids of `encode` after `postprocess`. Raises the errors of `check_text` and
+        `encode`."""
         self._file.check_text(text)
         ids = self.encode(text)
         return ids if self._plain else self._file.postprocess(Rows.of([ids]))[0]
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Post-process the ids of whole texts as the file says: truncate, add special tokens, pad.
-
-        Padding fills up to the longest row."""
+        """Returns the ids of whole texts after the post-processing of the file: truncation, special
+        tokens, padding up to the longest row."""
         return self._file.postprocess(rows)
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """The ids that `postprocess` adds before and after a text; None if it may cut or pad."""
+        """The ids that `postprocess` adds before and after a text. None if it may truncate or
+        pad."""
         return self._file.around
 
     @property
@@ -207,13 +227,14 @@ class EngineTokenizer:
         return self._file.truncates_to
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """The UTF-8 byte spans of the ids. Raises LookupError if they are not the ids of `text`.
+        """Returns the UTF-8 byte spans of the ids. Raises LookupError if the ids are not those of
+        `text`.
 
         If tokens do not tile the text, the file's library encodes the text again."""
         return self._file.locate(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Decode the ids with the file's library, including special tokens."""
+        """Returns the text of the ids from the file's library, including special tokens."""
         return self._file.decode(ids)
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
@@ -255,20 +276,20 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
 def _probing(
     engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
 ) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
-    """The engine and the library with a file of the same stages that shows where they split."""
+    """Returns the engine and the library with a probing file of the same stages, see `probing`."""
     with TemporaryDirectory() as folder:
         probe = probing(file, texts, Path(folder))
         if probe is None:
             return None
         try:
             calls = _calls(engine, module, probe)
-        except EngineError as error:  # it is about the stages, which are those of the file
+        except EngineError as error:  # the error is about the stages, which are those of the file
             raise EngineError(str(error).replace(str(probe.path), str(file.path))) from error
         return EngineTokenizer(engine.name, calls, probe, False), probe.reference()
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
-    """Slices of SLICE code points or more between certified cuts (K1, K2, K3).
+    """Returns slices of SLICE code points or more between certified cuts.
 
     Each slice by itself has the ids that the whole text has there. Returns [text] if the text has
     no such cuts."""
@@ -276,7 +297,8 @@ def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
     if finder.refusal_for(text) is not None:
         return [text]
     seams = finder.find_each(text, SLICE)
-    if any("absorbed" in dict(seam.witness) for seam in seams):  # alone it has an id more (6.4)
+    # alone, the slice has one id more (theorem 6.4)
+    if any("absorbed" in dict(seam.witness) for seam in seams):
         return [text]
     edges = [0, *(seam.position for seam in seams), len(text)]
     return [text[start:stop] for start, stop in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""Read from a vocabulary file everything except encoding: facts, post-processing, decoding."""
+"""Reads everything except encoding from a vocabulary file: facts, post-processing, decoding."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_version import FileAdapter
 
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
-_NAMES = ("type", "behavior", "prepend_scheme")  # of stages, whose values are no text
+# settings of stages whose values are not searched in texts
+_NAMES = ("type", "behavior", "prepend_scheme")
 
 
 class JsonFile:
-    """A ``tokenizer.json``. Settings: `add_special_tokens`, `truncation`, `padding` (True: as the
-    file says). Raises OptionError for others, FileFormatError, FileNotFoundError."""
+    """A ``tokenizer.json``.
+
+    Settings: `add_special_tokens`, `truncation`, `padding` (True: as the file says). Raises
+    OptionError for other settings, FileFormatError, FileNotFoundError."""
 
     library = "tokenizers"
 
@@ -56,12 +59,12 @@ class JsonFile:
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
-        """The added tokens with their flags."""
+        """Returns the added tokens with their flags."""
         return self.facts.added_tokens
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The patterns and contents in the settings of the stages."""
+        """Returns the patterns and contents in the settings of the stages."""
         found: dict[str, None] = {}
         todo = [self.config.get("normalizer"), self.config.get("pre_tokenizer")]
         while todo:
@@ -76,24 +79,34 @@ class JsonFile:
 
     @property
     def plain(self) -> str:
-        """The file without truncation, padding and post-processor."""
+        """Returns the file without truncation, padding and post-processor."""
         if not any(self.config.get(name) for name in _APPLIED_ONCE):
             return self._data.decode("utf-8")
         return json.dumps({**self.config, **dict.fromkeys(_APPLIED_ONCE)}, ensure_ascii=False)
 
     @property
     def key(self) -> tuple[bytes | str, ...]:
-        """What ids depend on."""
+        """Returns everything that the ids depend on."""
         return self._data, repr(sorted(self._settings.items()))
 
+    @property
+    def fingerprint(self) -> str | None:
+        """That of the file's own library; None for components written in Python."""
+        return self._own.fingerprint
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        return self._own.vocabulary_size
+
     def reference(self) -> FileAdapter:
-        """The file with its own library."""
+        """Returns the file's own library with the file loaded."""
         adapter = hf_version.load(self.path, **self._settings)
         assert adapter is not None
         return adapter
 
     def check_text(self, text: str) -> None:
-        """Accept every text."""
+        """Accepts every text."""
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:
@@ -114,7 +127,7 @@ class JsonFile:
 
 
 class RankFile:
-    """A ``.tiktoken`` file, with the settings that tiktoken's adapter takes, and its errors."""
+    """A ``.tiktoken`` file. Takes the settings of tiktoken's adapter, and raises its errors."""
 
     library = "tiktoken"
 
@@ -124,7 +137,7 @@ class RankFile:
         self.path = path
         self._adapter = adapter
         self.facts: Facts = adapter.facts
-        if self.facts.family is None:  # another engine than the one that may be asked runs it
+        if self.facts.family is None:  # an engine that tokpar cannot ask runs the pattern
             unknown = f"the pattern is of no known family: {adapter.facts.patterns[0]!r}"
             self.facts = replace(self.facts, unprovable=self.facts.unprovable or unknown)
         self.pattern: str = adapter.facts.patterns[0]
@@ -143,12 +156,22 @@ class RankFile:
 
     @property
     def key(self) -> tuple[bytes | str, ...]:
-        """What ids depend on."""
+        """Returns everything that the ids depend on."""
         special, forbidden = sorted(self.special.items()), sorted(self.facts.forbidden)
         return self.path.read_bytes(), self.pattern, repr(special), repr(forbidden)
 
+    @property
+    def fingerprint(self) -> str:
+        """That of the encoding in tiktoken."""
+        return self._adapter.fingerprint
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one."""
+        return self._adapter.vocabulary_size
+
     def reference(self) -> TokenizerAdapter:
-        """The file with its own library."""
+        """Returns the file's own library with the file loaded."""
         return self._adapter
 
     def postprocess(self, rows: Rows) -> Rows:

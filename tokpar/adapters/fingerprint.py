@@ -7,7 +7,8 @@ from typing import Any
 
 
 def fingerprint_of(engine: str, version: str, parts: Mapping[str, Any]) -> str:
-    """The sha256, 64 hexadecimal digits, of an engine, its version and the parts it was built from.
+    """Returns the SHA-256, 64 hexadecimal digits, of an engine, its version and the parts it was
+    built from.
 
     Equal parts give equal digests in every process. `parts` has JSON values, bytes or None.
 

@@ -1,4 +1,4 @@
-"""Test, for many added tokens at once, that two tokenizers find them alike."""
+"""Tests many added tokens at once: do two tokenizers find the same ones?"""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ _KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
 
 
 def found_together(own: Any, copy: Any, added: Mapping[int, Any]) -> set[int]:
-    """The ids of added tokens that both tokenizers find in two joint texts, or an empty set.
+    """Returns the ids of added tokens that both tokenizers find in two joint texts, or an empty
+    set.
 
-    These tokens need no test one by one. All of them begin with one character, which no content has
-    anywhere else. One text has the tokens between letters, the other without letters.
+    These tokens need no test one by one. All of them begin with one character, which occurs nowhere
+    else in any content. One joint text has the tokens between letters, the other has them side by
+    side.
 
-    An occurrence of any content in such a text ends before the next token: it would hold that
-    character. So around each token the engine meets the same occurrences as in a text of this token
-    alone, and takes the same, the first and longest. That the token was found, and not made by the
-    model, is seen from its id, which the model does not have; a normalizer that leaves the texts as
-    they are leaves their parts so."""
+    An occurrence of any content in a joint text ends before the next token, because it would have
+    to contain that character. So the engine meets the same occurrences around each token as in a
+    text of this token alone, and takes the same one, the first and longest. A token that was found,
+    and not made by the model, is recognised by its id, which the model does not have. A normalizer
+    that leaves the joint texts unchanged leaves their parts unchanged too (`_keeps_parts`)."""
     if own.truncation is not None or own.padding is not None or not _keeps_parts(own.normalizer):
         return set()
     marks = Counter(token.content[:1] for token in added.values()).most_common(1)
@@ -37,7 +39,7 @@ def found_together(own: Any, copy: Any, added: Mapping[int, Any]) -> set[int]:
     except BaseException as error:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
-        seen = False  # one by one it is seen which of them fails
+        seen = False  # testing them one by one shows which one fails
     return {*some} if seen else set()
 
 
@@ -46,8 +48,7 @@ def _is_plain(token: Any) -> bool:
 
 
 def _keeps_parts(normalizer: Any) -> bool:
-    """True if this normalizer leaves each part of a text unchanged when it leaves the text
-    unchanged."""
+    """True if the normalizer leaves each part of every text unchanged that it leaves unchanged."""
     if normalizer is None:
         return True
     kinds = (stage["type"] for stage in stages(parsed(normalizer), "normalizer", "normalizers"))
@@ -55,7 +56,7 @@ def _keeps_parts(normalizer: Any) -> bool:
 
 
 def _all_found(own: Any, copy: Any, some: Mapping[int, str], between: str) -> bool:
-    """True if both tokenizers find each of these tokens at its position in one text of all."""
+    """True if both tokenizers find each of these tokens at its position in one joint text."""
     text = between + "".join(content + between for content in some.values())
     if own.normalizer is not None and own.normalizer.normalize_str(text) != text:
         return False

@@ -1,4 +1,4 @@
-"""Make the private copy of a caller's tokenizer that encodes chunks, and derive its facts."""
+"""Makes the private copy of a caller's tokenizer that encodes chunks, and derives its facts."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from tokpar.types import Facts
 
 _Each = TypeVar("_Each")
 _MOST_WRITTEN = 1 << 26
-"""The highest id for which the library writes a file: it takes memory for all ids below."""
+"""The highest id for which the library writes a file: writing takes memory for all ids below it."""
 _BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
@@ -40,7 +40,7 @@ _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of t
 
 
 def private_copy(own: Any, without: Collection[int] = ()) -> Any:
-    """A tokenizer with the same `encode`, the same shared model and no post-processing.
+    """Returns a tokenizer with the same `encode` and the same shared model, but no post-processing.
 
     `without`: the ids of added tokens that the copy does not get."""
     copy = Tokenizer(own.model)
@@ -56,10 +56,10 @@ def private_copy(own: Any, without: Collection[int] = ()) -> Any:
 def facts_of_copy(
     caller: Caller, copy: Any, unknown: str | None
 ) -> tuple[Facts, TokenLengths | None, Source | None]:
-    """(facts, token lengths, digest of the model).
+    """Returns the facts, the token lengths, and the digest of the model.
 
-    The lengths are None unless tokens tile the text. The digest is None if the model was not read.
-    """
+    The lengths are None unless tokens tile the text. The digest is None if the model was not
+    read."""
     before = _stages(copy)
     if before is None:
         model = type(caller.own.model).__name__
@@ -93,7 +93,8 @@ def facts_of_copy(
 
 
 def _stages(tokenizer: Any) -> Json | None:
-    """The stages before the model, as in `tokenizer.json`; None if a stage is written in Python."""
+    """Returns the stages before the model, as in `tokenizer.json`. None if a stage is written in
+    Python."""
     try:
         return {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
@@ -103,9 +104,10 @@ def _stages(tokenizer: Any) -> Json | None:
 
 
 def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
-    """The `tokenizer.json` without merges, scores and the stages after the model.
+    """Returns the `tokenizer.json` without merges, scores and the stages after the model.
 
-    The library's own file has one token for each id, and takes memory for all ids."""
+    The library's own file has one token for each id only, and writing it takes memory for all
+    ids."""
     model = tokenizer.model
     settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
     added = tokenizer.get_added_tokens_decoder()
@@ -120,7 +122,9 @@ def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
 
 
 def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
-    """How the caller's tokenizer post-processes; unknown if `copy` gives other ids before that."""
+    """Returns the post-processing of the caller's tokenizer.
+
+    It is unknown if `copy` gives other ids before post-processing."""
     own = caller.own
     postprocess = postprocess_of(
         own,
@@ -138,10 +142,10 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Why `copy` finds other added tokens than `own`, or None.
+    """Returns why `copy` finds other added tokens than `own`, or None.
 
-    Each token is tested. A token that was added twice has some of its old and some of its new
-    flags, and no copy and no file reproduces this mix."""
+    Each token is tested. A token that was added twice has some of its old flags and some of its new
+    ones, and neither a copy nor a file reproduces this mix."""
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
@@ -165,10 +169,11 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
 
 def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
-    """Texts with each token: between letters, as far as truncation shows it, and alone, as it is
-    searched also where a normalizer puts something in front; and what the normalizer makes of one
-    that is searched in the raw text, as releases below 0.23 go on searching normalized text for a
-    token that was added as normalized before."""
+    """Yields texts with each token: between letters, as far as truncation shows the letters, and
+    alone, because a normalizer may put something in front of a text.
+
+    Also yields the normalized form of a token that is matched in the raw text: releases below 0.23
+    go on matching it in normalized text if the token was first added as normalized."""
     cut = own.truncation
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
@@ -185,8 +190,8 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
     """True if two added tokens have the same normalized content.
 
-    A hash map of the engine then decides which one it finds. Another object of the same file may
-    find the other one."""
+    A hash map of the engine then decides which one is found, and another object of the same file
+    may find the other one."""
     contents = [token.content for token in added if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
@@ -194,8 +199,10 @@ def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
 
 
 def _still_special(own: Any, added_id: int, token: Any) -> bool:
-    """Whether a token that is special no more may be left out: the engine keeps what was. Its
-    decoder tells; one that is searched in another form than its own must be seen to be found."""
+    """True if the engine may still treat a token as special that is special no more.
+
+    The engine keeps the old flag. Its decoder shows the flag; a token whose normalized form differs
+    from its content must be found in a text."""
     if token.special:
         return False
     searched = token.content
@@ -206,26 +213,29 @@ def _still_special(own: Any, added_id: int, token: Any) -> bool:
         return len(texts) > 1
     found = _uncut(own, token.content)
     seen = (found.ids, found.tokens) == ([added_id], [searched])
-    return not (seen and own.encode_special_tokens)  # which transformers sets only when it encodes
+    # transformers sets this flag only when it encodes
+    return not (seen and own.encode_special_tokens)
 
 
 def _uncut(own: Any, text: str) -> Any:
-    """The encoding of a text, or where nothing is kept the first that was cut off."""
+    """Returns the encoding of a text. If truncation keeps nothing, returns the first overflowing
+    part."""
     native = own.encode(text, add_special_tokens=False)
     nothing = own.truncation is not None and own.truncation["max_length"] == 0
     return native.overflowing[0] if nothing and native.overflowing else native
 
 
 def _difference(own: Any, copy: Any, text: str) -> str | None:
-    """Why the ids of a text differ, or None. Ignores padding and the ids that `own` truncates."""
+    """Returns why the ids of a text differ, or None. Ignores padding and the ids that `own`
+    truncates."""
     expected, native = copy.encode(text, add_special_tokens=False).ids, _uncut(own, text)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
     return None if kept == _left(own, expected) else _ALTERED
 
 
 def _left(own: Any, whole: list[_Each]) -> list[_Each]:
-    """The part of `whole` that the truncation of `own` keeps; all of it if truncation keeps
-    nothing."""
+    """Returns the part of `whole` that the truncation of `own` keeps, or all of it if truncation
+    keeps nothing."""
     cut = own.truncation
     most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
     if not most or len(whole) <= most:
@@ -234,16 +244,18 @@ def _left(own: Any, whole: list[_Each]) -> list[_Each]:
 
 
 def _tokens(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
-    """The (id, token) pairs of `copy` that the truncation of `own` keeps."""
+    """Returns the (id, token) pairs of `copy` that the truncation of `own` keeps."""
     found = copy.encode(text, add_special_tokens=False)
     return _left(own, list(zip(found.ids, found.tokens, strict=True)))
 
 
 def _outdated(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Why `own` may search for a token in another form than `copy`, or None. The engine normalizes
-    the contents when tokens are added or a normalizer is set, but not when a normalizer is changed
-    in place: `t.normalizer.lowercase = False`. The texts of `_tried` tell this only where a copy
-    without the tokens answers otherwise, as a model may give the content the same id."""
+    """Returns why `own` may match a token in another form than `copy`, or None.
+
+    The engine normalizes the contents when tokens are added or a normalizer is set, but not when a
+    normalizer is changed in place: `t.normalizer.lowercase = False`. The texts of `_tried` show
+    this only where a copy without the tokens gives another answer, because a model may give the
+    content the same id."""
     found = own.get_added_tokens_decoder()
     normalized = {
         i: token
@@ -263,8 +275,10 @@ def _outdated(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
 def _searched(
     own: Any, copy: Any, bare: Any, text: str, added_id: int, normalized: Mapping[int, Any]
 ) -> bool:
-    """Whether `own` is seen to find the token of this id in its normalized form: it tells what it
-    found, as `copy` does, `bare` does not, and no other of the tokens is in the text."""
+    """True if `own` surely matches the token of this id in its normalized form.
+
+    `own` then shows the same tokens as `copy`, `bare` does not, and no other of the tokens is in
+    the text."""
     token, shown = normalized[added_id], _tokens(own, copy, text)
     form = token.content if own.normalizer is None else own.normalizer.normalize_str(token.content)
     outer = (form[:1] if token.lstrip else "") + (form[-1:] if token.rstrip else "")
@@ -272,7 +286,7 @@ def _searched(
         return False
     if any(i in normalized for i, _ in shown if i != added_id):
         return False
-    with suppress(Exception):  # a model need not know what the token stands for
+    with suppress(Exception):  # a model may have no id for the text of the token
         if shown == _tokens(own, bare, text):
             return False
     native = _uncut(own, text)
@@ -281,14 +295,15 @@ def _searched(
 
 
 def _is_random(model: Any) -> bool:
-    """True for a model with dropout, or for a Unigram model with sampling.
+    """True for a model with dropout, and for a Unigram model with sampling.
 
     The model's JSON does not contain the sampling."""
     return any(getattr(model, name, None) for name in SAMPLING)
 
 
 def written(tokenizer: Any) -> str:
-    """The `tokenizer.json`. Raises OptionError if the file would not be complete."""
+    """Returns the `tokenizer.json` of a tokenizer. Raises OptionError if the file would not be
+    complete."""
     tokens = tokenizer.get_vocab(with_added_tokens=False)
     if len(set(tokens.values())) < len(tokens):
         raise OptionError("cannot be built in another process: two tokens have one id")
@@ -304,9 +319,10 @@ def written(tokenizer: Any) -> str:
 
 
 def same_as(config: str) -> Tokenizer:
-    """The tokenizer that wrote `config`. EngineError if it does not come back: the library reads
-    many scores of a Unigram model one unit in the last place off, which can decide between ways to
-    divide a text."""
+    """Returns the tokenizer that wrote `config`.
+
+    Raises EngineError if the result differs from it: the library reads many scores of a Unigram
+    model one unit in the last place off, which can decide between two ways to divide a text."""
     tokenizer = Tokenizer.from_str(config)
     if tokenizer.to_str() == config:
         return tokenizer

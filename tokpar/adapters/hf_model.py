@@ -1,4 +1,4 @@
-"""What the model of a caller's tokenizer holds, read once when the tokenizer is loaded."""
+"""Reads the model of a caller's tokenizer once, when the tokenizer is loaded."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from tokpar.cache.stored_tables import Source
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 
 _ALL_ASKED, _SOME_ASKED = 4096, 64
-"""Ids that are looked up to see whether any is missing: all of so many, of more some."""
+"""Ids that are looked up to see whether one is missing: all of a small vocabulary, or a sample."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadModel:
-    """`vocabulary`: arrays, or the engine's dictionary where the JSON of the model does not tell
-    the same. `source`: the digest of the file or of that JSON; None if neither was read."""
+    """The vocabulary of a model, and the digest by which its tables are stored.
+
+    `vocabulary`: arrays; or the engine's dictionary, if the JSON of the model does not give the
+    same vocabulary. `source`: the digest of the file, or of that JSON; None if neither was read."""
 
     vocabulary: VocabularyArrays | dict[str, int]
     source: Source | None = None
 
 
 def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadModel:
-    """The model of `tokenizer`, and the digest that its tables are kept by. `written`: the file it
-    was just made from. Arrays are only made where `byte_level`, a ByteLevel stage, may need them.
+    """Returns the vocabulary of `tokenizer` and the digest of its model.
 
-    The library writes a model sooner than it gives its vocabulary, and the merges are read from the
-    same JSON. Of tokens of one id it writes one, so that their number differs from the model's."""
+    `written`: the file that the tokenizer was just made from. Arrays are made only with
+    `byte_level`: a ByteLevel stage may need them. The library writes the JSON of a model faster
+    than it gives its vocabulary, and the merges are read from the same JSON. Of several tokens with
+    one id it writes one, so the number of tokens shows that some are missing."""
     tokens = cache(lambda: dict(tokenizer.get_vocab(with_added_tokens=False)))
     model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
     source = None if written is None else Source.of(written)
@@ -46,7 +49,9 @@ def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadM
 
 
 def _is_dense(model: Any, size: int) -> bool:
-    """Whether no id below `size` is seen to be missing: writing a model takes time and memory for
-    all ids below its greatest, of which some vocabularies have nearly none."""
+    """True if no id below `size` is missing, as far as samples show.
+
+    Writing a model takes time and memory for all ids below its greatest id, and some vocabularies
+    have almost none of them."""
     some = range(size) if size <= _ALL_ASKED else range(size - 1, 0, -size // _SOME_ASKED)
     return all(model.id_to_token(i) is not None for i in some)

@@ -1,4 +1,4 @@
-"""Parts of texts between certified cuts, whose token offsets are found one part at a time."""
+"""Parts of texts between certified cuts. Token offsets are found one part at a time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tokpar.types import CERTIFIED_CUTS, Seam
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """text[start:stop] of text number `row`.
+    """text[start:stop] of the text with index `row`.
 
-    `absorbed`: code points before `start` for which the prefix stands that the tokenizer puts in
-    front of the part (theorem 6.4). `way`: what tells the offsets of its tokens: their lengths, the
-    cache or else the engine, the engine. `is_whole`: the text has no other parts."""
+    `absorbed`: the tokenizer puts a prefix in front of each text; in front of this part, the prefix
+    stands for so many code points of the text before `start` (theorem 6.4). `way`: what gives the
+    offsets: token lengths, the cache (else the engine), or the engine. `is_whole`: the text has no
+    other parts."""
 
     row: int
     start: int
@@ -30,7 +31,7 @@ class Part:
 
 
 def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
-    """The parts of a text between certified cuts."""
+    """Yields the parts of a text between certified cuts."""
     start = absorbed = 0
     for seam in seams:
         assert seam.rule in CERTIFIED_CUTS
@@ -40,7 +41,8 @@ def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
 
 
 def joined_by_lengths(parts: Iterable[Part]) -> list[Part]:
-    """The same, one part in place of neighbours whose offsets lengths tell."""
+    """Returns the parts, with neighbours whose offsets come from token lengths joined into one
+    part."""
     joined: list[Part] = []
     for part in parts:
         if joined and joined[-1].way == part.way == "lengths":
@@ -51,7 +53,8 @@ def joined_by_lengths(parts: Iterable[Part]) -> list[Part]:
 
 
 def together(parts: Sequence[Part], most: int) -> Iterator[Sequence[Part]]:
-    """Parts for one call of the engine each time: `most` code points, or a single part."""
+    """Yields groups of parts, one for each call of the engine: at most `most` code points, or one
+    part."""
     first = size = 0
     for i, part in enumerate(parts):
         length = part.stop - part.start
@@ -64,13 +67,15 @@ def together(parts: Sequence[Part], most: int) -> Iterator[Sequence[Part]]:
 
 
 OffsetsByIds = Callable[[IdArray], SpanArray | None]
-"""The offsets of a part's tokens, given the ids of the text from the part on; None if these do not
-begin with the part's ids."""
+"""Returns the offsets of a part's tokens, given the ids of the text from the part on. None if these
+ids do not begin with the part's ids."""
 
 
 def checked(ids: IdArray, spans: SpanArray, part: Part, expected: IdArray) -> SpanArray | None:
-    """The engine's offsets of a part, if `expected` begins with the part's ids, and unless the part
-    is a whole text all tokens lie in it."""
+    """Returns `spans`, the engine's offsets of a part, or None.
+
+    None if `expected` does not begin with the part's `ids`, or if a token reaches beyond a part
+    that is not a whole text."""
     if not np.array_equal(ids, expected[: len(ids)]):
         return None
     if not part.is_whole and not inside(spans, part.stop - part.start).all():
@@ -79,11 +84,12 @@ def checked(ids: IdArray, spans: SpanArray, part: Part, expected: IdArray) -> Sp
 
 
 def moved(spans: SpanArray, part: Part) -> SpanArray:
-    """The offsets of a part's tokens in the whole text."""
+    """Returns the offsets of a part's tokens in the whole text."""
     found = spans + part.start
     if part.absorbed and len(found):
-        # The engine places the prefix on the character behind it: on the same as the next token, if
-        # the prefix is a token of its own. In the whole text it stands for the absorbed space.
+        # The engine places the prefix on the character after it: the same character as the next
+        # token, if the prefix is a token of its own. In the whole text, the prefix is the absorbed
+        # space.
         found[0, 0] = part.start - part.absorbed
         if len(found) > 1 and found[1, 0] == part.start:
             found[0, 1] = part.start

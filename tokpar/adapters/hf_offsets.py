@@ -1,9 +1,9 @@
-"""Token offsets of tokenizers below 1.0, in code points, before post-processing: those that the
-engine's own call tells (theorem 53).
+"""Token offsets of tokenizers below 1.0 before post-processing, in code points: the offsets of the
+engine's own call (theorem 53).
 
-The first of four routes that gives as many tokens as there are ids answers for a text: lengths of
-tokens where they tile the text, the cache of segments, the engine for parts between certified cuts,
-and the engine for the whole text."""
+Four routes are tried for each text, and the first one that gives as many tokens as there are ids
+answers: token lengths, where tokens tile the text; the cache of segments; the engine for parts
+between certified cuts; the engine for the whole text."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ from tokpar.arrays import (
     offsets_of,
     spans_between,
 )
+from tokpar.cache.build_cache import offsets_cache_for
 from tokpar.cache.offset_rows import packed, unpacked
-from tokpar.cache.segment_cache import SegmentCache, offsets_cache_for
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.facts.hf_facts import MISPLACED
@@ -48,19 +49,21 @@ from tokpar.limits import worker_count
 from tokpar.types import Facts, Rows
 
 PART = 1 << 12
-"""Code points of a part between certified cuts, or a few more."""
+"""The least code points of a part between certified cuts."""
 TOGETHER = 1 << 19
-"""Code points of parts that the engine is given in one call: it makes an object of each token."""
+"""The most code points of parts in one call of the engine, which makes an object for each token."""
 WORTH_A_TABLE = 1 << 20
-"""Code points that the engine encoded again, from which on a table of inert characters pays."""
+"""After the engine encoded so many code points again, a table of inert characters pays."""
 _BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
 class EngineOffsets:
-    """Offsets by one tokenizer. `engine`: its private copy, without post-processor, truncation and
-    padding. `lengths`: bytes of tokens that tile every text, if they do. `cache_bytes`: of the
-    cache, 0 for none. Thread-safe."""
+    """Finds the offsets of one tokenizer. Thread-safe.
+
+    `engine`: the private copy, without post-processor, truncation and padding. `lengths`: the byte
+    lengths of tokens, if tokens tile every text. `cache_bytes`: the budget of the cache, 0 for
+    none."""
 
     engine: Any
     facts: Facts
@@ -69,9 +72,10 @@ class EngineOffsets:
     _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
     def of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
-        """Offsets of the tokens of texts, int64 (n, 2), text by text. `rows`: the ids of the texts.
-        LookupError for other ids, and, if `certain`, where the engine's own offsets are no places
-        in the text."""
+        """Returns the offsets of the tokens of texts, int64 (n, 2), text by text.
+
+        `rows`: the ids of the texts. Raises LookupError if the ids are not those of the texts and,
+        with `certain`, if the engine's own offsets are no places in the text."""
         if certain and self._misplaces:
             raise LookupError(MISPLACED)
         lengths = ((k, self._by_lengths(text, rows[k])) for k, text in enumerate(texts))
@@ -88,7 +92,7 @@ class EngineOffsets:
 
     @cached_property
     def cache(self) -> SegmentCache | None:
-        """The cache of packed offsets; None where not every space is a certified cut."""
+        """The cache of packed offsets. None if not every space is a certified cut."""
         if finder_for(self.facts).at_spaces is None:
             return None
         return offsets_cache_for(self.facts, self.cache_bytes)
@@ -100,7 +104,8 @@ class EngineOffsets:
         return falls_back and any(getattr(model, affix, None) for affix in AFFIXES)
 
     def _by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
-        """Where tokens tile the text: always, or because the normalizer leaves it alone."""
+        """Returns the offsets of a text whose tokens tile it: every text, or a text that the
+        normalizer does not change."""
         if self.lengths is not None:
             try:
                 return code_point_spans(self.lengths.spans(ids, text), text)
@@ -111,12 +116,13 @@ class EngineOffsets:
 
     @cached_property
     def _has_inert_text(self) -> bool:
-        """The tokens of text that the normalizer leaves alone tile it."""
+        """True if tokens tile each text that the normalizer does not change."""
         return self.facts.sizes is not None and inert_for(self.facts).refusal is None
 
     def _is_inert(self, text: str) -> bool:
-        """The normalizer is known to leave every character alone: the tokens of the text tile it.
-        Of text with other characters than ASCII that is only found out if it pays."""
+        """True if the normalizer surely changes no character, so the tokens of the text tile it.
+
+        A text with other characters than ASCII is checked only if checking pays."""
         if not self._has_inert_text:
             return False
         if not text.isascii() and self._encoded_again[0] < WORTH_A_TABLE:
@@ -127,8 +133,10 @@ class EngineOffsets:
     def _by_cache(
         self, texts: Sequence[str], rows: Rows, left: Sequence[int]
     ) -> dict[int, SpanArray]:
-        """The offsets of texts that the cache answers. Where lengths tell the offsets of most
-        parts, it is left to `_told` to ask the cache for the other parts."""
+        """Returns the offsets of texts that the cache answers.
+
+        If token lengths give the offsets of most parts, `_told` asks the cache for the other parts
+        instead."""
         if self._has_inert_text:
             return {}
         own = [k for k in left if self._composes(texts[k])]
@@ -137,7 +145,8 @@ class EngineOffsets:
         return {k: s for k, s in found.items() if s is not None and len(s) == len(rows[k])}
 
     def _cached(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
-        """What the cache tells of the texts that it knows, by their numbers."""
+        """Returns, for each text that the cache knows, a function from ids to offsets, by the index
+        of the text."""
         if self.cache is None or not texts:
             return {}
         rows, flags = self.cache.encode(texts, self._packed, worker_count(None))
@@ -147,7 +156,8 @@ class EngineOffsets:
         return {k: partial(found.of, k) for k in right.tolist()}
 
     def _packed(self, segments: Sequence[str]) -> Rows:
-        """The packed offsets of segments. ValueError where these are no places in a segment."""
+        """Returns the packed offsets of segments. Raises ValueError for offsets that are no places
+        in a segment."""
         ids, counts, spans = self._encoded(segments)
         code_points = np.fromiter(map(len, segments), np.int64, len(segments))
         return packed(code_points, counts, spans, ids)
@@ -155,7 +165,8 @@ class EngineOffsets:
     def _by_parts(
         self, texts: Sequence[str], rows: Rows, left: Sequence[int]
     ) -> dict[int, SpanArray]:
-        """The offsets of texts part by part; of the whole text where that does not give its ids."""
+        """Returns the offsets of texts, part by part, or from the whole text if the parts do not
+        give its ids."""
         parts = [part for k in left for part in self._parts(k, texts[k])]
         done = self._parts_joined(texts, rows, parts)
         whole = [Part(k, 0, len(texts[k]), is_whole=True) for k in left if k not in done]
@@ -166,7 +177,8 @@ class EngineOffsets:
         return done
 
     def _parts(self, k: int, text: str) -> list[Part]:
-        """The parts of text `k` between certified cuts; one where there are none."""
+        """Returns the parts of text `k` between certified cuts, or one part if there are no
+        cuts."""
         finder = finder_for(self.facts)
         if not self._composes(text) or finder.refusal_for(text) is not None:
             return [Part(k, 0, len(text), is_whole=True)]
@@ -180,8 +192,8 @@ class EngineOffsets:
         return replace(part, way="lengths" if inert else "cache")
 
     def _composes(self, text: str) -> bool:
-        """The offsets of segments of the text are those of the text: nothing that Precompiled
-        deletes begins a segment."""
+        """True if the offsets of segments are those of the whole text: no segment begins with
+        characters that Precompiled deletes."""
         if not text or not any(s.kind == "Precompiled" for s in self.facts.normalizers):
             return True
         cut = next(iter(space_cuts(self.facts)), None) if self.facts.scheme == "spaces" else None
@@ -192,8 +204,9 @@ class EngineOffsets:
     def _parts_joined(
         self, texts: Sequence[str], rows: Rows, parts: Sequence[Part]
     ) -> dict[int, SpanArray]:
-        """The offsets of those texts whose parts have their ids. The engine is given some parts at
-        a time, so that little of what it makes is kept."""
+        """Returns the offsets of those texts whose parts have the ids of the text.
+
+        The engine gets a group of parts at a time, because it makes an object for each token."""
         joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
         used = dict.fromkeys(joined, 0)
         for some in together(parts, TOGETHER):
@@ -208,7 +221,8 @@ class EngineOffsets:
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
     def _told(self, parts: Sequence[Part], texts: Sequence[str]) -> Iterator[OffsetsByIds]:
-        """What tells the offsets of each part: lengths, the cache, or the engine."""
+        """Yields the function from ids to offsets of each part: by token lengths, the cache, or the
+        engine."""
         asked = [k for k, part in enumerate(parts) if part.way == "cache"]
         cached = self._cached([texts[k] for k in asked])
         known = {asked[i]: by_ids for i, by_ids in cached.items()}
@@ -223,7 +237,8 @@ class EngineOffsets:
             yield known.get(k) or partial(self._first_by_lengths, text)
 
     def _first_by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
-        """The offsets of as many of these ids as tile `text`, which the normalizer leaves alone."""
+        """Returns the offsets of the first ids that tile `text`. The normalizer does not change
+        `text`."""
         assert self.facts.sizes is not None
         size = byte_length(text)
         edges = offsets_of(self.facts.sizes(ids[:size]))
@@ -234,7 +249,8 @@ class EngineOffsets:
         return code_point_spans(spans_between(edges), text)
 
     def _encoded(self, texts: Sequence[str]) -> tuple[IdArray, IntArray, SpanArray]:
-        """All ids, the number of ids of each text, and offsets from the start of each text."""
+        """Returns all ids, the number of ids of each text, and the offsets from the start of each
+        text."""
         try:
             encodings = self.engine.encode_batch(list(texts), add_special_tokens=False)
         except BaseException as error:

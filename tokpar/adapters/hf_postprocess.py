@@ -1,5 +1,7 @@
-"""What Hugging Face applies once to a whole text: truncation, special tokens, padding. Only lengths
-are looked at, never the values of ids. Overflowing parts are not offered."""
+"""What Hugging Face applies once to a whole text: truncation, special tokens, padding.
+
+Only the number of ids matters, never their values. Overflowing tokens (`return_overflowing_tokens`)
+are not supported."""
 
 from __future__ import annotations
 
@@ -29,12 +31,13 @@ OTHER_IDS = "these ids are not those of the text"
 
 
 class NativeRefusesError(Exception):
-    """The native call fails on this text; ask it to get its own error."""
+    """The native call fails on this text. Call it to get its own error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """`limit`: ids kept of the text itself, special tokens not counted."""
+    """The truncation of a tokenizer. `limit`: ids that are kept of the text itself, without special
+    tokens."""
 
     limit: int
     strategy: str
@@ -42,7 +45,9 @@ class Truncation:
     stride: int
 
     def kept(self, lengths: IntArray) -> IntArray:
-        """How many ids are kept of texts of so many. Raises NativeRefusesError."""
+        """Returns how many ids are kept of each text. Raises NativeRefusesError.
+
+        `lengths`: the number of ids of each text."""
         refuses = self.strategy == "only_second" or self.stride >= self.limit
         if self.limit and refuses and (lengths > self.limit).any():
             raise NativeRefusesError
@@ -51,7 +56,8 @@ class Truncation:
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """`length`: pad to so many ids, None for the longest of a batch; never shortens."""
+    """The padding of a tokenizer. `length`: pad to so many ids; None: to the longest text of a
+    batch. Padding never shortens a text."""
 
     length: int | None
     multiple: int
@@ -59,15 +65,17 @@ class Padding:
     pad_id: int
 
     def target(self, longest: int) -> int:
-        """Ids to pad to when the longest text of the batch has `longest`."""
+        """Returns the number of ids to pad to, if the longest text of the batch has `longest`
+        ids."""
         wanted = longest if self.length is None else self.length
         return wanted + -wanted % self.multiple if self.multiple else wanted
 
 
 @dataclass(frozen=True, slots=True)
 class PostProcess:
-    """Truncation, then `prefix` and `suffix` (uint32), then padding. `unknown`: why this is not
-    what the tokenizer does, or None."""
+    """Truncation, then `prefix` and `suffix` (uint32), then padding.
+
+    `unknown`: why the tokenizer's own post-processing is something else, or None."""
 
     prefix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
     suffix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
@@ -77,7 +85,8 @@ class PostProcess:
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids put before and after every text; None where more may be done, or other things."""
+        """The ids before and after every text. None if post-processing may do more than add
+        them."""
         if self.unknown or self.truncation is not None or self.padding is not None:
             return None
         return self.prefix, self.suffix
@@ -93,7 +102,7 @@ class PostProcess:
         return None if self.truncation is None else self.truncation.limit + self._inserts
 
     def rows(self, rows: Rows) -> Rows:
-        """Final ids of texts that are encoded together. Raises NativeRefusesError."""
+        """Returns the final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
             raise NativeRefusesError
         if self.around is not None:
@@ -142,8 +151,8 @@ class PostProcess:
 
 
 class PostProcessingAdapter(ABC):
-    """An adapter that applies `_postprocess` to the ids of whole texts, and may have a cache of the
-    segments between certified cuts."""
+    """An adapter that applies `_postprocess` to the ids of whole texts. It may have a cache of
+    segments."""
 
     facts: Facts
     _postprocess: PostProcess
@@ -154,38 +163,42 @@ class PostProcessingAdapter(ABC):
 
     @abstractmethod
     def encode(self, text: str) -> IdArray:
-        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
+        """Returns ids before special tokens, truncation and padding. Raises EngineError on a
+        panic."""
 
     @abstractmethod
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+        """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
 
     @abstractmethod
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call and errors; EngineError on a panic."""
+        """Returns the ids of the caller's own call. Raises its errors, and EngineError on a
+        panic."""
 
     @abstractmethod
     def whole_batch(self, texts: Sequence[str]) -> Rows:
-        """The caller's own call on several texts. Raises as `encode_whole` does."""
+        """Returns the ids of the caller's own call for several texts. Raises the errors of
+        `encode_whole`."""
 
     @property
     def has_segment_cache(self) -> bool:
-        """It has a cache for what lies between certified cuts."""
+        """True if the adapter has a cache of segments."""
         return self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the cache has seen."""
+        """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Served:
-        """The ids of texts that may be cut at every space, and for which that paid."""
+        """Returns the ids of texts that may be cut at every certified space, and which texts the
+        cache answered."""
         assert self._segment_cache is not None
         own = partial(self.encode_many, spans=False)
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 
     def known(self, text: str) -> IdArray | None:
-        """The ids of a short text, where the cache knows all of it; else None."""
+        """Returns the ids of a short text, or None if the cache does not know all of it."""
         if self._segment_cache is None:
             return None
         return self._segment_cache.known(
@@ -193,8 +206,8 @@ class PostProcessingAdapter(ABC):
         )
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
-        """What encodes new segments without the engine, for a table of these seeds; None where
-        nothing does."""
+        """Returns the encoder of new segments that needs no engine, for tables with these seeds, or
+        None."""
         return None
 
     @property
@@ -204,7 +217,8 @@ class PostProcessingAdapter(ABC):
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
+        """The ids that `postprocess` adds before and after a text. None if it may truncate or
+        pad."""
         return self._postprocess.around
 
     @property
@@ -218,9 +232,11 @@ class PostProcessingAdapter(ABC):
         return self._postprocess.truncates_to
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """As the batch call of the engine: cut, with special tokens, padded to the longest where
-        the settings say so. Where that is not understood (`facts.unprovable`) or fails, the native
-        call answers, or raises; LookupError for ids that are not those of the texts."""
+        """Returns the ids of whole texts after truncation, special tokens and padding, as the
+        engine's batch call returns them.
+
+        If post-processing is unknown (`facts.unprovable`) or refuses the texts, the native call
+        answers, or raises. Raises LookupError if `rows` are not the ids of the texts."""
         try:
             return self._postprocess.rows(rows)
         except NativeRefusesError:
@@ -231,20 +247,21 @@ class PostProcessingAdapter(ABC):
         return self.whole_batch(texts)
 
     def check_text(self, text: str) -> None:
-        """Raises what the caller's own call raises for a text that is not valid Unicode."""
+        """Raises the error of the caller's own call for a text that is not valid Unicode."""
         if has_surrogate(text):
             self.encode_whole(text)
 
 
 def parsed(component: Any) -> Json | None:
-    """What ``tokenizer.json`` says of a component. Raises Exception for one written in Python."""
+    """Returns what ``tokenizer.json`` says of a component. Raises Exception for a component written
+    in Python."""
     return None if component is None else dict(json.loads(component.__getstate__()))
 
 
 def postprocess_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> PostProcess:
-    """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
+    """Returns the post-processing of `own`, a tokenizer below 1.0, with its truncation and padding
     or without."""
     return finish_from(
         around_of(parsed(own.post_processor)),
@@ -257,8 +274,10 @@ def postprocess_of(
 def finish_from(
     around: Around | str, add_special_tokens: bool, truncation: Json | None, padding: Json | None
 ) -> PostProcess:
-    """`around`: see `around_of`. The settings are as tokenizers below 1.0 tell them; where
-    `max_length` is below the number of special tokens, nothing is cut."""
+    """Returns the post-processing for settings as tokenizers below 1.0 give them.
+
+    `around`: see `around_of`. If `max_length` is less than the number of special tokens, nothing is
+    truncated."""
     if isinstance(around, str):
         return PostProcess(unknown=around)
     prefix, suffix = around if add_special_tokens else ((), ())
@@ -274,7 +293,8 @@ def finish_from(
 
 
 def around_of(post: Json | None) -> Around | str:
-    """Ids put before and after a text, or the reason why it is not that simple."""
+    """Returns the ids that a post-processor adds before and after a text, or why it does more than
+    that."""
     try:
         return read_around(post)
     except FileFormatError as error:

@@ -1,4 +1,4 @@
-"""The caller's tokenizer: its own calls, and what its ids depend on."""
+"""The caller's tokenizer: its own calls, and everything that its ids depend on."""
 
 import ctypes
 import json
@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import path_of, refusing
 from tokpar.arrays import IdArray
-from tokpar.cache.segment_cache import CACHE_BYTES
+from tokpar.cache.cache_policy import CACHE_BYTES
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
 AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
@@ -29,20 +29,20 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 _SPREAD, _LAST = 16, 32
 _MOST_COMPARED = 50_000
-"""Tokens up to which a whole vocabulary is compared where training is not seen in memory."""
+"""If training does not show in memory, whole vocabularies are compared up to so many tokens."""
 _READABLE = ("0.21.", "0.22.", "0.23.")
-"""Releases whose models have at least `_WORDS` words of 64 bits.
-
-`tests/adapters/test_trained_again.py` trains models again in place."""
+"""Releases whose models have at least `_WORDS` words of 64 bits (tests/test_trained_again.py)."""
 _WORDS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
-    from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
-    `cache_bytes`: for what is remembered of its texts. `engine_check`: the engine encodes each new
-    pre-token, too. `written`: the bytes of the file, or None."""
+    """The caller's tokenizer.
+
+    `wrapper`: the transformers tokenizer around `own`, or None. `fixed`: True for a tokenizer from
+    a file, which nobody can change. `truncation`, `padding`: True if the truncation and padding of
+    the tokenizer are applied. `cache_bytes`: the budget of its cache. `engine_check`: True if the
+    engine also encodes each new pre-token. `written`: the bytes of the file, or None."""
 
     own: Any
     wrapper: Any = None
@@ -55,14 +55,14 @@ class Caller:
     written: Any = field(default=None, repr=False, compare=False)
 
     def ids(self, text: str) -> list[int]:
-        """What the caller would get for one text."""
+        """Returns the ids that the caller gets for one text."""
         native = self.own if self.wrapper is None else self.wrapper
         found = native.encode(text, add_special_tokens=self.add_special_tokens)
         ids: list[int] = found.ids if self.wrapper is None else found
         return ids
 
     def batch(self, texts: Sequence[str]) -> list[IdArray]:
-        """What the caller would get for texts in one call."""
+        """Returns the ids that the caller gets for several texts in one call."""
         if self.wrapper is not None:
             return [id_array(self.ids(text)) for text in texts]
         encodings = self.own.encode_batch(list(texts), add_special_tokens=self.add_special_tokens)
@@ -70,26 +70,29 @@ class Caller:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """transformers sets the engine's flag to its own in every call."""
+        """The flag of the next call. transformers sets the engine's flag to its own flag in every
+        call."""
         if self.wrapper is None:
             return bool(self.own.encode_special_tokens)
         return bool(getattr(self.wrapper, "split_special_tokens", False))
 
     @property
     def as_it_is(self) -> bool:
-        """Its own call does no more and no less than what was asked for."""
+        """True if the tokenizer's own call does exactly what the settings ask for."""
         if self.wrapper is not None:
             return True
         cuts = self.own.truncation is not None and not self.truncation
         return not cuts and (self.padding or self.own.padding is None)
 
     def state(self) -> tuple[object, ...]:
-        """What ids depend on, as far as the caller can change it; compared with ==. See
-        `same_model` for another model."""
+        """Returns what the ids depend on, as far as the caller can change it. States are compared
+        with ==.
+
+        `same_model` tells whether the model was exchanged."""
         return *self.settings(), training(self.own.model, self.own.get_vocab_size(False))
 
     def settings(self) -> tuple[object, ...]:
-        """The part of `state` that a copy of the tokenizer has in common with it."""
+        """Returns the part of `state` that a copy of the tokenizer shares with it."""
         own, model = self.own, self.own.model
         return (
             type(model).__name__,
@@ -98,18 +101,20 @@ class Caller:
             *(_pickled(getattr(own, name)) for name in _COMPONENTS),
             own.get_added_tokens_decoder(),
             self.encode_special_tokens,
-            # What a transformers tokenizer was called with last stays there and is no part of it.
+            # transformers leaves the arguments of its last call there. They are no part of the
+            # tokenizer.
             (own.truncation, own.padding) if self.wrapper is None else None,
         )
 
     def fingerprint(self) -> str | None:
-        """The digest of all that decides ids (`fingerprint_of`); None for components in Python."""
+        """Returns the digest of everything that decides the ids (`fingerprint_of`). None for
+        components in Python."""
         own, model = self.own, self.own.model
         try:
             components = {name: getattr(own, name) for name in _COMPONENTS}
             states = {n: None if c is None else c.__getstate__() for n, c in components.items()}
             written: bytes = model.__getstate__()
-        except Exception as error:  # the library has no type of its own for this
+        except Exception as error:  # the library has no exception type for this
             if "ustom" not in str(error):
                 raise
             return None
@@ -161,38 +166,46 @@ def id_array(ids: list[int]) -> IdArray:
 
 
 def same_model(one: Any, other: Any) -> bool:
-    """Whether the two hold a pointer to one object of the engine: `tokenizer.model` is a new Python
-    object at each call. Where it cannot be read, models that hold the same are taken for one."""
+    """True if both Python objects point to one model of the engine: each access to
+    `tokenizer.model` makes a new Python object.
+
+    Where pointers cannot be read, models with the same contents count as one model."""
     if _pointers_tell():
         return _body(one) == _body(other)
     return bool(one.__getstate__() == other.__getstate__())
 
 
 _trained_again: set[bytes] = set()
-"""Where models lie that were trained in place after they had encoded something."""
+"""Addresses of models that were trained in place after they had encoded something."""
 
 
 def saw_training(model: Any) -> None:
-    """A model was trained in place: the engine goes on giving words that it encoded before the ids
-    of then, which no file tells (docs/findings.md)."""
+    """Remember that a model was trained in place.
+
+    The engine goes on returning old ids for words that it encoded before the training, and no file
+    shows them (docs/findings.md)."""
     if _pointers_tell():
         _trained_again.add(_body(model)[:8])
 
 
 def may_be_stale(model: Any) -> bool:
-    """Whether a model may have ids of before its training; for good, as addresses come again."""
+    """True if a model may return ids from before its training. Stays True for its address in
+    memory."""
     return _pointers_tell() and _body(model)[:8] in _trained_again
 
 
 def training_is_seen(model: Any) -> bool:
-    """Whether `training` differs after any training in place, and not only after most."""
+    """True if `training` differs after every training in place, not only after most."""
     return bool(_telling_words(type(model).__name__))
 
 
 def training(model: Any, size: int) -> object:
-    """What differs after a model of `size` tokens was trained again in place, compared with ==.
-    Where that is not seen in memory, all that the model holds, or of more than `_MOST_COMPARED`
-    tokens some, mostly the last: what a trainer finds least often differs first."""
+    """Returns a value that differs after a model of `size` tokens was trained again in place.
+    Values are compared with ==.
+
+    Words in memory, where they show training. Else everything that the model holds, or, if it has
+    more than `_MOST_COMPARED` tokens, a sample of them, mostly the last ones: what a trainer finds
+    least often differs first."""
     words = _telling_words(type(model).__name__)
     if words:
         read = _words(model)
@@ -205,10 +218,12 @@ def training(model: Any, size: int) -> object:
 
 @cache
 def _telling_words(kind: str) -> list[int]:
-    """The words of a model of this kind that training changes and encoding does not; empty if they
-    cannot be read. Training gives a model new hash maps, each with random keys and a table of its
-    own: these are the words in which two equal models differ, but for a cache that encoding fills.
-    Counts of references and locks are alike."""
+    """Returns the indices of the words of a model object that training changes and encoding does
+    not.
+
+    Empty if they cannot be read. Training gives a model new hash maps, each with random keys and a
+    table of its own. The words that differ between two equal models show them, except for a cache
+    that encoding fills. Reference counts and locks are equal."""
     make = _MADE.get(kind)
     release = getattr(tokenizers, "__version__", "")
     if make is None or not release.startswith(_READABLE) or struct.calcsize("P") != 8:
@@ -234,7 +249,7 @@ _MADE: dict[str, Callable[[], Any]] = {
 
 
 def _words(model: Any) -> tuple[int, ...]:
-    """The first words of the engine's object that a model points to."""
+    """Returns the first words of the engine's object that a model points to."""
     address = int.from_bytes(_body(model)[:8], sys.byteorder)
     return struct.unpack(f"{_WORDS}Q", ctypes.string_at(address, 8 * _WORDS))
 
@@ -246,7 +261,8 @@ def _body(model: Any) -> bytes:
 
 @cache
 def _pointers_tell() -> bool:
-    """Objects around one model hold the same, and around another of the same contents not."""
+    """True if Python objects of one model have equal bodies, and those of another equal model do
+    not."""
     if sys.implementation.name != "cpython":
         return False
     first, second = Tokenizer(models.WordLevel()), Tokenizer(models.WordLevel())

@@ -1,5 +1,7 @@
-"""What post-processors of tokenizers below 1.0 take out of offsets: the spaces that tokens begin
-and end with (`trim_offsets`). They look at the truncated encoding as a whole (theorem 53)."""
+"""Removes spaces from offsets as the post-processors of tokenizers below 1.0 do (`trim_offsets`).
+
+They remove the spaces that tokens begin and end with, from the truncated encoding as a whole
+(theorem 53)."""
 
 from __future__ import annotations
 
@@ -18,19 +20,21 @@ from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of
 from tokpar.pure.parts import stages
 from tokpar.types import Facts, Rows
 
-_BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
+_BLANKS = SPACES + "\u0120"  # and the byte-level character for " "
 _DEPENDS = (-1, -1)
 _UNKNOWN = -2
 _DENSE = 1 << 22
-"""Ids below which a table of all is kept."""
+"""Ids below this bound are looked up in a table of all ids."""
 _PREPENDING = frozenset({"BertProcessing", "RobertaProcessing"})
 """Stages that put a special token into the encoding of the text itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrimStage:
-    """One stage that trims. `spares_prefix`: it leaves alone one space at offset 0, which the
-    tokenizer may have put in front; `spares_first`: and one of the first token of the text."""
+    """One post-processing stage that trims.
+
+    `spares_prefix`: the stage keeps one space at offset 0, which the tokenizer may have put there.
+    `spares_first`: it also keeps one space of the first token of the text."""
 
     spares_prefix: bool
     spares_first: bool
@@ -38,7 +42,8 @@ class TrimStage:
 
 @dataclass(frozen=True, eq=False)
 class Trimming:
-    """The stages of one post-processor that trim, in order. `blanks`: None without such a stage."""
+    """The stages of one post-processor that trim, in order. `blanks` is None if there is no such
+    stage."""
 
     stages: tuple[TrimStage, ...]
     blanks: Blanks | None
@@ -50,8 +55,9 @@ class Trimming:
         spans: SpanArray,
         cut: tuple[IntArray, IntArray] | None,
     ) -> SpanArray:
-        """`spans` of the tokens of `rows`, code points, without what truncation (`cut`: ids of each
-        text from the left and from the right) and trimming take."""
+        """Returns `spans` of the tokens of `rows`, in code points, after truncation and trimming.
+
+        `cut`: the ids that truncation removes from the left and from the right of each text."""
         counts = None if self.blanks is None else self.blanks.counts(texts, rows, spans)
         starts, stops = rows.offsets[:-1], rows.offsets[1:]
         if cut is not None:
@@ -71,8 +77,9 @@ class Trimming:
 def trimming_of(
     post_processor: Any, engine: Any, facts: Facts, add_special_tokens: bool
 ) -> Trimming:
-    """What a post-processor, or None, trims. `engine`: a tokenizer with the same tokens, and its
-    `facts`."""
+    """Returns what a post-processor, or None, trims.
+
+    `engine`: a tokenizer with the same tokens. `facts`: its facts."""
     found: list[TrimStage] = []
     prepended = False
     for stage in stages(parsed(post_processor), "post-processor", "processors"):
@@ -91,8 +98,10 @@ def _trimmed(
     is_first: NDArray[np.bool_],
     stages: Sequence[TrimStage],
 ) -> SpanArray:
-    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2], [3,
-    6]]. `before`, `behind`: how many spaces each token begins and ends with."""
+    """Returns spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" gives
+    [[1, 2], [3, 6]].
+
+    `before`, `behind`: how many spaces each token begins and ends with."""
     start, stop = spans[:, 0], spans[:, 1]
     for stage in stages:
         lead = before
@@ -108,10 +117,11 @@ def _trimmed(
 
 @dataclass(frozen=True, eq=False)
 class Blanks:
-    """How many spaces tokens begin and end with. They are counted in what the engine calls the
-    token: the vocabulary's, or the text that an added token was found as, " <mask>".
+    """Counts the spaces that tokens begin and end with.
 
-    `exact`: tokens of the model are the text that they stand for, byte by byte."""
+    The spaces are counted in the name that the engine gives a token: the name in the vocabulary, or
+    the text in which an added token was found, " <mask>". `exact`: tokens of the model are the text
+    that they stand for, byte by byte."""
 
     engine: Any
     exact: bool
@@ -120,7 +130,8 @@ class Blanks:
     def counts(
         self, texts: Sequence[str], rows: Rows, spans: SpanArray
     ) -> tuple[IntArray, IntArray]:
-        """Spaces at the beginning and at the end of each token. `spans`: code points."""
+        """Returns the number of spaces at the start and at the end of each token. `spans`: code
+        points."""
         table, where = self._table_for(rows.ids)
         counts = table[where]
         unsure = np.flatnonzero(counts[:, 0] < 0)
@@ -130,8 +141,9 @@ class Blanks:
         return counts[:, 0], counts[:, 1]
 
     def _table_for(self, ids: IdArray) -> tuple[IntArray, IdArray | IntArray]:
-        """Rows of spaces before and behind, and which row each id has; (-1, -1) for ids of which
-        the text tells."""
+        """Returns a table of spaces before and behind, and the row of each id in the table.
+
+        The row is (-1, -1) for an id whose spaces depend on the text."""
         most = int(ids.max(initial=0))
         if most >= _DENSE:
             unique, where = np.unique(ids, return_inverse=True)
@@ -147,7 +159,7 @@ class Blanks:
         return table, ids
 
     def _judged(self, id_: int) -> tuple[int, int]:
-        """Spaces of a token, or (-1, -1) where these depend on the text."""
+        """Returns the spaces of a token, or (-1, -1) if they depend on the text."""
         if id_ in self._shared:
             return _DEPENDS
         token = self._added.get(id_)
@@ -163,7 +175,7 @@ class Blanks:
         return found if name is None or _blanks(name) == found else _DEPENDS
 
     def _in_text(self, text: str, ids: IdArray, spans: SpanArray, counts: IntArray) -> IntArray:
-        """`counts` of a text, with those that depend on it."""
+        """Returns `counts` of a text, with the counts that depend on the text filled in."""
         for k in np.flatnonzero(counts[:, 0] < 0).tolist():
             if not self._found_as_written(int(ids[k])):
                 return self._told_by_engine(text, ids)
@@ -171,7 +183,8 @@ class Blanks:
         return counts
 
     def _found_as_written(self, id_: int) -> bool:
-        """Only an added token has this id, and the text in its place is what it was found as."""
+        """True if only an added token has this id, and the token was found in the text as it stands
+        there."""
         token = self._added.get(id_)
         if token is None or id_ in self._shared:
             return False
@@ -192,7 +205,7 @@ class Blanks:
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """Ids of several tokens, and that of unknown pieces of a Unigram, which stands for all."""
+        """Ids of several tokens, and the id of unknown pieces of a Unigram model."""
         counts = Counter(self.engine.get_vocab(with_added_tokens=False).values())
         shared = {id_ for id_, count in counts.items() if count > 1}
         if type(self.engine.model).__name__ == "Unigram":
@@ -206,7 +219,7 @@ def _blanks(token: str) -> tuple[int, int]:
 
 
 def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
-    """Which of so many places lie in one of the ranges: 4, [1], [3] -> [F, T, T, F]."""
+    """Returns which of `count` places lie in one of the ranges: 4, [1], [3] gives [F, T, T, F]."""
     steps = np.zeros(count + 1, dtype=np.int64)
     np.add.at(steps, starts, 1)
     np.add.at(steps, np.maximum(starts, stops), -1)

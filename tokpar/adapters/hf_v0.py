@@ -1,6 +1,8 @@
-"""Tokenizers of Hugging Face: `tokenizers.Tokenizer`, transformers' fast ones, `tokenizer.json`,
-BERT's `vocab.txt`. Chunks are encoded on a private copy without truncation, padding and
-post-processor, which shares the model; the caller's object is only asked to encode and decode."""
+"""The adapter for tokenizers below 1.0: `tokenizers.Tokenizer`, fast tokenizers of transformers,
+`tokenizer.json`, and BERT's `vocab.txt`.
+
+A private copy without truncation, padding and post-processor encodes the chunks; it shares the
+model. The caller's object is only called to encode whole texts and to decode."""
 
 from __future__ import annotations
 
@@ -45,13 +47,14 @@ from tokpar.adapters.settings import (
     raise_panic,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
+from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
-from tokpar.cache.segment_cache import segment_cache_for
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, Piece, Rows
@@ -60,11 +63,11 @@ from tokpar.types import DecodingParts, Piece, Rows
 _LONG = 1 << 18
 _OWN_SETTINGS = "cache_bytes", "engine_check"
 MOST_ADDED = 64
-"""Added tokens with which looking for a change takes less than encoding a short text."""
+"""With at most so many added tokens, checking for changes is faster than encoding a short text."""
 
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
-    """An adapter for releases below 1.0, see `hf_version.load`."""
+    """Returns an adapter for releases below 1.0, see `hf_version.load`."""
     path = path_of(source, ".txt")
     if path is not None:
         cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
@@ -82,12 +85,12 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
 
 
 _alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
-"""Adapters by the cheap part of what decides ids."""
+"""Adapters by the part of their fingerprint that is cheap to compute."""
 
 
 def _shared(caller: Caller) -> HuggingFaceTokenizer:
-    """An adapter for `caller`, which shares cache and facts with another tokenizer of the same
-    fingerprint, as copies of a tokenizer have."""
+    """Returns an adapter for `caller` that shares cache and facts with another tokenizer of the
+    same fingerprint, as copies of a tokenizer have."""
     kind = type(caller.wrapper)
     about = (
         kind.__module__,
@@ -109,14 +112,15 @@ def _shared(caller: Caller) -> HuggingFaceTokenizer:
 def from_json(
     config: str, encode_special_tokens: bool, postprocess: PostProcess
 ) -> HuggingFaceTokenizer:
-    """The adapter that `HuggingFaceTokenizer.spec` describes. EngineError: see `same_as`."""
+    """Returns the adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError: see
+    `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
     return HuggingFaceTokenizer(Caller(own, fixed=True), postprocess)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):
-    """The adapter; see `load`."""
+    """The adapter of one tokenizer; see `load`."""
 
     def __init__(self, caller: Caller, postprocess: PostProcess | None = None) -> None:
         self.caller = caller
@@ -142,18 +146,27 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     @property
     def postprocess_refused(self) -> str | None:
-        """Why `postprocess` must leave its work to the caller's own call, or None."""
+        """Why only the caller's own call can post-process, or None."""
         return self._postprocess.unknown
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """A digest of all that decides ids: file, settings, added tokens, post-processor, version
-        of the engine. Equal in all processes; None for components written in Python."""
+        """The digest of everything that decides the ids: file, settings, added tokens,
+        post-processor, version of the engine.
+
+        It is equal in all processes. None for components written in Python."""
         return self.caller.fingerprint()
 
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        tokens = self.caller.own.get_vocab(with_added_tokens=True)
+        return max(len(tokens), 1 + max(tokens.values(), default=-1))
+
     def for_copy(self, caller: Caller) -> HuggingFaceTokenizer | None:
-        """An adapter for a copy of this one's tokenizer, with the same cache; None if the copy has
-        another fingerprint, or its engine does not find added tokens as this one does."""
+        """Returns an adapter for a copy of this tokenizer, with the same cache.
+
+        None if the copy has another fingerprint, or if its engine finds other added tokens."""
         if self.refreshed() is not self:
             return None
         chunks = self._chunks
@@ -161,7 +174,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             digest = self.fingerprint
             if digest is None or caller.fingerprint() != digest:
                 return None
-            # an engine of its own: this one's may be changed later, or trained in place
+            # the copy needs its own engine: this adapter's may be changed later, or trained in
+            # place
             chunks = private_copy(caller.own)
             chunks.encode_special_tokens = caller.encode_special_tokens
             if self.facts.tokens is not None:
@@ -172,14 +186,14 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         twin = self._with(caller)
         twin._postprocess, twin._model, twin._chunks = postprocess, caller.own.model, chunks
         twin._state = None if caller.fixed else caller.state()
-        if chunks is not self._chunks:  # made of this one's engine
+        if chunks is not self._chunks:  # these were made by this adapter's engine
             twin.__dict__.pop("_engine_offsets", None)
             twin._trimmings = {}
         return twin
 
     @property
     def engine(self) -> Any:
-        """The private copy, a `tokenizers.Tokenizer`: everything before post-processing."""
+        """The private copy, a `tokenizers.Tokenizer`: all stages before post-processing."""
         return self._chunks
 
     def encode(self, text: str) -> IdArray:
@@ -195,7 +209,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return id_array(encoding.ids)
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+        """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
         with_offsets = spans and self._lengths is None
         call = self._chunks.encode_batch if with_offsets else self._chunks.encode_batch_fast
         try:
@@ -225,7 +239,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return Rows.of_pieces(pieces)
 
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call, unless that cuts or pads where it should not."""
+        """Returns the ids of the caller's own call, or of our post-processing if that call
+        truncates or pads against the settings."""
         if not self._own_call:
             return self._postprocess.rows(Rows.of([self.encode(text)]))[0]
         try:
@@ -235,9 +250,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             raise
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids of `encode(text)`; LookupError for other ids, and where the
-        engine's are wrong. Where tokens do not tile the text they are the engine's, in whole
-        code points: tokens of one character share a span, and a normalizer may leave gaps."""
+        """Returns the UTF-8 byte spans of the ids of `encode(text)`.
+
+        If tokens do not tile the text, the spans are the engine's, in whole code points: tokens of
+        one character share a span, and a normalizer may leave gaps. Raises LookupError for other
+        ids, and where the engine's spans are wrong."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
         encoding = self._chunks.encode(text, add_special_tokens=False)
@@ -246,7 +263,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return self._places(encoding, text)
 
     def _places(self, encoding: Any, text: str) -> SpanArray:
-        """The engine's offsets as UTF-8 byte spans. LookupError where they may be wrong."""
+        """Returns the engine's offsets as UTF-8 byte spans. Raises LookupError where they may be
+        wrong."""
         self._require_places(text)
         return _offsets(encoding, text, self._chunks.model)
 
@@ -256,8 +274,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             raise LookupError(f"the engine may tell wrong places of tokens: {why}")
 
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
-        """[start, stop) of each token of `rows`, the ids that `encode` gives for these texts: code
-        points, int64 (n, 2), text by text, not trimmed. LookupError as of `locate`."""
+        """Returns [start, stop) of each token of `rows`: code points, int64 (n, 2), text by text,
+        not trimmed.
+
+        `rows`: the ids that `encode` returns for these texts. Raises LookupError as `locate`
+        does."""
         if self._lengths is None:
             for text in texts:
                 self._require_places(text)
@@ -271,14 +292,16 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         add_special_tokens: bool = True,
         cut: tuple[IntArray, IntArray] | None = None,
     ) -> SpanArray:
-        """What `return_offsets_mapping` gives for the tokens of texts: the offsets of the engine's
-        own `encode(text, add_special_tokens)`, trimmed as its post-processor trims, without the
-        (0, 0) of special tokens and padding. Code points, int64 (n, 2), text by text.
+        """Returns what `return_offsets_mapping` gives for the tokens of texts: code points, int64
+        (n, 2), text by text.
+
+        These are the offsets of the engine's own `encode(text, add_special_tokens)`, trimmed as its
+        post-processor trims them, without the (0, 0) of special tokens and padding.
 
         `rows`: the ids of each text before special tokens, truncation and padding. `cut`: how many
-        ids truncation takes from the left, and from the right, of each text, two int64 arrays
-        (texts,); the result is without them, and trimming depends on them. LookupError for ids that
-        are not those of the texts."""
+        ids truncation removes from the left and from the right of each text, two int64 arrays
+        (texts,); the result lacks these ids, and trimming depends on them. Raises LookupError for
+        ids that are not those of the texts."""
         spans = self._engine_offsets.of(texts, rows)
         return self._trimming(add_special_tokens).trimmed(texts, rows, spans, cut)
 
@@ -301,7 +324,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return {}
 
     def known(self, text: str) -> IdArray | None:
-        """As of a text of a tokenizer that nobody changes, or of which that is seen at once."""
+        """Returns the ids of a short text, or None.
+
+        None also if the caller may have changed the tokenizer and checking for changes takes too
+        long."""
         if not self.caller.fixed and (self._many_added or self.refreshed() is not self):
             return None
         return super().known(text)
@@ -311,7 +337,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return len(self.facts.added_tokens) > MOST_ADDED
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
-        """None outside the gate of theorem 52, and where the engine is seen to have other ids."""
+        """Returns the encoder of new segments, or None.
+
+        None outside the gate of theorem 52, and if the engine has other ids."""
         if self.facts.model != "BPE":
             return engine_pieces_for(self.facts, seeds)
         model, written = self._chunks.model, self.caller.written
@@ -322,12 +350,14 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         engine = f"tokenizers {tokenizers.__version__}"
         make = partial(_merges, model, written, size, source)
         tokenize = partial(_while_unchanged, model, size, training(model, size))
-        told = make, tokenize, seeds, engine, self.caller.engine_check
-        return pieces_for(self.facts, source, size, *told)
+        columns = make, tokenize, seeds, engine, self.caller.engine_check
+        return pieces_for(self.facts, source, size, *columns)
 
     def _source_of(self, model: Any, size: int) -> Source:
-        """The digest of the file, or of the model as it is now: as it was when it was loaded, if it
-        is seen that nobody has trained it in place since."""
+        """Returns the digest of the file, or of the model as it is now.
+
+        The digest that was computed at load is used if nobody has trained the model in place
+        since."""
         if self._source is not None:
             if self._state is None:
                 return self._source
@@ -343,7 +373,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             raise
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
+        """Returns the text of the caller's own decoder, special tokens kept
+        (skip_special_tokens=False)."""
         native = self.caller.wrapper or self.caller.own
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(native.decode(some, skip_special_tokens=False))
@@ -354,8 +385,21 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         own = caller.own if caller.wrapper is None else caller.wrapper.backend_tokenizer
         return parts_of_hf(own, caller.wrapper, skip_special_tokens)
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
+        content = self._contents.get(id_)
+        if content is not None:
+            return content.encode("utf-8")
+        token = self._model.id_to_token(id_) if self.facts.byte_level else None
+        return None if token is None else bytes_of_token(token)
+
+    @cached_property
+    def _contents(self) -> dict[int, str]:
+        """The contents of the added tokens by id."""
+        return {token.id: token.content for token in self.facts.added_tokens}
+
     def refreshed(self) -> HuggingFaceTokenizer:
-        """Itself, or a new adapter if the caller has changed the tokenizer."""
+        """Returns this adapter, or a new adapter if the caller has changed the tokenizer."""
         caller = self.caller
         if caller.fixed:
             return self
@@ -370,11 +414,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return HuggingFaceTokenizer(caller)
 
     def detached(self) -> HuggingFaceTokenizer:
-        """What was learned, without the caller's object; for `attached` only."""
+        """Returns this adapter without the caller's object. Only `attached` may be called on it."""
         return self._with(replace(self.caller, own=None, wrapper=None))
 
     def attached(self, source: object) -> HuggingFaceTokenizer:
-        """The adapter again, of the tokenizer object it was loaded from."""
+        """Returns the adapter again, for the tokenizer object that it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
         settings = {name: getattr(self.caller, name) for name in (*FINISHING, *_OWN_SETTINGS)}
@@ -393,8 +437,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         )
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
-        """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. OptionError
-        for components in Python, two tokens of one id, or finishing that is not understood."""
+        """Returns `from_json`, and its arguments: a `tokenizer.json` of the private copy, and the
+        post-processing.
+
+        Raises OptionError for components in Python, for two tokens of one id, and if
+        post-processing is unknown."""
         if self._postprocess.unknown is not None:
             raise OptionError(f"cannot be built in another process: {self._postprocess.unknown}")
         return from_json, {
@@ -405,8 +452,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
 
 def _merges(model: Any, written: bytes | None, size: int, source: Source) -> Merges:
-    """The merges of a model of so many tokens; `written`: the file it was read from. GateError if
-    it is not what `source` is the digest of."""
+    """Returns the merges of a model with `size` tokens. Raises GateError if the model no longer has
+    the digest `source`.
+
+    `written`: the file that the model was read from, or None."""
     parts = None if written is None else model_parts(written)
     if written is not None and parts is not None:
         return merges_of(written, size, parts=parts)
@@ -417,18 +466,20 @@ def _merges(model: Any, written: bytes | None, size: int, source: Source) -> Mer
 
 
 def _while_unchanged(model: Any, size: int, trained: object, piece: bytes) -> IdArray | None:
-    """`_tokenized`; None once the model was trained again in place: a copy of the tokenizer, which
-    was not, may have the same cache. `size`: its tokens; `trained`: what `training` said."""
+    """Returns the model's ids of one pre-token, or None once the model was trained again in place.
+
+    A copy of the tokenizer that was not trained may share the cache. `trained`: what `training`
+    returned before."""
     return _tokenized(model, piece) if training(model, size) == trained else None
 
 
 def _tokenized(model: Any, piece: bytes) -> IdArray:
-    """The ids that the model has for one pre-token, its bytes."""
+    """Returns the model's ids of one pre-token, given as bytes."""
     return id_array([token.id for token in model.tokenize(letters_of(piece))])
 
 
 def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:
-    """Offsets of an encoding, code points, as UTF-8 byte spans."""
+    """Returns the offsets of an encoding, which are code points, as UTF-8 byte spans."""
     if getattr(model, "byte_fallback", False) and any(getattr(model, a, None) for a in AFFIXES):
         raise LookupError(MISPLACED)
     pairs = encoding.offsets

@@ -1,6 +1,8 @@
-"""Tokenizers of Hugging Face's package tokenizers from 1.0 on, and the files that it reads. Nothing
-of such an object can change but truncation and padding, which each call may leave out: chunks are
-encoded on the caller's own, and its JSON tells the rest, once for each object."""
+"""The adapter for tokenizers from 1.0 on, and for the files that it reads.
+
+Only truncation and padding of such an object can change, and each call may leave both out. So
+chunks are encoded by the caller's own object. Its JSON, read once for each object, gives the
+rest."""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ from tokpar.adapters.settings import (
     refusing,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
-from tokpar.cache.segment_cache import CACHE_BYTES, segment_cache_for
+from tokpar.cache.build_cache import segment_cache_for
+from tokpar.cache.cache_policy import CACHE_BYTES
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
@@ -50,13 +53,13 @@ _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
-"""Tokenizer objects, to which weak references cannot be made, kept with what is known of them."""
-# a million spaces: 2 ms, and 200 ms to find places inside them; random letters: as long either way
+"""So many tokenizer objects are kept with their facts. Weak references to them are not possible."""
+# a million spaces: 2 ms, and 200 ms to find cuts inside them; random letters: no difference
 _FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it are found"
 
 
 def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
-    """An adapter for releases from 1.0 on, see `hf_version.load`."""
+    """Returns an adapter for releases from 1.0 on, see `hf_version.load`."""
     path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
         cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
@@ -70,7 +73,8 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
-    """The adapter that `spec` describes. EngineError if it reads back as another one."""
+    """Returns the adapter that `spec` describes. Raises EngineError if the result is another
+    tokenizer."""
     own = _of_config(config)
     if known(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")
@@ -79,7 +83,7 @@ def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
 
 
 def _from_file(path: Path) -> Any:
-    path.read_bytes()  # its own error for a file that is not there names no path
+    path.read_bytes()  # the library's error for a missing file does not name the path
     with refusing(path):
         return Tokenizer.from_file(str(path))
 
@@ -92,7 +96,7 @@ def _of_config(config: Mapping[str, Any]) -> Any:
 
 
 class HuggingFaceOneTokenizer(PostProcessingAdapter):
-    """The adapter; see `load`."""
+    """The adapter of one tokenizer; see `load`."""
 
     def __init__(
         self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, cache_bytes: int = CACHE_BYTES
@@ -111,8 +115,10 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that decides ids: file (in either format), added tokens, post-processor,
-        settings, version of the engine. Equal in all processes."""
+        """The digest of everything that decides the ids: file (in either format), added tokens,
+        post-processor, settings, version of the engine.
+
+        It is equal in all processes."""
         config = {**config_of(self._own), "version": None}
         postprocess = self._postprocess
         parts = {
@@ -122,6 +128,15 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             "finish": repr((postprocess.truncation, postprocess.padding, postprocess.unknown)),
         }
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
+
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        config = config_of(self._own)
+        vocabulary = config["model"]["vocab"]
+        added = [token["id"] for token in config.get("added_tokens") or ()]
+        ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+        return max(len(vocabulary), 1 + max([*ids, *added], default=-1))
 
     def encode(self, text: str) -> IdArray:
         try:
@@ -140,7 +155,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return ids
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+        """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
         rows = self._batch(texts, _BARE)
         if not spans:
             return rows
@@ -158,16 +173,19 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             raise
         offsets = offsets_of(map(len, encodings))
         ids = np.empty(offsets[-1], dtype=np.uint32)
-        for k in range(0, len(encodings), 64):  # few new arrays at a time, which stay in the cache
+        # few new arrays at a time, so that they stay in the processor's cache
+        for k in range(0, len(encodings), 64):
             part = b"".join([encoding.ids_array for encoding in encodings[k : k + 64]])
             own = slice(offsets[k], offsets[min(k + 64, len(encodings))])
             ids[own] = np.frombuffer(part, dtype=np.uint32)
         return Rows(ids, offsets)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids. The
-        library tells no offsets: where tokens do not tile the text `tokpar.pure` finds them, which
-        is slow; LookupError where it does not know such a tokenizer, or has other ids."""
+        """Returns the UTF-8 byte spans of the ids of `encode(text)`.
+
+        The library has no offsets: if tokens do not tile the text, `tokpar.pure` finds them, which
+        is slow. Raises LookupError for other ids, and if `tokpar.pure` cannot encode with such a
+        tokenizer or gets other ids."""
         if self._known.lengths is None:
             return self._pure.locate(ids, text)
         return self._known.lengths.spans(ids, text)
@@ -185,7 +203,8 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             ) from error
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
+        """Returns the text of the caller's own decoder, special tokens kept
+        (skip_special_tokens=False)."""
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(self._own.decode(some, skip_special_tokens=False))
 
@@ -196,21 +215,26 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return parts_of_hf_one(self._own, config.get("decoder"), size, skip_special_tokens)
 
     def refreshed(self) -> HuggingFaceOneTokenizer:
-        """Itself, or a new adapter if the caller has set another truncation or padding."""
+        """Returns this adapter, or a new adapter if the caller has set another truncation or
+        padding."""
         if (self._own.truncation, self._own.padding) == self._state:
             return self
         twin = HuggingFaceOneTokenizer(self._own, self._settings)
-        twin._segment_cache = self._segment_cache  # of what comes before truncation and padding
+        # the cache has ids from before truncation and padding
+        twin._segment_cache = self._segment_cache
         return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
-        """`rebuilt`, the tokenizer as format 1.0, and by what to know it again. Not the object
-        itself: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids when it reads its own 2.0."""
+        """Returns `rebuilt` and its arguments: the tokenizer in format 1.0, and what identifies it.
+
+        The object itself is not passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
+        when it reads its own format 2.0."""
         return rebuilt, {"config": config_of(self._own), "digest": self._known.digest}
 
 
 def _with_its_punctuation(stage: Any) -> Any:
-    """A pre-tokenizer for `tokpar.pure`, which else divides at the punctuation of 0.2x."""
+    """Returns a pre-tokenizer for `tokpar.pure`, which would else split at the punctuation of
+    0.2x."""
     if not isinstance(stage, dict):
         return stage
     inner = stage.get("pretokenizers")
@@ -222,7 +246,8 @@ def _with_its_punctuation(stage: Any) -> Any:
 def _postprocess(
     around: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
 ) -> PostProcess:
-    """Nothing is left of the text where special tokens take all the room; there is no stride."""
+    """Returns the post-processing. If special tokens take all the room, nothing of the text is
+    kept. There is no stride."""
     cut = pad = None
     if truncation is not None and settings["truncation"]:
         cut = {name: getattr(truncation, name) for name in ("max_length", "strategy", "direction")}
@@ -236,7 +261,8 @@ def _postprocess(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What follows from the JSON of a tokenizer. `lengths`: of tokens that tile the text."""
+    """What follows from the JSON of a tokenizer. `lengths`: the byte lengths of tokens that tile
+    the text."""
 
     digest: str
     facts: Facts
@@ -246,10 +272,11 @@ class Known:
 
 @lru_cache(maxsize=MOST_KEPT)
 def known(own: Any) -> Known:
-    """What is known of this object, found again by its identity; none of it can change."""
+    """Returns what is known of this object, which cannot change. Objects are recognised by
+    identity."""
     config = config_of(own)
     facts = facts_from_json(config)
-    # the regexes of the known families are scanned by code of the library's own, tested to cut as
+    # the library has its own code for the regexes of the known families. It is tested to cut as
     # Oniguruma does, code point by code point, where the tables go
     # (tests/adapters/test_adapter_hf_one.py)
     facts = replace(
@@ -260,7 +287,7 @@ def known(own: Any) -> Known:
         or _edge_reason(facts),
         pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
         releases_gil=True,
-        has_own_cache=facts.model == "BPE",  # which has a cache of its own, of words
+        has_own_cache=facts.model == "BPE",  # BPE of tokenizers 1.x has a cache of words
     )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),
@@ -271,18 +298,18 @@ def known(own: Any) -> Known:
 
 
 def _written(own: Any) -> str:
-    """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
+    """Returns the tokenizer as JSON, format 2.0: the first item that it gives to be pickled."""
     return str(own.__reduce__()[1][0])
 
 
 def config_of(own: Any) -> dict[str, Any]:
-    """The same as a parsed file, in format 1.0."""
+    """Returns the tokenizer as a parsed file in format 1.0."""
     return as_format_one(json.loads(_written(own)))
 
 
 def _edge_reason(facts: Facts) -> str | None:
-    """Why it is not certain that an added token parts the text, where it is certain that it is
-    found; None if it is."""
+    """Returns why the edges of added tokens are not certified cuts, for tokens that are surely
+    found, or None."""
     moved = next((t.content for t in facts.added_tokens if t.normalized), None)
     if moved is not None and facts.scheme not in ("regex", "whole"):
         return f"nothing is proved about tokenizers 1.x and where it looks for {moved!r}"
@@ -290,9 +317,11 @@ def _edge_reason(facts: Facts) -> str | None:
 
 
 def _stage_reason(facts: Facts) -> str | None:
-    """Why cuts that go by the stages alone (theorem 50) are not certain, or None. 1.0.0rc3 has the
-    stages of 0.2x, but for regexes: it runs those of a list of its own, and of a row that begins
-    with three of them nothing else (docs/findings.md)."""
+    """Returns why cuts by the stages alone (theorem 50) are not certain, or None.
+
+    1.0.0rc3 has the stages of 0.2x, except for regexes: it runs its own code for a list of regexes,
+    and for a row of stages that begins with three of them it runs nothing else
+    (docs/findings.md)."""
     for stage in facts.pre_tokenizers:
         pattern = dict(stage.settings).get("pattern")
         source = pattern.get("Regex") if isinstance(pattern, dict) else None
@@ -302,8 +331,10 @@ def _stage_reason(facts: Facts) -> str | None:
 
 
 def _added_reason(facts: Facts) -> str | None:
-    """Why it is not certain where added tokens are found; None if it is. 1.0.0rc3 finds flagged
-    tokens in other places than 0.23 (docs/findings.md), and no proof follows it there."""
+    """Returns why it is not certain where added tokens are found, or None.
+
+    1.0.0rc3 finds added tokens with flags in other places than 0.23 (docs/findings.md), and no
+    proof covers its rule."""
     for token in facts.added_tokens:
         if token.lstrip or token.rstrip or token.single_word:
             return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"
@@ -316,6 +347,7 @@ def _added_reason(facts: Facts) -> str | None:
 
 
 def _marks(facts: Facts) -> bool:
-    """Whether a Metaspace, or what stands for one, changes a text before tokens are looked for."""
+    """True if a Metaspace, or a stage that replaces it, changes a text before added tokens are
+    matched."""
     staged = any(stage.kind == "Metaspace" for stage in facts.pre_tokenizers)
     return staged or facts.scheme in ("metaspace", "dummy")

@@ -28,14 +28,15 @@ _INSTALL_ONE = "pip install --pre 'tokenizers>=1.0.0rc3'"
 
 
 def load(source: object, **settings: Any) -> FileAdapter | None:
-    """An adapter of a `tokenizers.Tokenizer` of either line, of a transformers fast tokenizer, or
-    of the file named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for
-    anything else.
+    """Returns an adapter, or None if `source` is not for this module.
+
+    `source`: a `tokenizers.Tokenizer` of either line, a fast tokenizer of transformers, or a path
+    that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``).
 
     Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
-    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary); OptionError for others.
-    Raises EngineError for a release below 0.21, FileFormatError for a file that
-    the installed one does not read, FileNotFoundError."""
+    and for a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
+    other settings, EngineError for a release below 0.21, FileFormatError for a file that the
+    installed release does not read, FileNotFoundError."""
     path = path_of(source, ".json", ".txt")
     if path is not None:
         try:
@@ -47,7 +48,8 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
                     f"{_INSTALL_ONE}; or load it with engine='pure'"
                 ) from error
             raise
-    own = getattr(sys.modules.get("tokenizers"), "Tokenizer", None)  # None: then no object is of it
+    # None: nobody has an object of this class
+    own = getattr(sys.modules.get("tokenizers"), "Tokenizer", None)
     if own is None or not isinstance(getattr(source, "backend_tokenizer", source), own):
         return None
     return _adapter(source, settings)
@@ -59,12 +61,13 @@ def installed() -> tuple[int, ...]:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """ "0.10.0rc1" -> (0, 10, 0)."""
+    """Returns the numbers of a version: "0.10.0rc1" gives (0, 10, 0)."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
-    """Those methods of a tokenizer of transformers that are not that package's, and why not."""
+    """Returns those methods of a transformers tokenizer that are not from transformers, each with
+    the reason."""
     found = {}
     for name in names:
         owner = next((cls for cls in type(wrapper).__mro__ if name in vars(cls)), None)
@@ -86,7 +89,7 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
 
 
 def _version(path: Path) -> object:
-    """What a ``tokenizer.json`` calls its format; None for anything else."""
+    """Returns the format version of a ``tokenizer.json``, or None for another file."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:

@@ -1,5 +1,7 @@
-"""The adapters of `tokpar.pure.incremental`, asked for by ``engine="incremental"``: true BPE, with
-the ids of the pure engine. It takes seconds to load vocabularies of 100,000 and more."""
+"""The adapters of `tokpar.pure.incremental_bpe`, for ``engine="incremental"``: exact BPE, with the
+ids of the pure engine.
+
+Loading a vocabulary of 100,000 tokens or more takes seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from tokpar.pure.formats import (
     model_ids,
     model_merges,
 )
-from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
+from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_characters import CharacterModel
 from tokpar.pure.incremental_dictionary import dictionary_of
 from tokpar.pure.pairs import PairBPE
@@ -31,13 +33,15 @@ from tokpar.pure.vocabulary import Vocabulary, letters_of
 def load(
     source: object, *, engine: str | None = None, **settings: Any
 ) -> PrefixTokenizer | PrefixFile | CharacterFile | None:
-    """An adapter of what `adapters.pure.load` takes, with its settings and errors; None for
-    anything else, or if another `engine` than "incremental" is asked for. FileFormatError for a
-    file that is not BPE, or not one that can be read so, with the name of the stage that is to
-    blame. OptionError names a merge that does not make the bytes of its parts.
+    """Returns an adapter for what `adapters.pure.load` takes, with its settings and errors.
 
-    One setting more: `properize` (False) gives improper merges a proper order first, as the paper
-    does, and refuses those that have none with an OptionError; the ids are the same either way."""
+    None for anything else, and for another `engine` than "incremental". One setting more:
+    `properize` (False) first gives improper merges a proper order, as the paper does; merges that
+    have none raise OptionError. The ids are the same either way.
+
+    Raises FileFormatError for a file that is not BPE or cannot be encoded incrementally, with the
+    name of the stage that prevents it; OptionError with the name of a merge that does not make the
+    bytes of its parts."""
     if engine not in (None, "incremental"):
         return None
     properize = flags({"properize": settings.pop("properize", False)}, ("properize",))
@@ -52,7 +56,7 @@ def load(
 
 
 def _has_all_bytes(config: Mapping[str, Any]) -> bool:
-    """Pre-tokens are bytes, and each byte is a token wherever it stands."""
+    """True if pre-tokens are bytes, and each byte is a token in every position."""
     model = config["model"]
     marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
     known = not missing_bytes(map(letters_of, SINGLE_BYTES), model["vocab"])
@@ -60,22 +64,24 @@ def _has_all_bytes(config: Mapping[str, Any]) -> bool:
 
 
 class _Prefixes:
-    """What both adapters can do besides."""
+    """What both adapters can do beyond encoding."""
 
     _tables: Tables
 
     def eager_model(self) -> EagerBPE:
-        """Ids of one pre-token after the other, each id as soon as it is final."""
+        """Returns the model that gives the ids of one pre-token one after the other, each as soon
+        as it is final."""
         return EagerBPE(self._tables)
 
     def prefixes(self) -> IncrementalBPE:
-        """The tokens of every prefix of one pre-token."""
+        """Returns the tokens of every prefix of one pre-token."""
         return IncrementalBPE(self._tables)
 
 
 class PrefixTokenizer(_Prefixes, PureTokenizer):
-    """Byte-level BPE and nothing around it; see `load`. Facts are those of the pure engine, for the
-    merges are the same."""
+    """Byte-level BPE without other stages; see `load`.
+
+    The facts are those of the pure engine, because the merges are the same."""
 
     def __init__(self, vocabulary: Vocabulary, properize: bool = False) -> None:
         self._properize = properize
@@ -83,13 +89,13 @@ class PrefixTokenizer(_Prefixes, PureTokenizer):
         super().__init__(vocabulary, "incremental", IncrementalModel(self._tables))
 
     def spec(self) -> tuple[type[PrefixTokenizer], dict[str, Any]]:
-        """How to build it again in another process."""
+        """Returns how to build the adapter again in another process."""
         return PrefixTokenizer, {"vocabulary": self.vocabulary, "properize": self._properize}
 
 
 class PrefixFile(_Prefixes, FileTokenizer):
-    """Byte-level BPE with a token for each byte, and with a normalizer, pre-tokenizers and
-    post-processors of all kinds that the pure engine has; see `load`. Only the model is another."""
+    """Byte-level BPE with a token for each byte, and with all normalizers, pre-tokenizers and
+    post-processors of the pure engine; see `load`. Only the model differs from the pure engine."""
 
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool
@@ -101,13 +107,15 @@ class PrefixFile(_Prefixes, FileTokenizer):
         self._tokenizer = replace(self._tokenizer, model=IncrementalModel(self._tables))
 
     def spec(self) -> tuple[type[PrefixFile], dict[str, Any]]:
-        """How to build it again in another process."""
+        """Returns how to build the adapter again in another process."""
         return PrefixFile, {**self._arguments, "properize": self._properize}
 
 
 class CharacterFile(FileTokenizer):
-    """BPE over characters, or over bytes if some are no tokens or the ends of words are marked,
-    behind all that the pure engine has; see `load`. `properize` means nothing here: False."""
+    """BPE over characters, with all other stages of the pure engine; see `load`. `properize` must
+    be False.
+
+    BPE over bytes if some characters are no tokens, or if the ends of words are marked."""
 
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool
@@ -124,7 +132,7 @@ class CharacterFile(FileTokenizer):
         self._tokenizer = replace(self._tokenizer, model=CharacterModel(exact, vocab, merges))
 
     def spec(self) -> tuple[type[CharacterFile], dict[str, Any]]:
-        """How to build it again in another process."""
+        """Returns how to build the adapter again in another process."""
         return CharacterFile, self._arguments
 
 

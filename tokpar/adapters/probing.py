@@ -1,5 +1,7 @@
-"""A file with the stages and added tokens of another and a vocabulary that shows where text is
-divided: any two characters may merge, so that an edge more or less has other ids."""
+"""Makes a probing file: the stages and added tokens of another file, with a vocabulary whose ids
+show where text is split.
+
+Any two characters may merge, so one edge more or less changes the ids."""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tokpar.pure.vocabulary import letters_of
 
 SEED = 7
 FIRST, CONTINUED = range(0xC2, 0xF5), range(0x80, 0xC0)
-"""Bytes that begin and that end what is no ASCII in UTF-8."""
+"""The first bytes, and the later bytes, of characters other than ASCII in UTF-8."""
 Meetings = frozenset[tuple[bytes, bytes]]
 _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")
 
@@ -26,10 +28,11 @@ _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")
 def probing(
     file: JsonFile | RankFile, texts: Sequence[str], folder: Path
 ) -> JsonFile | RankFile | None:
-    """The file, written into `folder`, with merges of all characters of `texts`, and of the first
-    and last bytes of all others, that some token of the file has side by side. (Whether there is
-    an edge where no token can lie across it makes no difference.) None for another model than
-    BPE."""
+    """Returns the path of the probing file in `folder`, or None for a model that is not BPE.
+
+    It merges all characters of `texts`, and the first and last bytes of all other characters, that
+    stand side by side in some token of the file. (An edge that no token can lie across makes no
+    difference.)"""
     characters = sorted(set("".join(texts)))
     path = folder / file.path.name
     if isinstance(file, RankFile):
@@ -49,7 +52,8 @@ def probing(
 
 
 def meetings(tokens: Iterable[bytes]) -> Meetings:
-    """Of each two characters side by side in a token the bytes that it has: b"a\xc3" of "aé"."""
+    """Returns the bytes of each two characters that stand side by side in a token: b"aÃ" for
+    "aé"."""
     found: set[tuple[bytes, bytes]] = set()
     for token in tokens:
         starts = [k for k, byte in enumerate(token) if byte & 0xC0 != 0x80]
@@ -60,7 +64,7 @@ def meetings(tokens: Iterable[bytes]) -> Meetings:
 
 
 def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, Any]:
-    """The tokenizer.json with another vocabulary; added tokens get new ids."""
+    """Returns the tokenizer.json with another vocabulary. Added tokens get new ids."""
     model = config["model"]
     added = [token["content"] for token in config.get("added_tokens", [])]
     kept = [token for token in model["vocab"] if _BYTE_TOKEN.fullmatch(token)]
@@ -89,8 +93,8 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
 
 
 def _byte_merges(characters: Collection[str], known: Meetings) -> Iterator[tuple[bytes, bytes]]:
-    """The bytes of each character, then two characters, then two bytes that may stand side by side
-    in any others. Each pair once."""
+    """Returns merges of the bytes of each character, then of two characters, then of two bytes that
+    may stand side by side in other characters. Each pair occurs once."""
     spelt = [one.encode() for one in characters]
     whole = [(data[:k], data[k : k + 1]) for data in spelt for k in range(1, len(data))]
     two = [pair for pair in _shuffled(spelt) if _may_meet(*pair, known)]
@@ -102,13 +106,13 @@ def _byte_merges(characters: Collection[str], known: Meetings) -> Iterator[tuple
 
 
 def _may_meet(left: bytes, right: bytes, known: Meetings) -> bool:
-    """Some token lies across the edge of the two characters."""
+    """True if some token lies across the edge of the two characters."""
     behind = range(1, len(right) + 1)
     return any((left[k:], right[:n]) in known for k in range(len(left)) for n in behind)
 
 
 def _shuffled(atoms: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """All pairs, in an order of chance that is always the same."""
+    """Returns all pairs in a random order that is always the same."""
     pairs = list(product(atoms, repeat=2))
     Random(SEED).shuffle(pairs)
     return pairs

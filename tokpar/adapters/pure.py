@@ -1,5 +1,7 @@
-"""tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other engines. On
-code points that Unicode versions classify differently see `tokpar.pure.patterns`."""
+"""The adapters of tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other
+engines.
+
+`tokpar.pure.patterns` describes code points that Unicode versions classify differently."""
 
 from __future__ import annotations
 
@@ -36,12 +38,12 @@ _RANK_SETTINGS = ("name", "pat_str", "special_tokens")
 def load(
     source: object, *, engine: str | None = None, **settings: Any
 ) -> PureTokenizer | FileTokenizer | None:
-    """An adapter of a `Vocabulary`, or of a path that ends in ``.json``, ``.tiktoken``, or ``.txt``
-    (BERT's ``vocab.txt``); None for anything else, or if another `engine` than "pure" is asked for.
+    """Returns an adapter of a `Vocabulary`, or of a path that ends in ``.json``, ``.tiktoken``, or
+    ``.txt`` (BERT's ``vocab.txt``). None for anything else, and for another `engine` than "pure".
 
     Settings of a ``.json`` file: `add_special_tokens`, `truncation` and `padding` (True: as the
-    file says). Settings of a ``.txt`` file: those, and `lowercase` (True; False for a cased
-    vocabulary). Settings of a ``.tiktoken`` file: `name` of a known encoding (else the file's
+    file says). Settings of a ``.txt`` file: the same, and `lowercase` (True; False for a cased
+    vocabulary). Settings of a ``.tiktoken`` file: `name` of a known encoding (default: the file's
     stem), `pat_str`, and `special_tokens`, all of which are matched in the text (default: none). A
     `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError."""
     if engine not in (None, "pure"):
@@ -61,13 +63,14 @@ def load(
 
 
 def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTokenizer:
-    """Byte-level BPE with nothing around it is a `Vocabulary`, everything else a whole file."""
+    """Returns the adapter of a parsed file: a `Vocabulary` for byte-level BPE without other stages,
+    else a whole file."""
     config = read_config(path)
     if _decodes_bytes(config):
         try:
             return PureTokenizer(vocabulary_of(config, path))
         except FileFormatError:
-            pass  # more than that, or broken, and then it is said below what is
+            pass  # the file has other stages, or is broken; the code below says what is wrong
     try:
         return FileTokenizer(config, path.stem, **settings)
     except FileFormatError as error:
@@ -75,7 +78,8 @@ def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTo
 
 
 def _decodes_bytes(config: Mapping[str, Any]) -> bool:
-    """Decoding gives the bytes of the tokens, of the added ones too: none looks like bytes."""
+    """True if decoding gives the bytes of all tokens, added tokens included: none of them looks
+    like bytes."""
     added = config.get("added_tokens") or []
     return kind(config.get("decoder")) == "ByteLevel" and all(
         content.isascii() or not byte_alphabet().keys() >= set(content)
@@ -98,7 +102,7 @@ def _rank_vocabulary(path: Path, settings: Mapping[str, Any]) -> Vocabulary:
 
 
 class _InPython:
-    """What the adapters of tokenizers in Python share. OptionError for a lone surrogate."""
+    """What the adapters of tokenizers in Python share. Raises OptionError for a lone surrogate."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name  # the engine, and the name of the vocabulary or file: "pure:bert"
@@ -117,13 +121,14 @@ class _InPython:
             raise OptionError(f"the text has a lone surrogate at position {error.start}") from None
 
     def encode(self, text: str) -> IdArray:
-        """Ids of `text`, added tokens included; uint32, (n,)."""
+        """Returns the ids of `text`, added tokens included; uint32, (n,)."""
         self.check_text(text)
         return np.array(self._tokenizer.encode(text), dtype=np.uint32)
 
 
 class PureTokenizer(_InPython):
-    """Byte-level BPE and nothing around it; with another `engine` than "pure", another `model`."""
+    """Byte-level BPE without other stages. With another `engine` than "pure", another `model`
+    encodes."""
 
     def __init__(
         self, vocabulary: Vocabulary, engine: str = "pure", model: EncodesAll | None = None
@@ -155,15 +160,26 @@ class PureTokenizer(_InPython):
         )
 
     def encode_whole(self, text: str) -> IdArray:
-        """The same as `encode`: nothing is applied to the whole."""
+        """Returns the ids of `encode`: nothing is applied to the whole text."""
         return self.encode(text)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans; LookupError if these ids do not make up `text`."""
+        """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`."""
         return self._lengths.spans(ids, text)
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token; None for an unknown id."""
+        return self._bytes.get(id_)
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        """The bytes of all tokens by id, added tokens as their contents."""
+        own = {id_: token for token, id_ in self.vocabulary.tokens.items()}
+        return own | {token.id: token.content.encode() for token in self.vocabulary.added}
+
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; U+FFFD for bytes that are no UTF-8. LookupError for an unknown id."""
+        """Returns the text of `ids`, with U+FFFD for bytes that are no UTF-8. Raises LookupError
+        for an unknown id."""
         return b"".join(self._token_bytes(int(id_)) for id_ in ids).decode("utf-8", "replace")
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
@@ -179,7 +195,7 @@ class PureTokenizer(_InPython):
             raise LookupError(f"{self.name} has no token with id {id_}") from None
 
     def spec(self) -> tuple[type[PureTokenizer], dict[str, Any]]:
-        """How to build it again in another process."""
+        """Returns how to build the adapter again in another process."""
         return type(self), {"vocabulary": self.vocabulary}
 
     @cached_property
@@ -195,7 +211,8 @@ class PureTokenizer(_InPython):
 class FileTokenizer(_InPython):
     """The tokenizer of `config`, a parsed ``tokenizer.json``. `finishing`: see `FINISHING`.
 
-    Truncation and padding of the file are applied once, to all ids of a text, as HF does."""
+    Truncation and padding of the file are applied once, to all ids of a text, as Hugging Face
+    does."""
 
     def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:
         super().__init__(f"pure:{name}", read_tokenizer(config))
@@ -205,7 +222,8 @@ class FileTokenizer(_InPython):
 
     @cached_property
     def facts(self) -> Facts:
-        """What proofs may use: by the rules for HF, the family as this engine has it."""
+        """What proofs may use: by the rules for Hugging Face, with the pattern family of this
+        engine."""
         facts = facts_with_tokens(self.config, asked=True)
         family, patterns = facts.family, tuple(map(written_out, facts.patterns))
         if facts.scheme == "regex":
@@ -214,12 +232,13 @@ class FileTokenizer(_InPython):
         return replace(facts, engine=ENGINE, family=family, patterns=patterns)
 
     def encode_whole(self, text: str) -> IdArray:
-        """`encode`, then `postprocess`."""
+        """Returns the ids of `encode` after `postprocess`."""
         return self.postprocess(Rows.of([self.encode(text)]), [text])[0]
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
+        """The ids that `postprocess` adds before and after a text. None if it may truncate or
+        pad."""
         postprocess = self._postprocess
         if postprocess.limit is not None or postprocess.pad is not None:
             return None
@@ -238,12 +257,15 @@ class FileTokenizer(_InPython):
         return None if limit is None else limit + inserted
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
+        """Returns the ids of whole texts: truncated, with special tokens, padded to the longest, as
+        the file says."""
         return Rows.of(self._postprocess.batch([rows[k].tolist() for k in range(len(rows))]))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
-        tile the text, in whole code points, which tokens may share; a normalizer may leave gaps."""
+        """Returns the UTF-8 byte spans. Raises LookupError if these are not the ids of `text`.
+
+        If tokens do not tile the text, spans are whole code points, which tokens may share; a
+        normalizer may leave gaps."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
         found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)
@@ -252,8 +274,10 @@ class FileTokenizer(_InPython):
         return byte_starts(text)[found[:, 1:]]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids` by the file's decoder, added tokens included; tokens joined by spaces
-        if there is none. LookupError for an id that is no token, which HF leaves out."""
+        """Returns the text of `ids` from the file's decoder, added tokens included; without a
+        decoder, tokens joined by spaces.
+
+        Raises LookupError for an id that is no token. Hugging Face leaves such ids out."""
         return self._tokenizer.decode([int(id_) for id_ in ids])
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
@@ -275,7 +299,7 @@ class FileTokenizer(_InPython):
             raise LookupError(f"there is no token with id {id_}") from None
 
     def spec(self) -> tuple[type[FileTokenizer], dict[str, Any]]:
-        """How to build it again in another process."""
+        """Returns how to build the adapter again in another process."""
         return FileTokenizer, self._arguments
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What adapters share: settings that `tokpar.load` passes on, panics of engines written in Rust."""
+"""What adapters share: the settings that `tokpar.load` passes on, and panics of engines in Rust."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tokpar.cache.segment_cache import CACHE_BYTES, require_bytes
+from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.bert import bert_config
 
 FINISHING = ("add_special_tokens", "truncation", "padding")
-"""What a tokenizer does once to the whole, each of which can be left out."""
+"""Post-processing steps of a tokenizer. Each can be left out."""
 
 
 def check_names(settings: Mapping[str, Any], known: Sequence[str]) -> None:
-    """OptionError for a setting that is not known."""
+    """Raises OptionError for a setting that is not known."""
     unknown = sorted(settings.keys() - set(known))
     if unknown:
         names = f"known: {', '.join(known)}" if known else "there are none for this source"
@@ -23,7 +23,7 @@ def check_names(settings: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 def flags(settings: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
-    """The settings, all of which are True or False; OptionError for others."""
+    """Returns the settings, each of which is True or False. Raises OptionError for others."""
     check_names(settings, known)
     for name, value in settings.items():
         if not isinstance(value, bool):
@@ -32,15 +32,18 @@ def flags(settings: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
 
 
 def memory_budget(settings: Mapping[str, Any], known: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """`cache_bytes`, and the other settings. OptionError for one that is not known."""
+    """Returns `cache_bytes`, and the other settings. Raises OptionError for a setting that is not
+    known."""
     check_names(settings, (*known, "cache_bytes"))
     others = dict(settings)
     return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 
 
 def asked_always(settings: dict[str, Any]) -> bool:
-    """Takes `engine_check` out of the settings: whether the engine encodes each new pre-token, too,
-    and not some. OptionError for what is neither "always" nor "sampled"."""
+    """Takes `engine_check` out of the settings. Returns True if the engine also encodes each new
+    pre-token, False if only samples.
+
+    Raises OptionError for a value other than "always" and "sampled"."""
     value = settings.pop("engine_check", "sampled")
     if value not in ("sampled", "always"):
         raise OptionError(f'engine_check must be "sampled" or "always", got {value!r}')
@@ -48,20 +51,22 @@ def asked_always(settings: dict[str, Any]) -> bool:
 
 
 def path_of(source: object, *suffixes: str) -> Path | None:
-    """The path that `source` is, if it ends in one of these."""
+    """Returns the path that `source` is, if it ends in one of these suffixes, or None."""
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
     return path if path is not None and path.suffix in suffixes else None
 
 
 def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bool]]:
-    """A BERT ``vocab.txt`` as ``tokenizer.json``, and the settings but for `lowercase`, which is of
-    such files only. OptionError, FileFormatError, FileNotFoundError."""
+    """Returns a BERT ``vocab.txt`` as ``tokenizer.json``, and the settings without `lowercase`,
+    which only such files have.
+
+    Raises OptionError, FileFormatError, FileNotFoundError."""
     finishing = flags(settings, (*FINISHING, "lowercase"))
     return bert_config(path, finishing.pop("lowercase", True)), finishing
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether Rust code panicked, which no `except Exception` sees."""
+    """True if Rust code panicked. `except Exception` does not catch a panic."""
     return type(error).__name__ == "PanicException"
 
 
@@ -70,7 +75,7 @@ PANICS = {
     "special_tokens leave out",
     "retry-limit-in-match over": "the pattern has too many ways to match this text",
 }
-"""What is wrong where an engine panics with these words."""
+"""The cause of a panic whose message contains these words."""
 
 
 def raise_panic(error: BaseException, engine: str, texts: Sequence[str]) -> None:
@@ -83,7 +88,7 @@ def raise_panic(error: BaseException, engine: str, texts: Sequence[str]) -> None
 
 @contextmanager
 def refusing(path: Path) -> Iterator[None]:
-    """FileFormatError where the library cannot read a file, panics included."""
+    """Raises FileFormatError if the library cannot read a file, panics included."""
     try:
         yield
     except BaseException as error:

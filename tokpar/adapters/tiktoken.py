@@ -1,5 +1,7 @@
-"""tiktoken: `tiktoken.Encoding` objects and ``.tiktoken`` files. Disallowed special tokens are
-looked for once, in the whole text (`check_text`), and not in the chunks."""
+"""The adapter for `tiktoken.Encoding` objects and ``.tiktoken`` files.
+
+Disallowed special tokens are looked for once, in the whole text (`check_text`), not in the
+chunks."""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ from tokpar.adapters.tiktoken_encodings import (
     own_encode,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.cache.build_cache import segment_cache_for
+from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.cache.merges import ranks_of
 from tokpar.cache.new_segments import Pieces, pieces_for
-from tokpar.cache.segment_cache import CACHE_BYTES, SegmentCache, require_bytes, segment_cache_for
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
@@ -59,13 +63,13 @@ def load(
     engine_check: str = "sampled",
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
-    """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
-    anything else. An encoding that encodes in its own way is never split.
+    """Returns an adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``. None
+    for anything else.
 
-    `allowed_special` and `disallowed_special` mean what they mean in `Encoding.encode`. A file
-    holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
-    called `name` or like the file's stem. Raises OptionError, FileFormatError, FileNotFoundError.
-    """
+    An encoding with its own `encode` is never split. `allowed_special` and `disallowed_special`
+    mean the same as in `Encoding.encode`. A file has ranks only: the rest comes from `pat_str` and
+    `special_tokens`, or from the known encoding that is called `name` or like the file's stem.
+    Raises OptionError, FileFormatError, FileNotFoundError."""
     path = path_of(source, ".tiktoken")
     if path is None and not isinstance(source, tiktoken.Encoding):
         return None
@@ -98,7 +102,7 @@ def _adapter(
 def rebuild(
     encoding: Mapping[str, Any], allowed_special: Specials, disallowed_special: Specials
 ) -> TiktokenTokenizer:
-    """The adapter that `TiktokenTokenizer.spec` describes."""
+    """Returns the adapter that `TiktokenTokenizer.spec` describes."""
     return TiktokenTokenizer(tiktoken.Encoding(**encoding), allowed_special, disallowed_special)
 
 
@@ -126,7 +130,7 @@ def _from_file(
 
 
 class TiktokenTokenizer(EncodingAdapter):
-    """The adapter; see `load`."""
+    """The adapter of one encoding; see `load`."""
 
     def __init__(
         self,
@@ -181,8 +185,10 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides ids: pattern, ranks, special tokens, settings, version of
-        tiktoken. Equal in all processes."""
+        """The digest of everything that decides the ids: pattern, ranks, special tokens, settings,
+        version of tiktoken.
+
+        It is equal in all processes."""
         encoding = self.encoding
         ranks = sorted((rank, token.hex()) for token, rank in encoding._mergeable_ranks.items())
         parts = {
@@ -194,27 +200,33 @@ class TiktokenTokenizer(EncodingAdapter):
         }
         return fingerprint_of("tiktoken", tiktoken.__version__, parts)
 
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one."""
+        return int(self.encoding.n_vocab)
+
     @cached_property
     def _segment_cache(self) -> SegmentCache | None:
         return segment_cache_for(self.facts, lambda: self._lengths, self._cache_bytes)
 
     @property
     def has_segment_cache(self) -> bool:
-        """It has a cache for what lies between certified cuts."""
+        """True if the adapter has a cache of segments."""
         return self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the cache has seen."""
+        """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Served:
-        """The ids of texts that may be cut at every space, and for which that paid."""
+        """Returns the ids of texts that may be cut at every certified space, and which texts the
+        cache answered."""
         assert self._segment_cache is not None
         return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)
 
     def known(self, text: str) -> IdArray | None:
-        """None: its own call takes no longer than looking a short text up."""
+        """Returns None: tiktoken's own call takes no longer than looking up a short text."""
         return None
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
@@ -223,8 +235,8 @@ class TiktokenTokenizer(EncodingAdapter):
         state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
         engine = f"tiktoken {tiktoken.__version__}"
         make = partial(ranks_of, ranks)
-        told = make, tokenize, seeds, engine, self.engine_check
-        return pieces_for(self.facts, Source.of(state), len(ranks), *told)
+        columns = make, tokenize, seeds, engine, self.engine_check
+        return pieces_for(self.facts, Source.of(state), len(ranks), *columns)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
@@ -232,14 +244,16 @@ class TiktokenTokenizer(EncodingAdapter):
     def check_text(self, text: str) -> None:
         """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""
         if self._disallowed:
-            # the search of tiktoken itself: which token is named depends on its cached regex
+            # tiktoken's own search: which token the error names depends on its cached regex
             match = _special_token_regex(self._disallowed).search(text)
             if match:
                 raise_disallowed_special_token(match.group())
 
     def encode(self, text: str) -> IdArray:
-        """Ids with the allowed special tokens; uint32, (n,), read-only. EngineError if it fails."""
-        # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
+        """Returns the ids with the allowed special tokens; uint32, (n,), read-only. Raises
+        EngineError if the engine fails."""
+        # encode_to_numpy is public and makes no list; other calls are no faster, and all release
+        # the GIL
         try:
             return self._whole(text, self._encodings.for_text(text))
         except BaseException as error:
@@ -247,7 +261,8 @@ class TiktokenTokenizer(EncodingAdapter):
             raise
 
     def encode_whole(self, text: str) -> IdArray:
-        """`Encoding.encode` with the caller's settings. Raises as that and `encode` do."""
+        """Returns the ids of `Encoding.encode` with the caller's settings. Raises its errors, and
+        those of `encode`."""
         self.check_text(text)
         try:
             return self._whole(text, self.encoding)
@@ -260,15 +275,18 @@ class TiktokenTokenizer(EncodingAdapter):
             ids: IdArray = encoding.encode_to_numpy(
                 text, allowed_special=self._allowed, disallowed_special=()
             )
-        except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy not
+        except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy does not
             plain = encoding.encode(text, allowed_special=self._allowed, disallowed_special=())
             return np.array(plain, dtype=np.uint32)
         return ids
 
     def alone(self, texts: Sequence[str]) -> bool:
-        """Pre-tokens are short, and threads share the regex: it is asked at each. Texts for which
-        that was true count towards encodings of the threads' own."""
-        from tokpar.cuts.finder import finder_for  # whoever does without threads does without it
+        """True if these texts should run on one thread: the threads would contend for the regex
+        cache.
+
+        The regex is locked at each pre-token, and pre-tokens of these texts are short. Such texts
+        count towards giving each thread an encoding of its own."""
+        from tokpar.cuts.finder import finder_for  # needed only with threads
 
         windows = finder_for(self.facts).windows
         chars = sum(map(len, texts))
@@ -277,13 +295,16 @@ class TiktokenTokenizer(EncodingAdapter):
         return self._encodings.shared_for(chars)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans; LookupError if these ids do not make up `text`, as for a text with
-        surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
+        """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`.
+
+        They do not for a text with surrogate pairs, which tiktoken joins, and for a regex that
+        leaves out text."""
         return self._lengths.spans(ids, text)
 
     def allowing(self, allowed: frozenset[str]) -> TiktokenTokenizer:
-        """An adapter that encodes the special tokens `allowed` and refuses none. It shares the
-        cache of this adapter if this one encodes the same special tokens."""
+        """Returns an adapter that encodes the special tokens `allowed` and refuses none.
+
+        It shares the cache of this adapter if both encode the same special tokens."""
         if allowed != self._allowed:
             other = TiktokenTokenizer(self.encoding, allowed, frozenset(), self._cache_bytes)
             other._encodings, other._ranks = self._encodings, self._ranks
@@ -298,14 +319,15 @@ class TiktokenTokenizer(EncodingAdapter):
         return twin
 
     def detached(self) -> TiktokenTokenizer:
-        """What was learned, without the caller's object; for `attached` only."""
-        assert self.facts is not None  # computed now, and kept by the copy
+        """Returns this adapter without the caller's object. Only `attached` may be called on it."""
+        assert self.facts is not None  # compute the facts now, so that the copy has them
         twin = copy(self)
         del twin.encoding, twin._encodings
         return twin
 
     def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
-        """The adapter of the encoding again; another one if a call of that was replaced since."""
+        """Returns the adapter of the encoding again, or another one if a method of the encoding was
+        replaced since."""
         assert isinstance(source, tiktoken.Encoding)
         if own_encode(source) is not None:
             return _adapter(source, self._allowed, self._disallowed, self._cache_bytes)
@@ -315,10 +337,11 @@ class TiktokenTokenizer(EncodingAdapter):
         return twin
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
-        """How to build it in another process, where tiktoken might have to download the ranks."""
+        """Returns how to build the adapter in another process, where tiktoken might have to
+        download the ranks."""
         return rebuild, {
             "encoding": arguments_of(self.encoding),
-            # sorted, so that a pickle of it is the same in every process
+            # sorted, so that its pickle is the same in every process
             "allowed_special": tuple(sorted(self._allowed)),
             "disallowed_special": tuple(sorted(self._disallowed)),
         }
@@ -330,8 +353,10 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _shared(self) -> dict[int, list[bytes]]:
-        """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
-        special ones first, as the engine looks for them first."""
+        """The tokens of each id that several tokens of different lengths share, as 200018 of
+        o200k_harmony.
+
+        Special tokens come first, because the engine looks for them first."""
         if not self._last_lengths.doubtful:
             return {}
         tokens: dict[int, list[bytes]] = {}
@@ -348,7 +373,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _last_lengths(self) -> TokenLengths:
-        """Of the last token of each id."""
+        """The length of the last token of each id."""
         return self._counted({})
 
     def _counted(self, shared: Mapping[int, Sequence[bytes]]) -> TokenLengths:
@@ -361,14 +386,14 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _ranks(self) -> tuple[IntArray, IntArray]:
-        """The ids of all tokens but special ones, and the bytes of each; counted once."""
+        """The ids of all tokens except special tokens, and the bytes of each. Computed once."""
         ranks = self.encoding._mergeable_ranks
         ids = np.fromiter(ranks.values(), np.int64, len(ranks))
         return ids, np.fromiter(map(len, ranks), np.int64, len(ranks))
 
 
 def _tokenized(encoding: tiktoken.Encoding, piece: bytes) -> IdArray:
-    """The ids that the engine has for one pre-token."""
+    """Returns the engine's ids of one pre-token."""
     return np.array(encoding._encode_single_piece(piece), dtype=np.uint32)
 
 
@@ -381,8 +406,10 @@ def _names(setting: str, value: Specials, everything: Collection[str]) -> frozen
 
 
 def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
-    """Why it is not known which special token is matched where; None if it is. Of two that start at
-    one place tiktoken takes the first of a hash table; if that is not allowed, none is matched."""
+    """Returns why it is not known which special token is matched where, or None.
+
+    Of two special tokens that start at one place, tiktoken takes the first one in a hash table; if
+    that one is not allowed, it matches none."""
     ordered = sorted(specials)
     for i, short in enumerate(ordered):
         for long in ordered[i + 1 :]:
@@ -394,7 +421,8 @@ def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None
 
 
 def _raise_failure(error: BaseException, text: str) -> None:
-    """EngineError for a regex that gives up (ValueError) and for panics of the Rust code."""
+    """Raises EngineError for a regex that gives up (ValueError) and for a panic of the Rust
+    code."""
     gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
     if gave_up or is_panic(error):
         raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

@@ -1,4 +1,5 @@
-"""`tiktoken.Encoding` objects: those that encode in their own way, and one for each busy thread."""
+"""`tiktoken.Encoding` objects: those with an `encode` of their own, and one object for each busy
+thread."""
 
 import threading
 from collections.abc import Sequence
@@ -12,18 +13,18 @@ from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
 from tokpar.types import DecodingParts, Facts
 
-# What the ids of tiktoken's own `encode` come from, besides the methods named "encode...".
+# The ids of tiktoken's own `encode` depend on these, and on the methods named "encode...".
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")
 _SOURCES = frozenset({*_DATA, "__getattribute__"})
 _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
-# Another encoding takes about as long to build (0.1 s) as the locks cost on this many code points.
+# Building another encoding (0.1 s) takes as long as the locks cost on this many code points.
 PAYS_AFTER = 6_000_000
-# One thread for 300,000 digits, where two have an encoding each, costs some 10 ms.
+# One thread instead of two with an encoding each: some 10 ms longer for 300,000 digits.
 SPARED_PAYS_AFTER = 3_000_000
 
 
 def own_encode(encoding: tiktoken.Encoding) -> str | None:
-    """Why the ids may not be those of tiktoken's own code; None if they are."""
+    """Returns why the ids may not be those of tiktoken's own code, or None."""
     for name in vars(encoding):
         if _encodes(name):
             return f"{name} of this encoding object was replaced"
@@ -41,7 +42,8 @@ def _encodes(name: str) -> bool:
 
 
 def arguments_of(encoding: tiktoken.Encoding) -> dict[str, Any]:
-    """What `tiktoken.Encoding` takes for another one with the same tokens and regex."""
+    """Returns the arguments that make another `tiktoken.Encoding` with the same tokens and
+    regex."""
     return {
         "name": encoding.name,
         "pat_str": encoding._pat_str,
@@ -60,8 +62,17 @@ class EncodingAdapter:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token; None for an unknown id."""
+        try:
+            token: bytes = self.encoding.decode_single_token_bytes(id_)
+        except KeyError:
+            return None
+        return token
+
     def decode(self, ids: Sequence[int]) -> str:
-        """`decode` of the encoding. KeyError for an id that is no token."""
+        """Returns the text of the encoding's `decode`. Raises KeyError for an id that is no
+        token."""
         return str(self.encoding.decode([int(id_) for id_ in ids]))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
@@ -82,8 +93,10 @@ class EncodingAdapter:
 
 
 class OwnEncoding(EncodingAdapter):
-    """The adapter of an encoding of a derived class, or with a call replaced: never split. `why`:
-    what is its own; `settings`: those of its `encode` that are not the defaults."""
+    """The adapter of an encoding of a derived class, or with a replaced method. It is never split.
+
+    `why`: which method is its own. `settings`: the arguments of its `encode` that are not the
+    defaults."""
 
     def __init__(self, encoding: tiktoken.Encoding, why: str, settings: dict[str, Any]) -> None:
         super().__init__(encoding)
@@ -92,16 +105,17 @@ class OwnEncoding(EncodingAdapter):
 
     @property
     def facts(self) -> Facts:
-        """That nothing is known."""
+        """Facts of a tokenizer of which nothing is known."""
         return Facts(engine="unknown", model="unknown", unprovable=self.why)
 
     def encode(self, text: str) -> IdArray:
-        """Ids by the encoding's own `encode`. Raises what that raises."""
+        """Returns the ids of the encoding's own `encode`. Raises its errors."""
         return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
 
 
 class Spared:
-    """Code points of texts that one thread encoded alone because several would share a regex."""
+    """Code points of texts that one thread encoded alone because several threads would share a
+    regex."""
 
     def __init__(self) -> None:
         self.chars = 0
@@ -109,33 +123,37 @@ class Spared:
 
     @property
     def pays(self) -> bool:
-        """Encodings of the threads' own would have paid for themselves."""
+        """True if an encoding for each thread would have paid for itself."""
         return self.chars >= SPARED_PAYS_AFTER
 
 
 class ThreadEncodings(threading.local):
-    """Hands out the caller's encoding, or this thread's own once that has paid for itself.
+    """Gives each thread the caller's encoding, or an encoding of its own once that pays.
 
     The regex caches of a tiktoken encoding belong to the thread that used it first; any other
     thread takes a lock at each match. On 8 MB of English, cl100k, tiktoken 0.14: 0.41 s on the
-    first thread, 0.60 s on another, 0.41 s there with an encoding of its own. Two threads at once
-    are slower than one where matches are short: 300,000 digits take 18 ms, 27, and 14."""
+    first thread, 0.60 s on another thread, 0.41 s on another thread with an encoding of its own.
+    Two threads at once are slower than one where matches are short: 300,000 digits take 18 ms on
+    one thread, 27 ms on two, and 14 ms on two with an encoding each."""
 
     def __init__(self, encoding: tiktoken.Encoding, spared: Spared) -> None:
-        """Called again in each thread, as `threading.local` does."""
+        """Runs again in each thread, as `threading.local` does."""
         self._encoding = encoding
         self._spared = spared
         self._own: tiktoken.Encoding | None = None
         self._used = 0
 
     def shared_for(self, chars: int) -> bool:
-        """Threads share the caller's encoding for `chars` code points more of short matches."""
+        """Count `chars` more code points of short matches for which threads shared the caller's
+        encoding."""
         self._spared.chars += chars  # threads may lose some
         return not self._spared.pays
 
     def for_text(self, text: str) -> tiktoken.Encoding:
-        """The encoding for the calling thread's next text. The main thread, the first user as a
-        rule, keeps the caller's, and so does every thread if that is of a derived class."""
+        """Returns the encoding for the next text of the calling thread.
+
+        The main thread, usually the first user, keeps the caller's encoding. So does every thread
+        if the encoding is of a derived class."""
         if self._own is not None:
             return self._own
         used = self._used
@@ -146,7 +164,8 @@ class ThreadEncodings(threading.local):
             return self._encoding
         if type(self._encoding) is not tiktoken.Encoding:
             return self._encoding
-        if self._spared.building.acquire(blocking=False):  # one at a time: the GIL is held
+        # one thread at a time builds, because building holds the GIL
+        if self._spared.building.acquire(blocking=False):
             try:
                 self._own = tiktoken.Encoding(**arguments_of(self._encoding))
             finally:

@@ -83,14 +83,14 @@ def _cuts(
     stop: cython.Py_ssize_t,
     lo: cython.Py_ssize_t,
     hi: cython.Py_ssize_t,
-    beside: cython.p_uchar,
+    neighbours: cython.p_uchar,
     barred: cython.bint,
     found: cython.p_ulonglong,
 ) -> cython.Py_ssize_t:
     """Writes the cuts in [lo, hi) of the row [start, stop) to `found`. Returns how many there are.
 
-    start < lo. With `barred`, a cut counts only if `beside` has these bits for the bytes next to
-    the space, as far as the row has these bytes:
+    start < lo. With `barred`, a cut counts only if `neighbours` has these bits for the bytes next
+    to the space, as far as the row has these bytes:
 
         byte    p[at - 2]   p[at - 1]   space   p[at + 1]
         bit         2           1                   4
@@ -111,9 +111,9 @@ def _cuts(
         at = found[i]
         found[kept] = at
         kept += (
-            beside[p[at - 1]] & 1 != 0
-            and (at - start < 2 or beside[p[at - 2]] & 2 != 0)
-            and (at + 1 >= stop or beside[p[at + 1]] & 4 != 0)
+            neighbours[p[at - 1]] & 1 != 0
+            and (at - start < 2 or neighbours[p[at - 2]] & 2 != 0)
+            and (at + 1 >= stop or neighbours[p[at + 1]] & 4 != 0)
         )
     return kept
 
@@ -133,12 +133,12 @@ def look_up(
     ends: cython.longlong[::1],
     passed: cython.longlong[::1],
     misses: cython.longlong[::1],
-    beside: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    neighbours: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
 ) -> int:
     """Looks up the segments of all rows in two tables. Returns the number of misses, or -1 if `out`
     or `misses` is too short.
 
-    `beside` has 256 bytes (see `_cuts`), or one byte if it bars nothing.
+    `neighbours` has 256 bytes (see `_cuts`), or one byte if it bars nothing.
 
         data      | row 0: segment, segment, ...  | row 1 | ...  | 16 bytes that may be read |
         rows      0                               rows[1]        rows[-1]
@@ -177,9 +177,9 @@ def look_up(
     u: cython.p_uint
     older_u: cython.p_uint
     sides: cython.p_uchar
-    barred: cython.bint = beside.shape[0] == 256
+    barred: cython.bint = neighbours.shape[0] == 256
     if cython.compiled:
-        sides = cython.cast(cython.p_uchar, cython.address(beside[0]))
+        sides = cython.cast(cython.p_uchar, cython.address(neighbours[0]))
         p = cython.cast(cython.p_uchar, cython.address(data[0]))
         q, older_q = cython.address(keys[0]), cython.address(older_keys[0])
         s, near = cython.address(seeds[0]), cython.address(scratch[0])
@@ -188,7 +188,7 @@ def look_up(
     else:
         p, q, older_q, s, near = data, keys, older_keys, seeds, scratch
         t, older_t, u, older_u = slots, older_slots, ids, older_ids
-        sides = beside
+        sides = neighbours
     written: cython.Py_ssize_t = 0
     missed: cython.Py_ssize_t = 0
     segments: cython.Py_ssize_t = 0

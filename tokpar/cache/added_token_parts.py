@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, offsets_of
-from tokpar.cache.segments import Fresh, Segments
+from tokpar.cache.segments import SegmentIds, Segments
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.types import Facts
@@ -22,7 +22,7 @@ _NO_TEXT = 0xFF
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parted:
+class SegmentParts:
     """Some segments as parts, in order. A part is a text, never empty, or an added token.
 
     `segments`: the indices of the segments. `owners`: the segment of each part, as an index in
@@ -34,7 +34,7 @@ class Parted:
     texts: Segments
     contents: Sequence[str]
 
-    def joined(self, texts: Fresh, tokens: Sequence[IdArray]) -> Fresh:
+    def join(self, texts: SegmentIds, tokens: Sequence[IdArray]) -> SegmentIds:
         """Returns the ids of the segments, from the ids of the texts and of each content.
 
         A segment has no ids if one of its texts has no ids."""
@@ -50,7 +50,7 @@ class Parted:
         ids = concatenate_ids([texts.ids, *tokens])[take]
         ends = places[np.searchsorted(self.owners, np.arange(len(self.segments) + 1))]
         failed = np.bincount(self.owners, stops < 0, len(self.segments)) > 0
-        return Fresh(ids, ends[:-1], np.where(failed, -1, ends[1:]))
+        return SegmentIds(ids, ends[:-1], np.where(failed, -1, ends[1:]))
 
 
 class AddedParts:
@@ -64,7 +64,7 @@ class AddedParts:
 
     def of(
         self, new: Segments, some: NDArray[np.bool_], kernel: Any
-    ) -> tuple[NDArray[np.bool_], Parted]:
+    ) -> tuple[NDArray[np.bool_], SegmentParts]:
         """Returns which of `some` hold an added token, and the parts of the certain ones.
 
         A segment is certain if the engine surely matches all of its added tokens."""
@@ -94,7 +94,7 @@ class AddedParts:
         is_text = tokens < 0
         texts = Segments(new.data, first[is_text], size[is_text], np.zeros(sum(is_text), np.uint8))
         contents = [content.encode("latin-1").decode() for content in numbered]
-        return holding, Parted(np.array(segments, np.int64), owners, tokens, texts, contents)
+        return holding, SegmentParts(np.array(segments, np.int64), owners, tokens, texts, contents)
 
     def _taken(self, text: str, places: IntArray) -> dict[int, list[tuple[int, int]]]:
         """Returns the matched occurrences in each segment in which a content occurs.

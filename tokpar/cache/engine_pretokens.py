@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
-from tokpar.cache.new_segments import Solved
+from tokpar.cache.generations import Generation
+from tokpar.cache.new_segments import SolvedSegments
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.pretoken_machine import DEAD, HIT, Machine
-from tokpar.cache.segments import EncodeMany, Fresh, Segments, Unbatcher, separator_of
+from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
 from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts
 
@@ -32,17 +32,17 @@ class EnginePieces:
     def __init__(
         self,
         machine: Machine,
-        apart: Unbatcher,
+        unbatcher: Unbatcher,
         seeds: NDArray[np.uint64],
         functions: Any = compiled.PRETOKENS,
         tables: Any = compiled.SEGMENTS,
     ) -> None:
-        self._machine, self._apart, self._seeds = machine, apart, seeds
+        self._machine, self._unbatcher, self._seeds = machine, unbatcher, seeds
         self._functions, self._tables = functions, tables
 
     def solve(
         self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
-    ) -> Solved:
+    ) -> SolvedSegments:
         """Returns the ids of `new`.
 
         If `encode_many` fails on the pieces, the engine encodes whole segments, and its error shows
@@ -52,26 +52,28 @@ class EnginePieces:
         fresh, pieces = found.fresh, found.pretokens
         lacking = np.flatnonzero(fresh.stops == -2)
         if not len(lacking):
-            return Solved(fresh, own, pieces, 0)
+            return SolvedSegments(fresh, own, pieces, 0)
         unknown = self._different(new, found.samples)
         encoded = None
         if unknown.lengths.sum() <= MOST_NEW * new.lengths[lacking].sum():
             try:
-                encoded = unknown.encoded(self._apart, encode_many, self._tables)
+                encoded = unknown.encoded(self._unbatcher, encode_many, self._tables)
             except _PASSING:
                 raise
             except BaseException:  # a panic is no Exception; the whole segments are asked for next
                 encoded = None
         if encoded is None:
             fresh.stops[lacking] = -1
-            return Solved(fresh, own, pieces, 0)
+            return SolvedSegments(fresh, own, pieces, 0)
         own = self._table(unknown, encoded)
         rest = self._look_up(new.part(lacking), generations, own).fresh
         fresh.firsts[lacking] = rest.firsts + len(fresh.ids)
         # -2: a piece that is too long for a table
         fresh.stops[lacking] = np.where(rest.stops < 0, -1, rest.stops + len(fresh.ids))
         ids = np.concatenate([fresh.ids, rest.ids])
-        return Solved(Fresh(ids, fresh.firsts, fresh.stops), own, pieces, len(unknown.lengths))
+        return SolvedSegments(
+            SegmentIds(ids, fresh.firsts, fresh.stops), own, pieces, len(unknown.lengths)
+        )
 
     def _look_up(
         self,
@@ -91,12 +93,12 @@ class EnginePieces:
         table = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int64)
         which, firsts = np.empty((2, count), dtype=np.int64)
         kinds = np.empty(count, dtype=np.uint8)
-        told = new.data, misses, count, self._seeds, table, which, firsts, kinds
-        found = self._tables.distinct(*told)
+        columns = new.data, misses, count, self._seeds, table, which, firsts, kinds
+        found = self._tables.distinct(*columns)
         own = places[firsts[:found]]
         return Segments(new.data, own[:, 0].copy(), own[:, 1].copy(), kinds[:found])
 
-    def _table(self, pieces: Segments, encoded: Fresh) -> Generation:
+    def _table(self, pieces: Segments, encoded: SegmentIds) -> Generation:
         """Returns a table of the pieces and their ids, without pieces that no table stores."""
         count = len(pieces.lengths)
         own = Generation(
@@ -105,9 +107,9 @@ class EnginePieces:
             np.zeros(len(encoded.ids) + 16, dtype=np.uint32),
             np.zeros(3, dtype=np.int64),
         )
-        told = pieces.data, pieces.starts, pieces.lengths
+        columns = pieces.data, pieces.starts, pieces.lengths
         rows = encoded.ids, encoded.firsts, encoded.stops
-        self._functions.put_pieces(*told, *rows, *own.arrays, own.used, self._seeds)
+        self._functions.put_pieces(*columns, *rows, *own.arrays, own.used, self._seeds)
         return own
 
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, offsets_of
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import GateError, Merges, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
 from tokpar.cache.pretoken_machine import Machine, machine_for
-from tokpar.cache.segments import EncodeMany, Fresh, Segments
+from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
 from tokpar.cache.stored_tables import Source, forget, key_of, read, write
 from tokpar.errors import MismatchError
 from tokpar.types import Facts
@@ -39,13 +39,13 @@ Tokenize = Callable[[bytes], IdArray | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solved:
+class SolvedSegments:
     """The ids of some segments.
 
     `fresh`: the ids; a segment that needs the engine has the stop -1. `table`: the new pieces.
     `pieces`: how many pieces there were. `new`: how many of them were new."""
 
-    fresh: Fresh
+    fresh: SegmentIds
     table: Generation
     pieces: int
     new: int
@@ -56,7 +56,7 @@ class SolvesSegments(Protocol):
 
     def solve(
         self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
-    ) -> Solved:
+    ) -> SolvedSegments:
         """Returns the ids of `new`.
 
         `generations`: tables of known pieces. `encode_many`: the engine's batch call."""
@@ -90,7 +90,7 @@ class Pieces:
         new: Segments,
         generations: Sequence[Generation],
         encode_many: EncodeMany | None = None,
-    ) -> Solved:
+    ) -> SolvedSegments:
         """Returns the ids of `new`. `encode_many` is not used.
 
         Raises MismatchError if the engine has other ids for a compared piece."""
@@ -108,7 +108,7 @@ class Pieces:
         )
         for at, n, first, many in found.samples.tolist():
             self._compare(new.data[at : at + n].tobytes(), found.fresh.ids[first : first + many])
-        return Solved(found.fresh, own, found.pretokens, found.new)
+        return SolvedSegments(found.fresh, own, found.pretokens, found.new)
 
     def ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
         """Returns the ids of pieces by the merges only. A piece may be any bytes but not empty."""
@@ -116,9 +116,9 @@ class Pieces:
         data = np.frombuffer(b"".join(pieces) + bytes(16), dtype=np.uint8)
         out, stops = np.empty(len(data), dtype=np.uint32), np.empty_like(lengths)
         work = np.empty(7 * int(lengths.max(initial=1)), dtype=np.uint64)
-        told = self._merges.table, self._merges.byte_ids, self._functions.SHORT
+        columns = self._merges.table, self._merges.byte_ids, self._functions.SHORT
         starts = offsets_of(lengths)[:-1]
-        self._functions.merge_pieces(data, starts, lengths, *told, work, out, stops)
+        self._functions.merge_pieces(data, starts, lengths, *columns, work, out, stops)
         return np.split(out[: stops[-1]], stops[:-1]) if len(pieces) else []
 
     def difference(self, seed: int) -> bytes | None:

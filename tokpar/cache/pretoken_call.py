@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.pretoken_machine import Machine
-from tokpar.cache.segments import Fresh, Segments
+from tokpar.cache.segments import SegmentIds, Segments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class PretokenIds:
     bytes, first id and number of ids of some new pre-tokens. `pretokens`, `new`: how many
     pre-tokens there were, and how many of them were in no table."""
 
-    fresh: Fresh
+    fresh: SegmentIds
     samples: IntArray
     pretokens: int
     new: int
@@ -98,4 +98,4 @@ def encode_pretokens(
     )
     sampled, pretokens, new = counts.tolist()
     found = samples[: 4 * sampled].reshape(-1, 4)
-    return PretokenIds(Fresh(ids[:written], firsts, stops), found, pretokens, new)
+    return PretokenIds(SegmentIds(ids[:written], firsts, stops), found, pretokens, new)

@@ -40,7 +40,7 @@ class Unbatcher:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fresh:
+class SegmentIds:
     """The ids of segments. Segment k has ids[firsts[k] : stops[k]], or no ids if its stop is -1."""
 
     ids: IdArray
@@ -48,7 +48,7 @@ class Fresh:
     stops: IntArray
 
     @classmethod
-    def joined(cls, parts: Sequence[Fresh]) -> Fresh:
+    def concatenate(cls, parts: Sequence[SegmentIds]) -> SegmentIds:
         """Returns the segments of all parts, in order."""
         before = offsets_of(len(part.ids) for part in parts)[:-1].tolist()
         firsts = [part.firsts + n for part, n in zip(parts, before, strict=True)]
@@ -60,7 +60,7 @@ class Fresh:
         return cls(ids, np.concatenate(firsts), np.concatenate(stops))
 
 
-NO_IDS = Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, 0), dtype=np.int64))
+NO_IDS = SegmentIds(np.empty(0, dtype=np.uint32), *np.zeros((2, 0), dtype=np.int64))
 
 
 def unbatcher_for(facts: Facts, lengths: TokenLengths | None) -> Unbatcher:
@@ -142,12 +142,14 @@ class Segments:
         rest = self.starts[which], self.lengths[which], self.kinds[which]
         return Segments(self.data, *rest)
 
-    def encoded(self, apart: Unbatcher, encode_many: EncodeMany, kernel: Any) -> Fresh | None:
+    def encoded(
+        self, unbatcher: Unbatcher, encode_many: EncodeMany, kernel: Any
+    ) -> SegmentIds | None:
         """Returns the ids of the segments. None if the ids cannot be split by segment.
 
         Raises the errors of the batch call."""
-        between = b"" if apart.separator is None else apart.separator.content.encode()
-        whose = self._texts(apart, len(between))
+        between = b"" if unbatcher.separator is None else unbatcher.separator.content.encode()
+        whose = self._texts(unbatcher, len(between))
         order = np.lexsort((self.kinds == WHITE_LAST, self.kinds != NO_SPACE_FIRST, whose))
         whose = whose[order]
         last = np.append(whose[1:] != whose[:-1], True)
@@ -164,7 +166,7 @@ class Segments:
             texts.append(joined[first:end].decode())
             first = end
         rows = encode_many(texts)
-        stops = _stops(apart, rows, last, places[1:], ends)
+        stops = _stops(unbatcher, rows, last, places[1:], ends)
         if stops is None:
             return None
         begins = np.append(0, stops[:-1])
@@ -173,15 +175,15 @@ class Segments:
         firsts_, stops_ = np.empty_like(stops), np.empty_like(stops)
         firsts_[order], stops_[order] = begins, stops
         ids = np.require(rows.ids, dtype=np.uint32, requirements=["C", "W"])
-        return Fresh(ids, firsts_, stops_)
+        return SegmentIds(ids, firsts_, stops_)
 
-    def _texts(self, apart: Unbatcher, between: int) -> IntArray:
+    def _texts(self, unbatcher: Unbatcher, between: int) -> IntArray:
         """Returns the index of the joined text of each segment."""
         count = len(self.lengths)
-        if apart.sizes is None and apart.separator is None:
+        if unbatcher.sizes is None and unbatcher.separator is None:
             return np.arange(count, dtype=np.int64)
         texts = 1 + int(self.lengths.sum() + between * count) // TEXT_BYTES
-        if apart.separator is not None:
+        if unbatcher.separator is not None:
             return np.arange(count, dtype=np.int64) * texts // count
         groups = [np.flatnonzero(self.kinds == kind) for kind in range(4)]
         texts = max(texts, len(groups[NO_SPACE_FIRST]), len(groups[WHITE_LAST]))
@@ -194,7 +196,7 @@ class Segments:
 
 
 def _stops(
-    apart: Unbatcher, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
+    unbatcher: Unbatcher, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
 ) -> IntArray | None:
     """Returns where the ids of each segment end among all ids. None if that is not certain.
 
@@ -202,8 +204,8 @@ def _stops(
     of all texts. `ends`: where each text ends."""
     if len(rows) != len(ends):
         return None
-    if apart.sizes is not None:
-        sizes = apart.sizes(rows.ids)
+    if unbatcher.sizes is not None:
+        sizes = unbatcher.sizes(rows.ids)
         tiled = offsets_of(sizes)
         found = np.searchsorted(tiled, places)
         exact = sizes.all() and tiled[-1] == places[-1]
@@ -212,8 +214,8 @@ def _stops(
         return found
     stops = np.empty(len(last), dtype=np.int64)
     stops[last] = rows.offsets[1:]
-    if apart.separator is not None:
-        seen = np.flatnonzero(rows.ids == apart.separator.id)
+    if unbatcher.separator is not None:
+        seen = np.flatnonzero(rows.ids == unbatcher.separator.id)
         if len(seen) != len(last) - len(ends):
             return None
         stops[~last] = seen

@@ -6,97 +6,64 @@ import _thread
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, IntArray
+from tokpar.arrays import IntArray
 from tokpar.cache.utf8_texts import PAD
 from tokpar.facts.space_stages import SpaceCut
 
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Looked:
-    """The result of looking up some rows.
-
-    `ids`: the ids of the known segments. `ends`: for each row, how many ids lie before its end.
-    `passed`: for each row, how many misses lie before its end. `misses`: three numbers for each
-    miss: the first byte, the length in bytes, and the number of ids before the miss. `segments`:
-    how many segments were looked up."""
-
-    ids: IdArray
-    ends: IntArray
-    passed: IntArray
-    misses: IntArray
-    segments: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scratch:
-    """The buffers of one lookup, kept for the next wave because new memory pages are slow."""
-
-    out: IdArray
-    misses: IntArray
-    scratch: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, size: int, rows: int, block: int) -> Scratch:
-        """Returns buffers for `size` ids in `rows` rows.
-
-        A segment has at least two bytes, except for the first segment of a row: at least one."""
-        return cls(
-            np.empty(size + 2, dtype=np.uint32),
-            np.empty(3 * (size // 2 + rows + 1), dtype=np.int64),
-            np.empty(4 * block + 8, dtype=np.uint64),
-        )
-
-
 ANYTHING = np.full(1, 7, dtype=np.uint8)
-"""The argument `beside` of `look_up` if any byte may stand next to a cut."""
+"""The argument `neighbours` of `look_up` if any byte may stand next to a cut."""
 
 
-def beside_of(cut: SpaceCut | None) -> NDArray[np.uint8]:
-    """Returns the argument `beside` of `look_up`: where each byte may stand next to a cut."""
+def neighbours_of(cut: SpaceCut | None) -> NDArray[np.uint8]:
+    """Returns the argument `neighbours` of `look_up`: where each byte may stand next to a cut."""
     if cut is None:
         return ANYTHING
     return np.frombuffer(cut.sides[:128] + cut.sides[128:] * 128, dtype=np.uint8)
 
 
-def next_cut(data: NDArray[np.uint8], at: int, beside: NDArray[np.uint8] = ANYTHING) -> int:
+def next_cut(data: NDArray[np.uint8], at: int, neighbours: NDArray[np.uint8] = ANYTHING) -> int:
     """Returns the first place from byte `at` on where `look_up` cuts, or the end of `data`.
 
-    Only a space after a visible ASCII character is found. If `beside` bars some bytes, all bytes
-    next to the space must be ASCII and allowed."""
-    step, barred = 256, len(beside) > 1
+    Only a space after a visible ASCII character is found. If `neighbours` bars some bytes, all
+    bytes next to the space must be ASCII and allowed."""
+    step, barred = 256, len(neighbours) > 1
     while at < len(data):
         window = data[at - 1 : at + step]
         here = (window[1:] == 32) & (window[:-1] > 32) & (window[:-1] < 127)
         for found in (at + np.flatnonzero(here)).tolist():
-            if not barred or _may_cut(data[max(0, found - 2) : found + 2], beside):
+            if not barred or _may_cut(data[max(0, found - 2) : found + 2], neighbours):
                 return int(found)
         at, step = at + step, 4 * step
     return len(data)
 
 
-def _may_cut(four: NDArray[np.uint8], beside: NDArray[np.uint8]) -> bool:
+def _may_cut(four: NDArray[np.uint8], neighbours: NDArray[np.uint8]) -> bool:
     """True if the four bytes are ASCII, and no byte bars the cut before the third byte."""
     if len(four) < 4 or four.max() > 126:
         return False
-    further, before, _, behind = beside[four].tolist()
+    further, before, _, behind = neighbours[four].tolist()
     return bool(before & further >> 1 & behind >> 2 & 1)
 
 
 def part_of(
-    data: NDArray[np.uint8], start: int, stop: int, parts: int, beside: NDArray[np.uint8] = ANYTHING
+    data: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    parts: int,
+    neighbours: NDArray[np.uint8] = ANYTHING,
 ) -> tuple[NDArray[np.uint8], IntArray]:
     """Returns the bytes [start, stop) with 16 bytes after them, and the edges of at most `parts`
     parts."""
     wanted = (start + (stop - start) * k // parts for k in range(1, parts))
-    places = [next_cut(data, place, beside) for place in wanted]
+    places = [next_cut(data, place, neighbours) for place in wanted]
     rows = np.unique([start, *(place for place in places if place < stop), stop])
     if stop + PAD <= len(data):
         return data, rows
@@ -110,6 +77,8 @@ def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
 
     Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in
     the order of the jobs. An interrupt may leave a thread running."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
     found: list[_T | BaseException | None] = [None] * len(jobs)
     waiting = deque(enumerate(jobs))
 
@@ -122,7 +91,7 @@ def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
                 except BaseException as error:  # raised again below, in the calling thread
                     found[k] = error
 
-    with beside(work, min(workers, len(jobs)) - 1):
+    with extra_threads(work, min(workers, len(jobs)) - 1):
         work()
     done: list[_T] = []
     for each in found:
@@ -133,7 +102,7 @@ def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
 
 
 @contextmanager
-def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
+def extra_threads(work: Callable[[], None], threads: int) -> Iterator[None]:
     """Run `work` on `threads` extra threads for the duration of the block.
 
     `threading` is not used, because it waits until each thread has started."""

@@ -157,8 +157,8 @@ def texts_of(texts: Iterable[Any], first: int = 0) -> list[str] | Utf8Texts:
     The caller checks that the elements of a list are str."""
     if isinstance(texts, (str, bytes)):
         raise OptionError(
-            f"encode_batch takes several texts, got one {type(texts).__name__}; use encode for one "
-            "text"
+            f"encode_batch takes several texts, got one {type(texts).__name__}; "
+            "use encode for one text"
         )
     chunks = arrow_chunks(texts)
     if chunks is not None:

@@ -30,7 +30,8 @@ class Words:
         self._answers = answers
 
     def common(self, between: SeamContext) -> None:
-        """Theorem 12: the token [token_start, position) is in both windows, which share enough."""
+        """Refuse unless the token [token_start, position) is in both windows, and the windows share
+        enough (theorem 12)."""
         self._require_model()
         left_start, left_stop, right_start, right_stop, begin = witness_numbers(
             between.seam, *_NAMES
@@ -46,7 +47,8 @@ class Words:
         span = int(answers.starts[begin]), int(answers.starts[position])
         own, expected = _ids_at(left, span)[0], _ids_at(right, span)
         require(own == expected[0], "pair", f"the windows have ids {own} and {expected[0]} there")
-        # the common token is the last id before the seam, what the right window has next follows it
+        # the common token is the last id before the seam; the next id of the right window follows
+        # it
         if answers.ids is not None and (
             count < 1 or answers.ids[count - 1 : count - 1 + len(expected)].tolist() != expected
         ):
@@ -70,8 +72,10 @@ class Words:
         require(plain, "normalizer", "the rule needs BertNormalizer, alone")
 
     def _require_chain(self, between: SeamContext, start: int, stop: int, right_stop: int) -> None:
-        """The left window is the right one of the seam before, or begins at or before a certain
-        cut; then what it holds after that seam is serial (Theorem 12 on the text up to `stop`)."""
+        """Refuse unless the left window surely has the serial ids up to the seam.
+
+        It has if it is the right window of the seam before, or if it begins at or before a
+        certified cut (theorem 12 on the text up to `stop`)."""
         previous, first = between.previous, between.start
         if previous is not None and previous.rule == "K8":
             _, _, *window, _ = witness_numbers(previous, *_NAMES)
@@ -83,8 +87,10 @@ class Words:
         require(reaches, "window", f"the right window must reach {between.stop}")
 
     def _require_shared(self, start: int, stop: int) -> None:
-        """[start, stop) is enough printable ASCII, each character of which is one normalized one,
-        and both ends are safe for added tokens and normalizers."""
+        """Refuse unless [start, stop) is enough printable ASCII, and both ends are safe for added
+        tokens and normalizers.
+
+        Each of its characters must be one normalized character."""
         text, most = self._ground.text, self._ground.facts.longest_word
         shared = f"expected {most} characters in both, got {stop - start}"
         require(stop - start >= most, "overlap", shared)

@@ -78,7 +78,7 @@ class RuleChecker:
         self._edges = Edges(ground)
 
     def require_licence(self, between: SeamContext) -> None:
-        """Return if the seam's rule holds where it lies; RefusedError says why not."""
+        """Refuse unless the seam's rule holds where the seam lies. RefusedError says why."""
         seam = between.seam
         key = (str(seam.rule), seam.theorem)
         if key in self._rules:
@@ -111,7 +111,8 @@ class RuleChecker:
         ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
-        """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
+        """Theorem 20: a character that is not a space, then a space that is no line end, unless the
+        table lists the pair."""
         ground = self._ground
         self._require_scheme("regex")
         name, left, right = witness_values(seam, "family", "left", "right")
@@ -271,7 +272,7 @@ class RuleChecker:
 
     @cached_property
     def _by_windows(self) -> ByWindows:
-        from tokpar.certificate.window_rule import ByWindows  # few certificates need it
+        from tokpar.certificate.window_rule import ByWindows  # few certificates need this module
 
         return ByWindows(self._ground)
 

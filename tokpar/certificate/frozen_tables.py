@@ -1,4 +1,5 @@
-"""The frozen data tables of ``data/tables``, as the checker reads them (nothing but the data)."""
+"""Reads the frozen data tables of ``data/tables`` for the checker. It shares the data with the
+planner, and no code."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ SPACES = frozenset(
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""The 25 code points every engine takes for white space (theorem 20)."""
+"""The 25 code points that every engine takes for white space (theorem 20)."""
 NUMBERS = ("ascii_digit", "N")
 
 
 @dataclass(frozen=True)
 class Family:
-    """One pre-tokenizer family: which pairs of character classes may be cut, and by what proof."""
+    """One family of pre-tokenizers: which pairs of character classes may be cut, and by which
+    theorem."""
 
     name: str
     sources: frozenset[tuple[str, tuple[str, ...]]]
@@ -37,33 +39,34 @@ class Family:
 
 @dataclass(frozen=True)
 class Tables:
-    """Families, and atoms: disjoint sets of code points on which all engines agree. `ranges`:
-    (first, last, atom), ascending."""
+    """Families, and atoms: disjoint sets of code points for which all engines agree.
+
+    `ranges`: (first, last, atom), ascending."""
 
     ranges: tuple[tuple[int, int, str], ...]
     families: Mapping[str, Family]
 
     @functools.cached_property
     def digit_run(self) -> re.Pattern[str]:
-        """Any number of characters that are surely ``\\p{N}``."""
+        r"""Matches any number of characters that are surely ``\p{N}``."""
         spans = [f"{chr(low)}-{chr(high)}" for low, high, name in self.ranges if name in NUMBERS]
         return re.compile("[" + "".join(spans) + "]*")
 
     def atom_of(self, char: str) -> str | None:
-        """Name of the atom a character lies in, or None outside the frozen set."""
+        """Returns the name of the atom of a character. None outside the frozen set."""
         place = bisect_right(self.ranges, ord(char), key=itemgetter(0)) - 1
         _, last, name = self.ranges[place]
         return name if place >= 0 and ord(char) <= last else None
 
     def class_of(self, char: str, family: Family) -> str | None:
-        """Class of a character in a family, or None when it has none."""
+        """Returns the class of a character in a family. None if it has no class."""
         atom = self.atom_of(char)
         return None if atom is None else family.class_of_atom.get(atom)
 
 
 @functools.cache
 def load_tables() -> Tables:
-    """Atoms and families, checked as far as the checker relies on them."""
+    """Returns atoms and families. Checks them as far as the checker relies on them."""
     atoms, families = _read("atoms"), _read("families")
     ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
     last, owner = -1, ""
@@ -77,14 +80,16 @@ def load_tables() -> Tables:
 
 @functools.cache
 def load_pictographs() -> tuple[tuple[int, int], ...]:
-    """Inclusive ranges of emoji beyond the atoms, which every engine takes for symbols and nothing
-    else. For finding pre-tokens, never for a pair of classes."""
+    """Returns the inclusive ranges of emoji beyond the atoms that every engine takes for symbols
+    only.
+
+    They serve to find pre-tokens, never as a pair of classes."""
     return tuple((int(low), int(high)) for low, high in _read("pictographs"))
 
 
 @functools.cache
 def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
-    """The stored windows of a family, of the atoms; see the README of the tables."""
+    """Returns the stored windows of a family, over the atoms; see the README of the tables."""
     found: list[dict[str, Any]] = _read("windows", f"windows/{family}")
     return found
 

@@ -26,8 +26,9 @@ from tokpar.seams import Columns
 from tokpar.types import Rows
 
 PROBE = 2**31
-"""Ids from here on stand for "the text's own, number k" when a tokenizer's finishing is probed."""
-_BLOCK = 1 << 15  # cuts that are looked at together: new memory for all costs more than looking
+"""Ids from here on stand for "id number k of the text itself" when post-processing is probed."""
+# cuts that are checked together: new memory for all of them costs more than the checks
+_BLOCK = 1 << 15
 _HIDDEN = "padding, truncation or an unknown post-processor hides the text's own ids"
 
 
@@ -96,7 +97,7 @@ def _probe(count: int) -> IdArray:
 def id_findings(
     core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
-    """(findings about ids, notes about ids that could not be checked)."""
+    """Returns the findings about ids, and notes about ids that could not be checked."""
     text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
     if not well_formed(seams):
         return findings, ("limited: ids not looked at, the seams are no columns",)
@@ -174,7 +175,7 @@ def _begins(
 
 
 def _crossed(edges: IntArray, cuts: IntArray) -> IntArray:
-    """The cuts, ascending, at which no id begins."""
+    """Returns the cuts, ascending, at which no id begins."""
     least, most = int(cuts[0]), int(cuts[-1])
     first, last = np.searchsorted(edges, (least, most + 1))
     begins = np.zeros(most + 1 - least, dtype=np.bool_)

@@ -90,7 +90,8 @@ def _behind() -> frozenset[str]:
 
 
 def _decomposed() -> Iterator[str]:
-    for point in range(0x30000):  # beyond are ideographs that are replaced by one other, or none
+    # the code points above have no decomposition, or decompose to one ideograph
+    for point in range(0x30000):
         parts = unicodedata.decomposition(chr(point)).split()
         if parts and not parts[0].startswith("<"):
             yield from (chr(int(part, 16)) for part in parts[1:])

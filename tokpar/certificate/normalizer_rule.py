@@ -1,7 +1,8 @@
-"""What a normalizer makes of the characters around a place. Theorem 6.2 and corrections 0'.5, 0'.6.
+r"""What a normalizer makes of the characters around a place (theorem 6.2 and corrections 0'.5,
+0'.6).
 
-Only windows whose image is sure, character by character, are accepted: printable ASCII with
-"\t\n\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002."""
+Only windows whose normalized form is sure, character by character, are accepted: printable ASCII
+with "\t\n\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ KEEP_NON_SPACES = UNICODE_FORMS | {"Lowercase"}
 ONE_BY_ONE = KEEP_NON_SPACES | {"StripAccents"}
 """Stages that change a sure character by itself, and no other with it."""
 KEEP_ASCII_SPACES = KEEP_NON_SPACES | {"StripAccents", "BertNormalizer"}
-"""Stages after which an ASCII space is still one, with both sides normalized independently."""
+"""Stages that keep each ASCII space, and normalize both sides of it independently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def is_ascii_fixed(char: str) -> bool:
 
 
 def is_fixed(char: str) -> bool:
-    """A character that no Unicode form changes and that never composes with one before it."""
+    """True for a character that no Unicode form changes, and that never composes with the character
+    before it."""
     return is_ascii_fixed(char) or "\u4e00" <= char <= "\u9fa5" or char in "\u3001\u3002"
 
 
@@ -164,8 +166,9 @@ def _apply_to_content(content: str, stage: NormalizerStage) -> str:
 
 
 def _stays_foreign(char: str, form: _Form) -> bool:
-    """A character that stays outside ASCII whatever stage of KEEP_ASCII_SPACES sees it, when the
-    Unicode forms among them decompose no further than `form`."""
+    """True if the character stays outside ASCII in whichever stage of KEEP_ASCII_SPACES sees it.
+
+    The Unicode forms among these stages must decompose no further than `form`."""
     return (
         not char.isascii()
         and unicodedata.category(char)[0] in "LNPS"

@@ -78,7 +78,7 @@ def _columns(
     for code, (rule, theorem, pairs) in enumerate(shapes):
         rows = np.flatnonzero(codes == code)
         if all(value is not None for _, value in pairs):
-            if len(rows):  # one licence for all of them
+            if len(rows):  # one licence for all seams
                 numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))
             continue
         fields = [

@@ -24,7 +24,7 @@ Region = tuple[int, int]
 """[start, stop) between two certified cuts, code points. By theorem 14 the pre-tokens of a region
 are pre-tokens of the whole text."""
 
-IN_VAIN = 2  # how many times the length of the text may be scanned in regions that are then refused
+IN_VAIN = 2  # regions that are then refused may be scanned up to so many times the text length
 
 
 class Regions:
@@ -37,15 +37,15 @@ class Regions:
         self._require_cut = require_cut
         self._inert = Inert(ground)
         self.scanner = Scanner(ground.facts)
-        self._starts: list[int] = []  # of the stretches that were scanned, apart and in order
+        self._starts: list[int] = []  # starts of the scanned segments, ascending, without overlap
         self._stops: list[int] = []
         self._in_vain = 0
         self._judged: dict[Region, RefusedError | None] = {}
-        self._alone = lru_cache(maxsize=4)(self._edges)  # parts of two seams side by side
+        self._alone = lru_cache(maxsize=4)(self._edges)  # the parts of two neighbouring seams
         self._piece = (0, 0)
 
     @cached_property
-    def _marks(self) -> bytearray:  # 1 where pre-tokens begin, and at the end
+    def _marks(self) -> bytearray:  # 1 where a pre-token begins, and at the end of the text
         return bytearray(len(self._ground.text) + 1)
 
     def require(self, region: Region) -> None:
@@ -186,7 +186,7 @@ def _found(pattern: Any, text: str, edges: list[int]) -> Iterator[int]:
 def _compiled(sources: tuple[str, ...]) -> list[Any]:
     import regex
 
-    # `$` is the very end in fancy-regex; here it is also the place before a last "\n"
+    # `$` matches only the end in fancy-regex, and here also before a last "\n"
     return [regex.compile(p.replace(r"\s++$", r"\s++\Z"), regex.VERSION0) for p in sources]
 
 

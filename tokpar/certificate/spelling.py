@@ -21,7 +21,7 @@ _BLOCK = 1 << 15
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 _SPARSE = 4
 """Ids are renumbered if they are few compared with the highest id. The tables are then short."""
-_NO_BYTE = 0xFF  # of no UTF-8
+_NO_BYTE = 0xFF  # occurs in no UTF-8
 _MOST_IDS = 1 << 26  # no vocabulary has more; tables of this length are still small
 
 
@@ -52,7 +52,7 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
 
 
 def _alike(ids: IdArray, edges: IntArray, examples: IntArray, codes: Bytes) -> bool:
-    """True if each id has the same bytes as the example of this id."""
+    """True if each id covers the same bytes wherever it occurs."""
     if len(codes) < _WORD:
         codes = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
     words: Words = np.ndarray(len(codes) - _WORD + 1, "<u8", codes, 0, (1,))
@@ -74,7 +74,8 @@ def _alike(ids: IdArray, edges: IntArray, examples: IntArray, codes: Bytes) -> b
 def _block_alike(
     ids: IdArray, edges: IntArray, sizes: IntArray, tables: list[Words], words: Words
 ) -> bool:
-    numbers, starts = ids.astype(np.int64), edges[:-1]  # once; numpy would for each look-up
+    # convert once; numpy would convert at each lookup
+    numbers, starts = ids.astype(np.int64), edges[:-1]
     left = edges[1:] - starts
     if not np.array_equal(sizes.take(numbers), left):
         return False
@@ -88,7 +89,7 @@ def _block_alike(
 def _longer(
     numbers: IntArray, starts: IntArray, left: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The rest of each token that has more than eight bytes."""
+    """Returns the bytes after the first eight of each token that has more than eight."""
     some = np.flatnonzero(left > _WORD)
     return numbers[some], starts[some] + _WORD, left[some] - _WORD
 
@@ -125,7 +126,7 @@ class _Examples:
         return self._decode_whole(examples[whole]) and all(self._decoded(*part) for part in parts)
 
     def _apart(self, edges: IntArray) -> NDArray[np.bool_]:
-        """True for each edge that no character of the text crosses."""
+        """True for each edge that lies between two characters of the text, not inside one."""
         following = self._codes[np.minimum(edges, len(self._codes) - 1)]
         found: NDArray[np.bool_] = (edges == len(self._codes)) | (following & 0xC0 != 0x80)
         return found
@@ -147,7 +148,7 @@ class _Examples:
         lengths = self._edges[examples + 1] - starts
         heads = np.cumsum(lengths + 1) - (lengths + 1)
         owner = np.repeat(np.arange(len(examples)), lengths + 1)
-        # each with the byte before it, in whose place the separator is written
+        # each with the byte before it, which the separator replaces
         pieces = self._codes[(starts - 1 - heads)[owner] + np.arange(len(owner))]
         pieces[heads] = _NO_BYTE
         letters = np.flatnonzero(lengths == 1)

@@ -120,7 +120,7 @@ An encoding needs less, unless the overlap of its chunks is many times a chunk."
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """Ids and their spans: int64, (n, 2), UTF-8 bytes from the start of the text."""
+    """Ids, and their spans in the text: int64, (n, 2), UTF-8 bytes from the start of the text."""
 
     ids: IdArray
     spans: SpanArray

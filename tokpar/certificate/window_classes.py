@@ -23,7 +23,7 @@ Points = NDArray[np.int64]
 
 
 def require_class(source: str, engine: str, inside: Points, outside: Points) -> None:
-    """Raise RefusedProofError unless the class matches, in `engine`, every code point of `inside`
+    """Raises RefusedProofError unless the class matches every code point of `inside` in `engine`,
     and no code point of `outside`."""
     char = _character(source)
     if char is not None:
@@ -37,7 +37,8 @@ def require_class(source: str, engine: str, inside: Points, outside: Points) -> 
 
 
 def _character(source: str) -> str | None:
-    """The only member of a one-character class, the same in every engine; else None."""
+    """Returns the only member of a class of one character, if every engine agrees on it, else
+    None."""
     found = _ITSELF.fullmatch(source)
     if found is None or (len(source) == 1 and source in _SPECIAL):
         return None
@@ -47,7 +48,7 @@ def _character(source: str) -> str | None:
 def _asked(source: str, engine: str, inside: Points, outside: Points) -> bool:
     try:
         return _HOLDS[engine](source, _text(inside), _text(outside))
-    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+    except BaseException as error:  # each engine has its own errors; a panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise RefusedProofError(f"{engine} refuses a class: {error}") from error
@@ -76,14 +77,15 @@ def _by_oniguruma(source: str, inside: str, outside: str) -> bool:
     def left(text: str) -> list[str]:
         block = PreTokenizedString(text)
         removes.pre_tokenize(block)
-        # counting places in bytes is much faster
+        # counting in bytes is much faster
         return [piece for piece, _, _ in block.get_splits("original", "byte")]
 
     return not any(map(left, _blocks(inside))) and all(left(b) == [b] for b in _blocks(outside))
 
 
 def _by_fancy(source: str, inside: str, outside: str) -> bool:
-    """As `_asked`, by tiktoken. Each block of `inside` is a token. tiktoken drops other text."""
+    """Does the same as `_asked`, by tiktoken: each block of `inside` is a token, and tiktoken drops
+    other text."""
     import tiktoken
 
     ranks: dict[bytes, int] = {bytes([byte]): byte for byte in range(256)}

@@ -21,15 +21,16 @@ _DEEPEST = 200
 
 
 class RefusedProofError(ValueError):
-    """The proof does not prove its windows."""
+    """The proof of a window does not hold."""
 
 
 class Machine:
-    """The moves of one pattern, by a proof that holds; raises `RefusedProofError` for others.
+    """The moves of one pattern, from a proof that holds. Raises `RefusedProofError` for another
+    proof.
 
-    `to[x][c]` is the state behind a symbol, `hit[x][c]` says that a match ends before it, c =
-    `size` being the end of the text. State 0 is the start, `states` those of the words.
-    """
+    `to[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
+    `hit[x][c]` is True if a match ends before c. State 0 is the start; `states` are the states of
+    the words of the proof."""
 
     def __init__(self, proof: str) -> None:
         self.size, tree, words, dead, sure = _read(proof)
@@ -39,7 +40,7 @@ class Machine:
         self._check_marked()
 
     def _close(self, start: State, words: list[list[int]]) -> list[int]:
-        """Compute the moves between the states of the words; return the state of each word.
+        """Computes the moves between the states of the words. Returns the state of each word.
 
         Raises RefusedProofError unless the words reach all states."""
         states: dict[State, int] = {}
@@ -71,7 +72,7 @@ class Machine:
 
 
 def _step(state: State, c: int) -> tuple[State, bool]:
-    """(the state after symbol c, True if a match ends before c)."""
+    """Returns the state after symbol c, and True if a match ends before c."""
     found: dict[Left, None] = {}
     seen: set[Left] = set()
     for way in state:
@@ -83,23 +84,25 @@ def _step(state: State, c: int) -> tuple[State, bool]:
 
 
 def _plain(way: Left) -> Left:
-    """The same way, its beginning without rows and without repeats that have to be, so that what
-    is the same place of a pattern is the same way."""
+    """Returns the same remainder without sequences and mandatory repeats at its start, so that
+    equal places of a pattern have equal remainders."""
     while way and (way[0][0] == "row" or (way[0][0] == "repeat" and way[0][2])):
         way = (*way[0][1], *way[1:]) if way[0][0] == "row" else (*_once(way[0]), *way[1:])
     return way
 
 
 def _once(repeat: Any) -> Left:
-    """A repeat as its item once, and what is left of it."""
+    """Returns the item of a repeat once, and what remains of the repeat."""
     _, item, low, high, mode = repeat
     fewer = ("repeat", item, max(low - 1, 0), None if high is None else high - 1, mode)
     return (item,) if high == 1 else (item, fewer)
 
 
 def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
-    """What is left of one way behind symbol c, best first; None: a match ends before c. A way that
-    was seen, so is among the better ones, adds nothing."""
+    """Returns the remainders of one remainder after symbol c, best first. None among them: a match
+    ends before c.
+
+    A remainder that is in `seen`, so among the better ones, is left out."""
     if way in seen:
         return
     seen.add(way)
@@ -123,13 +126,13 @@ def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
         again = [(*_once(way[0]), *rest)]
         leave = [] if low else [rest]
         if mode == "possessive" and c in item[1]:
-            leave = []  # it gives nothing back
+            leave = []  # a possessive repeat gives nothing back
         for each in leave + again if mode == "lazy" else again + leave:
             yield from _behind(each, c, seen)
 
 
 def _read(proof: str) -> tuple[int, Any, list[list[int]], frozenset[int], frozenset[int]]:
-    """The parts of a proof, each of the right kind."""
+    """Returns the parts of a proof. Raises RefusedProofError if a part has the wrong type."""
     try:
         data = json.loads(proof)
     except (ValueError, RecursionError) as error:

@@ -27,7 +27,8 @@ _TOKEN = re.compile(
 )
 _FOLDABLE = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
 _DOUBLE = {"s": "st", "f": "fil"}
-"""Folded letters, and those that with one before them may be one character, as "ss" is U+00DF."""
+"""Letters, each with the letters that form one character together with it when folded, as "ss" and
+U+00DF."""
 _ENDS = {("fancy-regex", "$"), ("fancy-regex", r"\z"), ("oniguruma", r"\z"), ("regex", r"\Z")}
 _ALL_SPACES = [("repeat", ("set", r"\s"), low, None, "possessive") for low in (0, 1)]
 _DEEPEST = 60
@@ -51,7 +52,8 @@ class PatternReader:
         _require_single_folds(self._tree)
 
     def tree(self, symbols: Symbols, size: int) -> Any:
-        """The tree as a proof spells it; `size` is the end of the text."""
+        """Returns the tree of the pattern as a proof spells it. `size` is the symbol of the end of
+        the text."""
         return _over(self._tree, symbols, size)
 
     def _choice(self, fold: bool, depth: int) -> Any:
@@ -76,7 +78,7 @@ class PatternReader:
             return self._group(text, fold, depth)
         if kind == "end":
             newline = (self.engine, text) == ("oniguruma", "$")
-            # `$` of regex is at a last line end, too, but not behind all of the white space
+            # `$` of regex also matches before a last line end, but not after all white space
             spaced = (self.engine, text) == ("regex", "$") and before in _ALL_SPACES
             if not newline and not spaced and (self.engine, text) not in _ENDS:
                 raise RefusedProofError(f"{text} of {self.engine} is not known")
@@ -136,7 +138,8 @@ class PatternReader:
 
 
 def _require_single_folds(node: Any) -> None:
-    """No two letters that a match may have side by side fold to one character."""
+    """Raises RefusedProofError if two letters that a match may have side by side fold to one
+    character."""
     kind, *parts = node
     if kind in ("set", "look"):
         return
@@ -154,7 +157,8 @@ def _require_single_folds(node: Any) -> None:
 
 
 def _folded(node: Any, end: int) -> set[str]:
-    """The folded letters with which a match of the node may begin (`end` 0) or end (`end` -1)."""
+    """Returns the folded letters with which a match of the node may begin (`end` 0) or end (`end`
+    -1)."""
     kind, *parts = node
     if kind == "set" and parts[0].startswith("(?i:"):
         inside = parts[0][4:-1]
@@ -170,9 +174,10 @@ def _folded(node: Any, end: int) -> set[str]:
 
 
 def require_kept(node: Any) -> None:
-    """RefusedProofError for a tree that fancy-regex 0.19 may change: it takes `X+Y?X+` for
-    `X+(?:YX+)?`, and `(?:X+(?:YX*)?)+` for `X+(?:YX*)*`. So nothing endless is there twice with
-    something optional between, or around the second."""
+    """Raises RefusedProofError for a tree that fancy-regex 0.19 may rewrite.
+
+    It rewrites `X+(?:YX+)?` to `X+Y?X+`, and `(?:X+(?:YX*)?)+` to `X+(?:YX*)*`. So an unbounded
+    repeat may not occur twice with something optional between the two, or around the second."""
     kind, *parts = node
     if kind in ("set", "look"):
         return

@@ -1,4 +1,4 @@
-"""Checks windows of one Split from the proof that came with them (Theorems 40, 41 and 44)."""
+"""Checks the windows of one Split by the proof that came with them (theorems 40, 41 and 44)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tokpar.certificate.window_machine import Machine, RefusedProofError
 
 Owed = frozenset[int]
 Item = tuple[int, Owed]
-"""An attempt in this state, or `GAP` or `BEGIN`, if those that are owed never match again."""
+"""An attempt in this state, or `GAP` or `BEGIN`, as long as the attempts that are owed never
+match."""
 
 Place = TypeVar("Place", bound=Hashable)
 Debt = TypeVar("Debt", bound=Hashable)
@@ -22,8 +23,10 @@ MOST_ITEMS = 20_000
 
 
 class ItemSets(Generic[Each]):
-    """The sets of items that texts leave, by number. `ANYWHERE` is that of all texts, `BEGINNING`
-    that of none, from which all of a text is read, or all behind a certain cut."""
+    """Numbered sets of items: what a regex attempt may be doing after a text.
+
+    `ANYWHERE` is the set after any text. `BEGINNING` is the set after no text: at the start of a
+    text, or at a certified cut."""
 
     def __init__(
         self, moves: Callable[[Each, int], Iterable[Each]], begin: Each, everything: frozenset[Each]
@@ -36,11 +39,11 @@ class ItemSets(Generic[Each]):
             assert self._number(items) == number
 
     def items(self, here: int) -> frozenset[Each]:
-        """The items of a set."""
+        """Returns the items of a set."""
         return self._sets[here]
 
     def behind(self, here: int, symbols: Iterable[int]) -> int:
-        """The set behind these symbols, read from a set."""
+        """Returns the number of the set after these symbols, read from a set."""
         for c in symbols:
             key = here, c
             if key not in self._moved:
@@ -57,7 +60,8 @@ class ItemSets(Generic[Each]):
 
 
 class WindowChecker(Machine):
-    """The windows of one pattern, by a proof that holds; raises `RefusedProofError` for others."""
+    """Checks windows of one pattern by a proof that holds. Raises `RefusedProofError` for another
+    proof."""
 
     def __init__(self, proof: str) -> None:
         super().__init__(proof)
@@ -65,14 +69,16 @@ class WindowChecker(Machine):
         self.sets = ItemSets(self._moves, begin, reached(begin, self._moves, self.size))
 
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
-        """Why the cut behind a left part, by the number of its items, is not proved, or None."""
+        """Returns why the cut after a left part is not proved, or None. The left part is given by
+        the number of its item set."""
         if not right or not all(0 <= c < self.size for c in right):
             return "no window"
         refutations = (self._refute(item, right) for item in self.sets.items(here))
         return next(filter(None, refutations), None)
 
     def _fresh(self, c: int, owed: Owed) -> list[Item]:
-        """An attempt begins before c; or it will fail, and c is in a gap."""
+        """True if an attempt begins before symbol c, or if c is in a gap because the attempt will
+        fail."""
         y = self.to[0][c]
         items = [(y, owed)] if y not in self.dead else []
         return items if y in self.sure else [*items, (GAP, owed | self._debt(y))]
@@ -92,7 +98,7 @@ class WindowChecker(Machine):
         return frozenset() if y in self.dead else frozenset({y})
 
     def _refute(self, item: Item, right: list[int]) -> str | None:
-        """Why this item speaks against the cut, or None."""
+        """Returns why this item refutes the cut, or None."""
         x, owed = item
         if any(self.hit[y][self.size] for y in owed):
             return None
@@ -118,7 +124,7 @@ def reached(
     moves: Callable[[tuple[Place, frozenset[Debt]], int], Iterable[tuple[Place, frozenset[Debt]]]],
     symbols: int,
 ) -> frozenset[tuple[Place, frozenset[Debt]]]:
-    """The items after any text, `begin` after none, each with the least obligations."""
+    """Returns the items after any text, `begin` after no text, each with the fewest obligations."""
     least: dict[Place, list[frozenset[Debt]]] = {}
     todo = [begin]
     count = 0

@@ -1,17 +1,17 @@
-"""Checks windows of a row of Splits from the proofs of their patterns (Theorems 42 and 44).
+"""Checks the windows of a row of Splits by the proofs of their patterns (theorems 42 and 44).
 
-An item has a lineage for each stage: a state of its machine, or `GAP`. What may still prove a cut
-wrong is a tuple that begins with its kind:
+An item has a state of the machine, or `GAP`, for each stage. What may still prove a cut wrong is a
+tuple that begins with its kind:
 
-("longer", i, above, x)       the attempt x of stage i matches once more
-("unmatched", i, above, x)    the attempt x, begun at the cut, never matches
-("broken", i, above)          the text of stage i goes on at all
-("unclean", i, above, x, y, had, same, edge)   x, of the piece before the cut, and y, begun at it,
-                              end at different places; see Theorem 42
+    ("longer", i, above, x)       the attempt x of stage i matches once more
+    ("unmatched", i, above, x)    the attempt x, begun at the cut, never matches
+    ("broken", i, above)          the text of stage i goes on at all
+    ("unclean", i, above, x, y, had, same, edge)
+                                  x, of the text before the cut, and y, begun at the cut, end at
+                                  different places; see theorem 42
 
-`above` are the pieces of the stages before that go on over the cut: a state each, or for a gap the
-set of its attempts.
-"""
+`above` has, for each stage before i, the piece that goes on over the cut: its state, or for a gap
+the set of its attempts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class RowChecker:
         self.sets = ItemSets(self._moves, _BEGIN, reached(_BEGIN, self._moves, self.size))
 
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
-        """Why the cut behind a left part, by the number of its items, is not proved, or None."""
+        """Returns why the cut after a left part is not proved, or None. The left part is given by
+        the number of its item set."""
         if not right or not all(0 <= c < self.size for c in right):
             return "no window"
         items = self.sets.items(here)
@@ -61,7 +62,8 @@ class RowChecker:
     # ------------------------------------------------------------------- left of the cut
 
     def _moves(self, item: Item, c: int) -> list[Item]:
-        """The first stages go on over c, those from `first` on begin anew before it."""
+        """Returns the items after symbol c: the first stages go on over c, and the stages from
+        `first` on begin anew before c."""
         if item == _BEGIN:
             return self._begun((), frozenset(), 0, c)
         lineages, owed = item
@@ -90,7 +92,8 @@ class RowChecker:
         return found
 
     def _begun(self, going: tuple[int, ...], owed: Owed, first: int, c: int) -> list[Item]:
-        """The stages from `first` on begin before c, each with an attempt or in a gap."""
+        """Returns the items in which the stages from `first` on begin before c, each with an
+        attempt or in a gap."""
         options = []
         for stage in self.stages[first:]:
             y = stage.to[0][c]
@@ -111,7 +114,7 @@ class RowChecker:
     # ------------------------------------------------------------------ right of the cut
 
     def _first(self, lineages: tuple[int, ...], owed: Owed, c: int) -> set[Threat]:
-        """The threats to the cut of an item, after the first symbol."""
+        """Returns the threats of an item to the cut, after the first symbol."""
         found: set[Threat] = set()
         above: Above = ()
         for i, x in enumerate(lineages):
@@ -138,7 +141,7 @@ class RowChecker:
         return found
 
     def _step(self, threat: Threat, d: int) -> list[Threat]:
-        """The threats that remain of `threat` after symbol d, which may be the end of the text."""
+        """Returns what remains of `threat` after symbol d, which may be the end of the text."""
         if threat == WRONG:
             return [WRONG]
         kind, i, above, *states = threat

@@ -175,7 +175,7 @@ class ByWindows:
         require(proved.universal, "context", "not every non-space before a space is proved")
 
     def _image(self, start: int, stop: int) -> str:
-        """The normalized window, one character for each character."""
+        """Returns the normalized window, one character for each character of the text."""
         ground = self._ground
         window, stages = ground.text[start:stop], ground.facts.normalizers
         if not stages:
@@ -194,7 +194,8 @@ class ByWindows:
         require(content is None, "added token", f"{content!r} may reach [{start}, {stop})")
 
     def _proved(self, named: str, proof: int | str) -> Proved:
-        """By the table of the tokenizer's family, or by a proof that came with the seams."""
+        """Returns the windows of the table of the tokenizer's family, or of a proof that came with
+        the seams."""
         ground, facts = self._ground, self._ground.facts
         if named == "family":
             found = _stored(ground.family(proof).name, facts.engine, facts.patterns)
@@ -210,7 +211,8 @@ class ByWindows:
 
 @lru_cache(maxsize=8)
 def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
-    """What a proof proves, or why nothing. The engine is asked about every code point."""
+    """Returns what a proof that came with the seams proves, or why it proves nothing. The engine is
+    asked about every code point."""
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
         return "its sha256 is another"
     try:
@@ -232,7 +234,8 @@ def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]
 
 @lru_cache(maxsize=8)
 def _stored(family: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
-    """What the table of a family proves, of the frozen code points, or why nothing."""
+    """Returns what the table of a family proves about the frozen code points, or why it proves
+    nothing."""
     source = {"engine": engine, "patterns": list(patterns)}
     entry = next((e for e in load_windows(family) if source in e["sources"]), None)
     if entry is None:
@@ -271,7 +274,7 @@ def _parsed(proof: str) -> Mapping[str, object]:
 
 
 def _size(data: Mapping[str, object]) -> int:
-    """The number of symbols that the first stage names."""
+    """Returns the number of symbols that the first stage names."""
     stages = data.get("stages")
     first = stages[0] if isinstance(stages, list) and stages else None
     size = first.get("size") if isinstance(first, dict) else None
@@ -281,7 +284,7 @@ def _size(data: Mapping[str, object]) -> int:
 
 
 def _symbols(data: Mapping[str, object], size: int) -> NDArray[np.uint8]:
-    """The symbol of each code point, `size` for surrogates alone; (0x110000,)."""
+    """Returns the symbol of each code point, `size` only for surrogates; (0x110000,)."""
     counts, symbols = _numbers(data.get("counts"), POINTS), _numbers(data.get("symbols"), size)
     if len(counts) != len(symbols) or sum(counts) != POINTS:
         raise RefusedProofError("not every code point has one symbol")

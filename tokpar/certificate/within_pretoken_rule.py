@@ -27,7 +27,8 @@ from tokpar.types import Facts
 
 _MOST_SCANNED = 64
 _MOST_TRIED = 4096
-"""Ids, besides those of one token: where few of them end with a character, one would go on."""
+"""The most runs of ids that are tried, besides those of one token. Without a bound, a text with few
+edges of ids on characters would be searched without end."""
 
 
 class Inside:
@@ -65,8 +66,10 @@ class Inside:
         require(token is None, "vocabulary", f"token {token!r} occurs across it")
 
     def agreeing(self, between: SeamContext) -> None:
-        """Theorem 5', as Corollary 7 lets anybody check it: every two ids side by side are what the
-        model makes of their bytes. Those of one part are; the pair at the seam is looked at."""
+        """Refuse unless every two neighbouring ids are what the model makes of their bytes (theorem
+        5', by corollary 7).
+
+        The ids of one part are. So only the pair at the seam is checked."""
         names = ("start", "stop", "right_start", "second", "left_stop")
         start, stop, right_start, second, left_stop = witness_numbers(between.seam, *names)
         region, position = self._region(start, stop), between.seam.position
@@ -85,8 +88,8 @@ class Inside:
         self._require_pair(ids, edges, count, least, most)
 
     def run(self, between: SeamContext) -> None:
-        """Theorem 11: a pre-token c^n begins with as many `token` = c^length as one likes, while
-        at least `least` - `length` characters are left."""
+        """Refuse unless theorem 11 holds: a pre-token c^n begins with any number of `token` =
+        c^length, while at least `least` - `length` characters are left."""
         names = ("start", "stop", "piece_stop", "token", "length", "least")
         start, stop, piece_stop, token, length, least = witness_numbers(between.seam, *names)
         region, position = self._region(start, stop), between.seam.position
@@ -130,8 +133,10 @@ class Inside:
         return start, stop
 
     def _beside(self, region: Region, between: SeamContext) -> tuple[IdArray, IntArray, int]:
-        """Ids of the encoding, their edges in bytes, and how many lie before the seam; where they
-        are hidden, those of the two parts tokenized again."""
+        """Returns the ids of the encoding around the seam, their edges in bytes, and how many ids
+        lie before the seam.
+
+        If post-processing hides the ids, both parts are tokenized again."""
         answers, position = asked(self._answers), between.seam.position
         count = between.seam.token
         if self._ground.facts.normalizers:
@@ -152,8 +157,10 @@ class Inside:
     def _beside_in_inert(
         self, region: Region, between: SeamContext
     ) -> tuple[IdArray, IntArray, int]:
-        """The same of the two parts, by the tokens' lengths: these tile only what a normalizer
-        leaves alone, and what that is, is known of the region."""
+        """Does the same for both parts by the lengths of the tokens.
+
+        Tokens tile only text that the normalizer does not change; the check of the region
+        established that it does not."""
         answers, position, token = asked(self._answers), between.seam.position, between.seam.token
         start, stop = between.start, between.stop
         inside = region[0] <= start and stop <= region[1]
@@ -173,11 +180,13 @@ class Inside:
         return ids, edges, token - first
 
     def _require_pair(self, ids: IdArray, edges: IntArray, count: int, low: int, high: int) -> None:
-        """The ids around the seam, within [low, high) bytes, are what the model makes of their
-        text, where that is longer than any token and one pre-token when alone."""
+        """Refuse unless the ids around the seam, within [low, high) bytes, are what the model makes
+        of their text.
+
+        The text must be longer than any token, and one pre-token by itself."""
         answers, longest = asked(self._answers), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
-        for left, right in islice(_stretches(edges, count, low, high), most):
+        for left, right in islice(_id_runs(edges, count, low, high), most):
             first, last = edges.item(left), edges.item(right)
             if last - first <= longest:
                 continue
@@ -192,11 +201,13 @@ class Inside:
             scanned += 1
             if scanned == _MOST_SCANNED:
                 break
-        raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
+        raise RefusedError("pair", "no run of ids around it can be encoded by itself")
 
     def _probe(self, char: str, token: int, length: int, least: int) -> None:
-        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids in
-        front of the longest show, by Lemma 4, that `token` is canonical and may follow itself."""
+        """Returns the finite check of theorem 11: `length` strings stand for all longer strings.
+
+        Two ids in front of the longest string show, by lemma 4, that `token` is canonical and may
+        follow itself."""
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1
@@ -209,7 +220,7 @@ class Inside:
             require(one, "run", f"{char!r} * {size} is not one pre-token")
 
 
-def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+def _id_runs(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Yield longer and longer runs of ids around the id at `count`, as (first, last + 1).
 
     The shorter side grows first. All edges stay within [low, high] bytes."""

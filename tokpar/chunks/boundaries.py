@@ -65,7 +65,7 @@ class CutPlaces:
         if last > after and whole.has_cuts:
             if self._slices.is_cut(last):
                 yield last
-            likely = likely_cuts(whole, whole.text, after + 1, last)
+            likely = likely_cuts(whole.finder, whole.text, after + 1, last)
             yield from filter(self._slices.is_cut, likely)
 
     def first(self, start: int, stop: int) -> int | None:

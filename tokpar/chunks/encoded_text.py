@@ -11,10 +11,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, spaces_behind_text
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import EngineError
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
 
@@ -37,12 +37,12 @@ def absorbed_at(seam: Seam | None) -> int:
 class Places:
     """Where the tokens of one piece lie: [starts[k], stops[k]), whole characters, ascending.
 
-    `is_edge`: True for a token that shares no character with the token before. `exact`: the number
-    of tokens before a certified cut follows from the stops."""
+    `edges`: the starts of the tokens that share no character with the token before. `exact`: the
+    number of tokens before a certified cut follows from the stops."""
 
     starts: IntArray
     stops: IntArray
-    is_edge: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    edges: IntArray
     exact: bool
 
 
@@ -50,16 +50,18 @@ class Places:
 class Region:
     """Encoded text between two certified cuts.
 
-    `positions`: where the pieces begin, and the end. `tokens`: how many tokens of the whole text
-    lie before each of these positions. `absorbed`: the code points at the beginning of each piece
-    that the engine did not get. `every_space`: every space after a character other than white
-    space is a certified cut."""
+    `start`, `stop`: where the region begins and ends. `positions`: where the pieces begin, and
+    `stop`. `tokens`: how many tokens of the whole text lie before each of these positions.
+    `absorbed`: the code points at the beginning of each piece that the engine did not get.
+    `every_space`: every space after a character other than white space is a certified cut."""
 
     ids: IdArray
     positions: IntArray
     tokens: IntArray
     absorbed: Sequence[int]
     every_space: bool
+    start: int
+    stop: int
 
 
 class EncodedText:
@@ -78,19 +80,23 @@ class EncodedText:
         self._regions: list[Region] = []
         self._next, self._tokens = (0, 0), 0
         self._places = lru_cache(8)(self._located)
+        self._sure = lru_cache(3)(self._sure_pairs)
+        self.certify = lru_cache(8)(self._certified)
+        self.tokens_before = lru_cache(4)(self._tokens_before)
+        self.tokens_before_cut = lru_cache(4)(self._tokens_before_cut)
 
     def forget_before(self, position: int) -> None:
         """Drop the regions that end at or before `position`."""
-        while self._regions and self._regions[0].positions[-1] <= position:
+        while self._regions and self._regions[0].stop <= position:
             del self._regions[0]
 
-    def tokens_before(self, position: int) -> int:
+    def _tokens_before(self, position: int) -> int:
         """Returns how many tokens end at or before `position`."""
         region, k = self._piece_at(position)
         stops = self._places(region, k).stops
         return int(region.tokens[k]) + int(stops.searchsorted(position, "right"))
 
-    def tokens_before_cut(self, cut: int) -> int:
+    def _tokens_before_cut(self, cut: int) -> int:
         """Returns how many tokens lie before a certified cut. Exact for every tokenizer."""
         region, k = self._piece_at(cut)
         first = int(region.positions[k])
@@ -121,8 +127,7 @@ class EncodedText:
             return last if last > after else None
         while last > after:
             region, k = self._piece_at(last)
-            places = self._places(region, k)
-            edges = places.starts[places.is_edge]
+            edges = self._places(region, k).edges
             at = int(edges.searchsorted(last, "right")) - 1
             if at >= 0:
                 return int(edges[at]) if edges[at] > after else None
@@ -133,8 +138,7 @@ class EncodedText:
         """Returns the first position in [start, stop) of the same kind, or None."""
         while start < stop:
             region, k = self._piece_at(start)
-            places = self._places(region, k)
-            edges = places.starts[places.is_edge]
+            edges = self._places(region, k).edges
             at = int(edges.searchsorted(start))
             if at < len(edges):
                 return int(edges[at]) if edges[at] < stop else None
@@ -155,12 +159,22 @@ class EncodedText:
         text = self.text
         if text[position] != " " or text[position - 1].isspace():
             return False
-        region = self._regions[-1]
-        if not region.positions[0] < position < region.positions[-1]:
-            region, _ = self._piece_at(position)
-        return region.every_space and position != region.positions[0]
+        region, _ = self._piece_at(position)
+        return region.every_space and position != region.start
 
-    def certify(self, position: int) -> Seam | None:
+    def sure_pairs_at(self, position: int) -> IntArray | None:
+        """Returns the cuts of the region at `position` that two characters license in any text.
+
+        None where the tokenizer or an added token needs a look at each position."""
+        return self._sure(self._piece_at(position)[0])
+
+    def _sure_pairs(self, region: Region) -> IntArray | None:
+        windows = self.finder.windows
+        if windows is None or not self.has_cuts:
+            return None
+        return windows.sure_pairs(self.text, region.start, region.stop)
+
+    def _certified(self, position: int) -> Seam | None:
         """Returns the seam if `position`, inside the text, is a certified cut, or None."""
         if not self.has_cuts:
             return None
@@ -182,7 +196,11 @@ class EncodedText:
         """Returns the region with the character at `position`, and the number of the piece."""
         while position >= self._next[0] and self._load():
             pass
-        region = next((r for r in self._regions if position < r.positions[-1]), self._regions[-1])
+        region = self._regions[-1]
+        if position < region.start:
+            region = next(r for r in self._regions if position < r.stop)
+        if len(region.positions) == 2:
+            return region, 0
         k = int(region.positions.searchsorted(position, "right")) - 1
         return region, min(k, len(region.positions) - 2)
 
@@ -206,6 +224,8 @@ class EncodedText:
                 rows.offsets - rows.offsets[0] + self._tokens,
                 absorbed,
                 self._every_space(start, stop),
+                start,
+                stop,
             )
         )
         self._tokens += int(rows.offsets[-1] - rows.offsets[0])
@@ -249,23 +269,40 @@ class EncodedText:
         base = int(region.tokens[0])
         ids = region.ids[int(region.tokens[k]) - base : int(region.tokens[k + 1]) - base]
         begin = first + region.absorbed[k]
+        text = self.text[begin:stop]
         try:
-            rows = Rows.of([ids])
-            spans = spans_of(self.tokenizer, [self.text[begin:stop]], rows, code_points=True)
+            if self.facts.tiles and isinstance(self.tokenizer, Locates):
+                return _tiled(self.tokenizer.locate(ids, text), text, begin)
+            spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
         except LookupError:
             return _one_place(first, stop, len(ids))
         starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
-        if not self.facts.tiles:
-            starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
+        starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
         if len(starts) and begin > first:
             starts[0] = first
         is_edge = np.ones(len(ids), np.bool_)
         np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])
-        return Places(starts, stops, is_edge, self.facts.tiles)
+        return Places(starts, stops, starts[is_edge], exact=False)
+
+
+def _tiled(spans: SpanArray, text: str, begin: int) -> Places:
+    """Returns the places of tokens that tile `text`, which begins at `begin`.
+
+    `spans`: UTF-8 bytes."""
+    if text.isascii():
+        starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
+        return Places(starts, stops, starts, exact=True)
+    data = np.frombuffer(text.encode("utf-8"), np.int8)
+    leads = data >= -64  # all but 10xxxxxx begin a code point
+    before = np.cumsum(leads, dtype=np.int64)
+    stops = before[spans[:, 1] - 1] + begin
+    is_edge = leads[spans[:, 0]]
+    starts = np.concatenate(([begin], stops[:-1]))
+    starts -= ~is_edge
+    return Places(starts, stops, starts[is_edge], exact=True)
 
 
 def _one_place(start: int, stop: int, tokens: int) -> Places:
     """Returns places of `tokens` tokens that all cover [start, stop)."""
-    is_edge = np.zeros(tokens, np.bool_)
-    is_edge[:1] = True
-    return Places(np.full(tokens, start), np.full(tokens, stop), is_edge, exact=False)
+    starts = np.full(tokens, start, np.int64)
+    return Places(starts, np.full(tokens, stop, np.int64), starts[:1], exact=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.chunks.encoded_text import EncodedText, absorbed_at
+from tokpar.cuts.finder import CutFinder
 from tokpar.types import Seam
 
 _REACH, _BLOCK = 256, 64
@@ -16,7 +17,7 @@ them at once."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceIds:
-    """Finds the ids of slices of one text (corollary 5 of theorem 27)."""
+    """Finds the ids of slices of one text (proofs/chunks.md)."""
 
     whole: EncodedText
 
@@ -70,9 +71,14 @@ class SliceIds:
         the text, or None. `part`: the slice. The position of the seam counts from the text's start.
         """
         finder, place = self.whole.finder, 1
+        stop = min(len(part), _REACH)
+        pairs = self.whole.sure_pairs_at(start)
+        if pairs is not None:
+            at = int(pairs.searchsorted(start + 1))
+            if at < len(pairs) and pairs[at] < start + stop:
+                return Seam(int(pairs[at]), "K10", "40")
         if finder.refusal_for(part) is not None:
             return None
-        stop = min(len(part), _REACH)
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -86,11 +92,16 @@ class SliceIds:
     def _last_cut(self, part: str, start: int, left: int) -> Seam | None:
         """Returns the last seam near the end of a slice, at `left` or behind it, that is a cut of
         the slice and of the text, or None."""
-        finder = self.whole.finder
+        finder, stop = self.whole.finder, start + len(part)
+        least = max(1, left - start, len(part) - _REACH)
+        pairs = self.whole.sure_pairs_at(stop - 1)
+        if pairs is not None:
+            at = int(pairs.searchsorted(stop)) - 1
+            if at >= 0 and pairs[at] >= start + least:
+                return Seam(int(pairs[at]), "K10", "40")
         if finder.refusal_for(part) is not None:
             return None
-        least = max(1, left - start, len(part) - _REACH)
-        for place in likely_cuts(self.whole, part, least, len(part)):
+        for place in likely_cuts(finder, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
             found = None if seam is None else self._in_text(seam, start)
             if found is not None:
@@ -105,17 +116,26 @@ class SliceIds:
         return found if found and absorbed_at(found) == absorbed_at(seam) else None
 
 
-def likely_cuts(whole: EncodedText, text: str, start: int, stop: int) -> Iterator[int]:
+def last_cut(finder: CutFinder, text: str, start: int, stop: int) -> Seam | None:
+    """Returns the last seam in [start, stop), 0 < start, or None."""
+    for place in likely_cuts(finder, text, start, stop):
+        seam = finder.certify_context(text, place) or finder.edges.certify(text, place)
+        if seam is not None:
+            return seam
+    return None
+
+
+def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator[int]:
     """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
-    finder = whole.finder
     windows = finder.windows
+    changes = bool(finder.facts.normalizers) or finder.facts.prefix_space
     for high in range(stop, start, -_BLOCK):
         low = max(start, high - _BLOCK)
         if windows is None:
             yield from range(high - 1, low - 1, -1)
             continue
-        likely = windows.likely(text, low, high)
-        likely.update(p for p in range(low, high) if text[p] == " ")
+        likely = windows.likely(text, low, high) if changes else windows.possible(text, low, high)
+        places = {*likely, *(p for p in range(low, high) if text[p] == " ")}  # U1 needs no window
         if finder.edges.refusal is None:
-            likely.update(p for p in range(low, high) if finder.edges.certify(text, p))
-        yield from sorted(likely, reverse=True)
+            places.update(p for p in range(low, high) if finder.edges.certify(text, p))
+        yield from sorted(places, reverse=True)

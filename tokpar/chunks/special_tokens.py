@@ -35,19 +35,20 @@ class FixedTokens:
     `truncates_to`: the most ids that the tokenizer's own call returns, or None."""
 
     def __init__(self, prefix: IdArray, suffix: IdArray, truncates_to: int | None) -> None:
-        self._prefix, self._suffix, self._limit = prefix, suffix, truncates_to
+        self._prefix, self._suffix, self.truncates_to = prefix, suffix, truncates_to
         self.count = len(prefix) + len(suffix)
 
     def require(self, max_tokens: int, overlap: int) -> None:
-        if self._limit is not None and self._limit < max_tokens:
+        if self.truncates_to is not None and self.truncates_to < max_tokens:
+            kept = self.truncates_to
             raise OptionError(
-                f"the tokenizer's own truncation keeps {self._limit} ids, so a chunk of "
-                f"max_tokens={max_tokens} would lose its end; pass max_tokens={self._limit}, or "
-                "load the tokenizer with truncation=False"
+                f"the tokenizer's own truncation keeps {kept} ids, so a chunk of "
+                f"max_tokens={max_tokens} would lose its end; pass max_tokens={kept}, or load the "
+                "tokenizer with truncation=False"
             )
         _require_room(max_tokens, overlap, self.count)
 
-    def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray | None:
+    def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray:
         return np.concatenate((self._prefix, ids, self._suffix)) if self.count else ids
 
 

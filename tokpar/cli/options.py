@@ -99,16 +99,21 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
     """The adapter that the tokenizer arguments describe."""
     from tokpar.loading import load
 
+    settings = tokenizer_settings(arguments)
+    return load(arguments.tokenizer, engine=arguments.engine, **settings)
+
+
+def tokenizer_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The tokenizer arguments as settings of `load`; sets HF_HUB_OFFLINE for --offline."""
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"
     settings: dict[str, Any] = {
-        name: False for flag, name in _OFF.items() if getattr(arguments, flag)
+        name: False for flag, name in _OFF.items() if getattr(arguments, flag, False)
     }
     tokens = arguments.allowed_special
     if tokens is not None:
         settings["allowed_special"] = "all" if "all" in tokens else frozenset(tokens)
-    settings |= rank_settings(arguments)
-    return load(arguments.tokenizer, engine=arguments.engine, **settings)
+    return settings | rank_settings(arguments)
 
 
 def strategy_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     """The executor's name, or one with a bar, if wanted, whose pools are closed at the end."""
     from tokpar.limits import worker_count
-    from tokpar.policy import fitting_executor
+    from tokpar.policy import fit_for
     from tokpar.registry import registry
 
     name = arguments.executor
@@ -135,7 +135,7 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
             return executor
 
         def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-            return built(fitting_executor(tokenizer, length, count) if name == "auto" else name)
+            return built(fit_for(tokenizer).executor_for(length) if name == "auto" else name)
 
         yield ProgressExecutor(choose, partial(_bar, arguments))
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import json
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.decompression import uncompressed_blocks
+from tokpar.errors import FileFormatError
 
 STDIN = "-"
 ROWS = (".jsonl", ".ndjson")
@@ -84,23 +82,11 @@ def byte_blocks(
     a damaged .gz or .zst, OptionError without a package that reads .zst."""
     with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
         seen = 0
-        for block in _uncompressed_blocks(file, name, size):
+        for block in uncompressed_blocks(file, name, size):
             yield block
             if on_read is not None and name != STDIN:
                 on_read(file.tell() - seen)
                 seen = file.tell()
-
-
-def _uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
-    if name.endswith(".gz"):
-        try:
-            yield from _blocks(gzip.GzipFile(fileobj=file), size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise FileFormatError(f"{name}: expected a complete .gz file ({error})") from None
-    elif name.endswith(".zst"):
-        yield from _decompressed_zst(_blocks(file, size), name)
-    else:
-        yield from _blocks(file, size)
 
 
 def decoded(blocks: Iterable[bytes], name: str) -> Iterator[str]:
@@ -127,46 +113,6 @@ def _with_end(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     for data in blocks:
         yield data, False
     yield b"", True
-
-
-def _blocks(file: Any, size: int) -> Iterator[bytes]:
-    read = getattr(file, "read1", file.read)  # what has arrived, without waiting for more
-    while data := read(size):
-        yield data
-
-
-def _decompressed_zst(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Frame by frame: readers of whole files say nothing of one that is cut off."""
-    new_decompressor, failure = _zstd(name)
-    decompressor: Any = None
-    for block in blocks:
-        data = block
-        while data:
-            decompressor = decompressor or new_decompressor()
-            try:
-                yield decompressor.decompress(data)
-            except failure as error:
-                raise FileFormatError(f"{name}: expected a .zst file ({error})") from None
-            data = decompressor.unused_data if decompressor.eof else b""
-            decompressor = None if decompressor.eof else decompressor
-    if decompressor is not None:
-        raise FileFormatError(f"{name}: expected a complete .zst file, it ends within a frame")
-
-
-def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
-    """Makes a decompressor of one frame; and the exception that it raises."""
-    try:
-        module: Any = import_module("compression.zstd")  # Python 3.14
-        return module.ZstdDecompressor, module.ZstdError
-    except ImportError:
-        pass
-    try:
-        module = import_module("zstandard")
-    except ImportError:
-        raise OptionError(
-            f"{name}: .zst is read by the package zstandard: pip install 'tokpar[zst]'"
-        ) from None
-    return (lambda: module.ZstdDecompressor().decompressobj()), module.ZstdError
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:

@@ -45,9 +45,11 @@ class TokenEdges:
         """The seam before code point `p`, 0 < p < len(text), if theorem 29 licenses it."""
         if self.refusal is not None:
             return None
-        if text[p] not in self._first and text[p - 1] not in self._last:
-            return None
-        return self._between(text, p, p + 1)
+        return self._between(text, p, p + 1) if self.near(text, p) else None
+
+    def near(self, text: str, p: int) -> bool:
+        """True if the characters at `p` may be the edge of a token whose edges may be cuts."""
+        return text[p] in self._first or text[p - 1] in self._last
 
     def find(self, text: str, start: int, stop: int) -> Seam | None:
         """The first certified edge in [start, stop), or None.

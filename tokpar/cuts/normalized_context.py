@@ -16,7 +16,7 @@ from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space, run_arou
 from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
-_STRETCH = re.compile(_ALPHABET.pattern.replace("*", "{2,}"))  # one character alone proves nothing
+_KNOWN_TEXT = re.compile(_ALPHABET.pattern.replace("*", "{2,}"))  # one character proves nothing
 _UNKNOWN = re.compile(_ALPHABET.pattern[:-1].replace("[", "[^", 1))
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 # Stages that leave a space a space and never turn the last character before it into white space.
@@ -50,7 +50,7 @@ class NormalizerGuard:
     def known_places(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """Yield disjoint [start, stop) that cover every p in [lo, hi) for which `context` is not
         None."""
-        for match in _STRETCH.finditer(text, max(0, lo - 1), min(len(text), hi + 1)):
+        for match in _KNOWN_TEXT.finditer(text, max(0, lo - 1), min(len(text), hi + 1)):
             yield match.start() + 1, match.end()
 
     def context(self, text: str, p: int) -> tuple[str, str] | None:
@@ -103,12 +103,12 @@ class NormalizerGuard:
 
         The image covers at most `left` characters before `p` and `right` after it. Assumes that
         `moves` is None."""
-        for first, image in self.stretches(text, p - left, p + right):
+        for first, image in self.known_images(text, p - left, p + right):
             if first <= p <= first + len(image):
                 return image, p - first
         return "", 0
 
-    def stretches(self, text: str, start: int, stop: int) -> Iterator[tuple[int, str]]:
+    def known_images(self, text: str, start: int, stop: int) -> Iterator[tuple[int, str]]:
         """Yield (start, image) of each part of text[start:stop] whose image is known.
 
         The image of a part is known only if the character after the part is in the alphabet, too.
@@ -116,7 +116,7 @@ class NormalizerGuard:
         if not self.stages:
             yield start, text[start:stop]
             return
-        for known in _STRETCH.finditer(text, start, min(stop + 1, len(text))):
+        for known in _KNOWN_TEXT.finditer(text, start, min(stop + 1, len(text))):
             end = known.end() if known.end() == len(text) else known.end() - 1
             image = self._map(text[known.start() : end])
             if image:

@@ -248,7 +248,7 @@ class Periodic:
         return place + (self.edge - place) % self.cycle
 
 
-def stretch_at(
+def periodic_at(
     text: str, piece: tuple[int, int], place: int, scanner: Scanner, tokenizer: TokenizerAdapter
 ) -> Periodic | None:
     """The periodic part of a pre-token around a position, or None."""

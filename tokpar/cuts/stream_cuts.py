@@ -48,7 +48,7 @@ class UnfinishedText:
 
     def _horizon(self, text: str, beside: int) -> int:
         """The horizon for rules that read `beside` more characters after a position."""
-        most = len(text) - self._looks_ahead - beside
+        most = len(text) - self.looks_ahead - beside
         if self._plain:
             return max(0, min(most, self._beginnings.first(text) - beside))
         last = min(most, len(text) - self.finder.added.reach)
@@ -91,8 +91,8 @@ class UnfinishedText:
         return None
 
     @cached_property
-    def _looks_ahead(self) -> int:
-        """A rule reads the text at position p only before p + `_looks_ahead` + `_beside`.
+    def looks_ahead(self) -> int:
+        """A rule reads the text at position p only before p + `looks_ahead` + `_beside`.
 
         Code points. The bound does not count runs of white space."""
         stages = self.finder.normalized.stages

@@ -45,7 +45,7 @@ Anchored = tuple[int, int]
 """(anchor, left set): where the finder begins to read, and the left set at a later position."""
 Candidate = tuple[int, Anchored | None]
 """A position that may be a seam, and the anchor that may certify it."""
-Stretch = tuple[int, SymbolArray, SymbolArray]
+SymbolRun = tuple[int, SymbolArray, SymbolArray]
 """The start of a known part in the text, its symbols, and the status of each pair of symbols."""
 
 
@@ -99,7 +99,7 @@ class WindowSeams:
             near = self._near_candidates(text, start, min(start + LEFT, stop), known)
             if (seam := self._first(text, near)) is not None:
                 return seam
-        for p in self._next_pairs(text, start, min(start + _FEW, stop)):
+        for p in self.pairs_in(text, start, min(start + _FEW, stop)):
             seam = self.at(text, p)
             if seam is not None:
                 return seam
@@ -118,7 +118,7 @@ class WindowSeams:
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
         """The first seam in [start, stop), code points, that two characters license, or None."""
-        for first, _, status in self._stretches(text, start, stop):
+        for first, _, status in self._symbol_runs(text, start, stop):
             for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 seam = self.at(text, p)
                 if seam is not None:
@@ -131,21 +131,40 @@ class WindowSeams:
         `at` refuses some of them."""
         return {p for p, _ in self._candidates(text, start, stop, None)}
 
-    def _next_pairs(self, text: str, start: int, stop: int) -> Iterator[int]:
-        """Yield the positions in [start, stop) that a pair of unnormalized characters certifies.
-
-        For few positions this loop is faster than arrays."""
+    def pairs_in(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Yield the positions in [start, stop), 0 < start, that a pair of unnormalized characters
+        certifies. `at` refuses some of them. For few positions this loop is faster than arrays."""
         pairs = self.finder.pair_bytes
         symbols = self.finder.each_symbol(text[start - 1 : stop])
         for p, (left, right) in enumerate(pairwise(symbols), start):
             if pairs[left + 256 * right] == SURE:
                 yield p
 
+    def sure_pairs(self, text: str, start: int, stop: int) -> IntArray | None:
+        """The positions in (start, stop) where two characters license a cut, whatever stands around
+        them; int64, ascending.
+
+        None where a normalizer, a prefix or an added token near [start, stop) needs a look at each
+        position."""
+        changes = self.facts.normalizers or self.facts.prefix_space
+        if changes or not self.added.absent(text, start, stop):
+            return None
+        status = pair_status(self.finder.symbols(text[start:stop]), self.finder.pairs)
+        return np.flatnonzero(status == SURE) + (start + 1)
+
+    def possible(self, text: str, start: int, stop: int) -> list[int]:
+        """The positions in [start, stop), 0 < start, that the pair of characters does not exclude,
+        for a tokenizer without normalizers. `at` refuses some of them."""
+        pairs = self.finder.pair_bytes
+        symbols = self.finder.each_symbol(text[start - 1 : stop])
+        sides = enumerate(pairwise(symbols), start)
+        return [p for p, (left, right) in sides if pairs[left + 256 * right] != NEVER]
+
     def _near_candidates(
         self, text: str, start: int, stop: int, known: int | None
     ) -> Iterator[Candidate]:
         """As `_candidates`, for a tokenizer without normalizers; faster for few positions."""
-        yield from ((p, None) for p in self._next_pairs(text, start, stop))
+        yield from ((p, None) for p in self.pairs_in(text, start, stop))
         first = max(0, start - LEFT)
         symbols = bytes(self.finder.each_symbol(text[first : stop + self.ahead]))
         pairs, rows = self.finder.pair_bytes, self.finder.left_rows
@@ -171,11 +190,11 @@ class WindowSeams:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
         Added tokens are not checked. `known`: an earlier anchor, used if no nearer one is found."""
-        stretches = list(self._stretches(text, start, stop))
-        for first, _, status in stretches:
+        runs = list(self._symbol_runs(text, start, stop))
+        for first, _, status in runs:
             for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 yield p, None
-        for first, symbols, status in () if self.normalized.moves else stretches:
+        for first, symbols, status in () if self.normalized.moves else runs:
             places = np.flatnonzero(status == OPEN) + 1
             places = places[slice(*np.searchsorted(places + first, (start, stop)))]
             if not len(places):
@@ -194,7 +213,7 @@ class WindowSeams:
                 for p, own in zip((places[sure] + first).tolist(), behind, strict=True):
                     yield p, (anchored[0], own)
 
-    def _stretches(self, text: str, start: int, stop: int) -> Iterator[Stretch]:
+    def _symbol_runs(self, text: str, start: int, stop: int) -> Iterator[SymbolRun]:
         """Yield the parts with a known image that contain a position of [start, stop)."""
         if self.normalized.moves:
             for low, high in self.normalized.known_places(text, start, stop):
@@ -203,7 +222,7 @@ class WindowSeams:
             return
         low = self.normalized.known_from(text, max(0, start - LEFT), start)
         high = min(len(text), stop + self.ahead)
-        for first, image in self.normalized.stretches(text, low, high):
+        for first, image in self.normalized.known_images(text, low, high):
             if len(image) > 1 and start < first + len(image) and first + 1 < stop:
                 symbols = self.finder.symbols(image)
                 yield first, symbols, pair_status(symbols, self.finder.pairs)

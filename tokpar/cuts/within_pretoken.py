@@ -14,7 +14,7 @@ import numpy as np
 from tokpar.arrays import IntArray
 from tokpar.cuts.finder import CutFinder, at_pair, finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
-from tokpar.cuts.pretokens import Periodic, Scanner, run_of, scanner_for, stretch_at
+from tokpar.cuts.pretokens import Periodic, Scanner, periodic_at, run_of, scanner_for
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.types import CERTIFIED_CUTS, Facts, Seam
@@ -204,26 +204,27 @@ class Inside:
         tokens = vocabulary_of(self.facts, piece[1] - piece[0])
         low, misses = piece[0], 0
         target = max(last + size, piece[0] + least)
-        stretch: Periodic | None = None
+        periodic: Periodic | None = None
         while True:
-            near = last + wide * (2 if stretch and stretch.cycle else 1)  # periodic text is cheaper
+            # periodic text is cheaper
+            near = last + wide * (2 if periodic and periodic.cycle else 1)
             if tokens is None or misses >= _MOST_MISSES:
                 target = max(target, near)
             if target > piece[1] - least:
                 return
-            if stretch is None or not stretch.start <= target < stretch.stop:
-                stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
-                if stretch and stretch.cycle:
+            if periodic is None or not periodic.start <= target < periodic.stop:
+                periodic = periodic_at(text, piece, target, self.scanner, self.tokenizer)
+                if periodic and periodic.cycle:
                     continue
             place = None
-            if tokens and misses < _MOST_MISSES and not (stretch and _paired(stretch, tokens)):
+            if tokens and misses < _MOST_MISSES and not (periodic and _paired(periodic, tokens)):
                 place = self._forced(text, region, piece, target, tokens)
             if place is None:
                 misses += 1
                 if target < near:  # a cut may be nearer than an overlap
                     target = min(target + size, near)
                     continue
-                place = self._window(text, region, piece, low, target, stretch)
+                place = self._window(text, region, piece, low, target, periodic)
             if place is None:
                 return
             yield place
@@ -247,7 +248,7 @@ class Inside:
         piece: tuple[int, int],
         low: int,
         target: int,
-        stretch: Periodic | None,
+        periodic: Periodic | None,
     ) -> Place | None:
         """A proposed seam in the middle of an overlap around the target.
 
@@ -258,11 +259,11 @@ class Inside:
         least = self.facts.longest_token + 1
         width = max(LEAST_OVERLAP, 2 * least)
         start = max(low, target - width // 2)
-        if stretch is None or not stretch.cycle:
+        if periodic is None or not periodic.cycle:
             start = self._moved(text, piece, start)
         else:
-            start = stretch.edge_from(start)
-            width = max(width, 3 * stretch.cycle + least)
+            start = periodic.edge_from(start)
+            width = max(width, 3 * periodic.cycle + least)
         if start + 2 > piece[1] - least:
             return None
         stop = self._moved(text, piece, min(piece[1], max(start + width, target + 2)))
@@ -340,7 +341,7 @@ def inside_of(tokenizer: TokenizerAdapter) -> Inside:
     return Inside(tokenizer, facts, finder_for(facts), scanner_for(facts))
 
 
-def _paired(stretch: Periodic, tokens: Vocabulary) -> bool:
+def _paired(periodic: Periodic, tokens: Vocabulary) -> bool:
     """True if every two neighbours in the periodic part are a token, which crosses every place."""
-    pairs = {(a + b).encode() for a, b in pairwise(stretch.word + stretch.word[:1])}
+    pairs = {(a + b).encode() for a, b in pairwise(periodic.word + periodic.word[:1])}
     return all(tokens.longest_at(pair) == len(pair) for pair in pairs)

@@ -7,7 +7,7 @@ change however long the text is, is refused."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tokpar.decoding.stages import (
     ByteRuns,
@@ -30,32 +30,33 @@ from tokpar.pure.parts import (
     flag,
     kind,
     number,
-    pattern_of,
     stages,
     string,
 )
 from tokpar.pure.pretokenize import SCHEMES
+from tokpar.types import DecodingParts
 
 JOINING = frozenset({"ByteLevel", "Fuse"})
 
 
-def read_stages(decoder: Json | None, longest_token: Callable[[], int]) -> list[Stage]:
+def read_stages(given: DecodingParts) -> list[Stage]:
     """Returns the stages of a decoder; without one, tokens are joined by spaces.
 
-    `longest_token`: code points of the longest token. Raises OptionError for a stage whose text may
-    change without bound, and FileFormatError for one that is unknown."""
-    if decoder is None:
+    Raises OptionError for a stage whose text may change without bound, and FileFormatError for one
+    that is unknown."""
+    if given.decoder is None:
         return [FirstToken(lambda token: token, lambda token: f" {token}")]
-    parts = [(kind(part), part) for part in stages(decoder, "decoder", "decoders")]
+    parts = [(kind(part), part) for part in stages(given.decoder, "decoder", "decoders")]
     made: list[Stage] = []
-    joined = False
+    joined = left_out = False
     for number_, (name, part) in enumerate(parts):
         later = {later for later, _ in parts[number_ + 1 :]}
-        place = _Place(part, f"decoder {name}", later <= JOINING, longest_token)
+        place = _Place(part, f"decoder {name}", later <= JOINING, given, tuple(made), left_out)
         readers = _OF_TEXT if joined else _OF_TOKENS
         if name not in readers:
             raise OptionError(f"decode_stream does not know the decoder {name}")
         made += readers[name](place)
+        left_out = left_out or (joined and name == "CTC")
         joined = joined or name in JOINING
     return made
 
@@ -67,12 +68,15 @@ def replacing(pairs: Sequence[tuple[str, str]]) -> list[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A stage in the file; `last`: no later stage asks where a token ends."""
+    """A stage in the file; `last`: no later stage asks where a token ends. `before`: the stages
+    before it. `left_out`: one of them leaves out the whole text if that is empty."""
 
     part: Json
     where: str
     last: bool
-    longest_token: Callable[[], int] = field(repr=False)
+    parts: DecodingParts
+    before: tuple[Stage, ...]
+    left_out: bool
 
 
 def _refused(place: _Place, why: str) -> OptionError:
@@ -122,13 +126,21 @@ def _strip(place: _Place) -> list[Stage]:
 
 
 def _replace(place: _Place) -> list[Stage]:
-    growth = len(string(place.part, "content", place.where))
-    return [EachToken(read_replace(place.part, place.where), growth)]
+    content = string(place.part, "content", place.where)
+    match place.part.get("pattern"), place.parts.replace_regex:
+        case {"Regex": str(regex)}, engine if engine is not None:
+            return [EachToken(engine(regex, content), len(content))]
+    return [EachToken(read_replace(place.part, place.where), len(content))]
 
 
 def _bpe(place: _Place) -> list[Stage]:
     suffix = string(place.part, "suffix", place.where, default="</w>")
-    return [LastToken(suffix, place.last, place.longest_token())]
+    longest: int | None = max(1, place.parts.longest_token())
+    for stage in place.before:
+        longest = stage.held(longest)
+    if longest is not None and not suffix:  # a space comes between any two characters
+        longest = 2 * longest + 1
+    return [LastToken(suffix, place.last, longest)]
 
 
 def _ctc_parts(place: _Place) -> tuple[str, str, bool]:
@@ -165,9 +177,7 @@ _OF_TOKENS: Mapping[str, Callable[[_Place], list[Stage]]] = {
 
 
 def _byte_level_text(place: _Place) -> list[Stage]:
-    raise _refused(
-        place, "takes all text before a character outside of its alphabet in another way"
-    )
+    raise _refused(place, "reads all text in another way once a character is outside its alphabet")
 
 
 def _word_piece_text(place: _Place) -> list[Stage]:
@@ -182,15 +192,18 @@ def _metaspace_text(place: _Place) -> list[Stage]:
 def _strip_text(place: _Place) -> list[Stage]:
     char = character(place.part, "content", place.where)
     front, back = (number(place.part, end, place.where) for end in ("start", "stop"))
+    if back and place.left_out:
+        raise _refused(place, "fails for an empty text, which CTC may leave out before")
     return [StripText(char, front, back)]
 
 
 def _replace_text(place: _Place) -> list[Stage]:
-    pattern = pattern_of(place.part, place.where)
-    if not isinstance(pattern, str):
-        regex = place.part["pattern"]["Regex"]
+    regex = place.part["pattern"].get("Regex")
+    if regex is not None:
         raise _refused(place, f"looks for the regex {regex!r}, of which a match has no bound")
-    return _literal(place, pattern, string(place.part, "content", place.where))
+    return _literal(
+        place, place.part["pattern"]["String"], string(place.part, "content", place.where)
+    )
 
 
 def _bpe_text(place: _Place) -> list[Stage]:

@@ -44,7 +44,8 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EachToken:
-    """Changes each token by itself; a token of n code points becomes at most `growth` * n + 1."""
+    """Changes each token by itself. A code point, or the place between two, becomes at most
+    `growth` code points."""
 
     change: Callable[[str], Token]
     growth: int = 1
@@ -56,7 +57,7 @@ class EachToken:
         return ()
 
     def held(self, before: int | None) -> int | None:
-        return before and before * (self.growth + 1)
+        return before and before * (2 * self.growth + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class LastToken:
 
     suffix: str
     joined: bool
-    longest_token: int
+    longest_token: int | None
 
     def step(self, state: State, token: str) -> Step:
         inner, last = token.replace(self.suffix, " "), token.replace(self.suffix, "")
@@ -119,7 +120,8 @@ class LastToken:
         return () if state is None else (state[1],)
 
     def held(self, before: int | None) -> int | None:
-        return None if before is None else before + self.longest_token
+        longest = self.longest_token
+        return None if before is None or longest is None else before + longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,10 @@ class ByteRuns:
         pending, chain, count = state or (b"", None, 0)
         pending += bytes((int(found[1], 16),))
         try:
-            text, used = utf_8_decode(pending, "strict", False)
+            text, pending = read_utf8(pending, "strict")
         except UnicodeDecodeError:
             return (REPLACEMENT,) * (count + 1), 0
-        return (), (pending[used:], (chain, text) if text else chain, count + 1)
+        return (), (pending, (chain, text) if text else chain, count + 1)
 
     def finish(self, state: State) -> Sequence[Token]:
         if not state:
@@ -170,15 +172,23 @@ class Utf8:
     the number of U+FFFD: Unicode 16, section 3.9, "substitution of maximal subparts"."""
 
     def step(self, state: State, token: bytes) -> Step:
-        data = state + token if state else token
-        text, used = utf_8_decode(data, "replace", False)
-        return (text,), data[used:] or None
+        text, rest = read_utf8(state + token if state else token, "replace")
+        return (text,), rest or None
 
     def finish(self, state: State) -> Sequence[Token]:
         return (utf_8_decode(state or b"", "replace", True)[0],)
 
     def held(self, before: int | None) -> int | None:
         return None if before is None else before + 1
+
+
+def read_utf8(data: bytes, errors: str) -> tuple[str, bytes]:
+    """Returns the text of `data`, and the bytes at its end that may begin a character."""
+    text, used = utf_8_decode(data, errors, False)
+    rest = data[used:]
+    if rest[:1] == b"\xed" and rest[1:2] >= b"\xa0":  # of a surrogate, for which Python waits
+        return text + utf_8_decode(rest, errors, True)[0], b""
+    return text, rest
 
 
 @dataclass(frozen=True, slots=True)

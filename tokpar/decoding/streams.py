@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.decoding.stages import common_start
 from tokpar.decoding.tables import DecodeTable, Row
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, OptionError
 
 Ids = Iterable[int] | IdArray
 
@@ -27,7 +29,8 @@ class DecodeStream:
         self._row: Row = table.start
         self._held_prompt = ""
         self.push(prefill)
-        self._held_prompt = table.finish(self._row)
+        with suppress(EngineError):  # `decode` fails for the prompt alone, which has no text then
+            self._held_prompt = table.finish(self._row)
 
     @property
     def most_held(self) -> int | None:
@@ -111,34 +114,54 @@ class DecodeStreams:
 
         A stream may come several times. Raises the same errors as `DecodeStream.step`, and
         OptionError for a number that is no open stream; all streams are then as they were."""
-        numbers, given = whole_numbers(streams), whole_numbers(ids)
+        numbers = streams if isinstance(streams, list) else whole_numbers(streams)
+        given, rows = whole_numbers(ids), self._rows
         if len(numbers) != len(given):
             raise OptionError(f"one stream for each id: got {len(numbers)} and {len(given)}")
-        rows = self._rows
-        if numbers and not 0 <= min(numbers) <= max(numbers) < len(rows):
-            raise OptionError(f"a stream is a number from 0 to {len(rows) - 1}, got others")
-        before = [rows[number] for number in numbers]
-        texts: list[str] = []
-        add = texts.append
         try:
-            for number, id_ in zip(numbers, given, strict=True):
+            before = [rows[number] for number in numbers]
+        except (IndexError, TypeError):
+            raise self._unknown(numbers) from None
+        if numbers and min(numbers) < 0:
+            raise self._unknown(numbers)
+        if len(set(numbers)) < len(numbers):
+            texts = self._push_in_turn(numbers, given, before)
+        else:
+            made = [*map(operator.getitem, before, given)]  # raises before anything is changed
+            for number, (_, row) in zip(numbers, made, strict=True):
+                rows[number] = row
+            texts = [text for text, _ in made]
+        return self._after_prompts(numbers, texts) if self._held_prompts else texts
+
+    def _push_in_turn(
+        self, numbers: Sequence[int], ids: Sequence[int], before: Sequence[Row]
+    ) -> list[str]:
+        """`push` of several ids to one stream. `before`: the rows of `numbers` until now."""
+        rows, texts = self._rows, []
+        try:
+            for number, id_ in zip(numbers, ids, strict=True):
                 text, rows[number] = rows[number][id_]
-                add(text)
+                texts.append(text)
         except BaseException:
-            for number, row in zip(reversed(numbers), reversed(before), strict=True):
+            for number, row in zip(numbers, before, strict=True):
                 rows[number] = row
             raise
-        return self._after_prompts(numbers, texts) if self._held_prompts else texts
+        return texts
 
     def finish(self, stream: int) -> str:
         """Returns the rest of the text of a stream and frees its number."""
         if not 0 <= stream < len(self._rows):
-            raise OptionError(f"a stream is a number from 0 to {len(self._rows) - 1}, got {stream}")
+            raise self._unknown([stream])
         rest = self._table.finish(self._rows[stream])
         self._rows[stream] = self._table.finished
         self._free.append(stream)
         known = self._held_prompts.pop(stream, "")
         return rest[common_start(known, rest) :]
+
+    def _unknown(self, numbers: Sequence[int]) -> OptionError:
+        known = range(len(self._rows))
+        wrong = next(number for number in numbers if number not in known)
+        return OptionError(f"a stream is a number that open() returned, got {wrong!r}")
 
     def _after_prompts(self, numbers: Sequence[int], texts: list[str]) -> list[str]:
         """Leaves out what the prompts' own texts already have."""
@@ -168,7 +191,12 @@ def whole_numbers(ids: Ids) -> Sequence[int]:
         return ids
     if isinstance(ids, (str, bytes, int)):
         raise OptionError(f"ids must be a list or an array of whole numbers, got {ids!r:.40}")
-    found = np.asarray(ids if hasattr(ids, "__array__") else [*ids])
+    if not hasattr(ids, "__array__"):
+        try:
+            return [*map(operator.index, ids)]
+        except TypeError as error:
+            raise OptionError(f"ids must be whole numbers: {error}") from None
+    found = np.asarray(ids)
     if found.size and (found.ndim != 1 or found.dtype.kind not in "iu"):
         raise OptionError(
             f"ids must be whole numbers in one dimension, got {found.dtype}, shape {found.shape}"

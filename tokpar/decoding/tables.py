@@ -17,7 +17,7 @@ from tokpar.interfaces import DecodesInParts, TokenizerAdapter
 from tokpar.types import DecodingParts
 
 MOST_IDS = 1 << 32
-MOST_KEPT = 1 << 20
+MOST_KEPT = 1 << 19
 """Entries that a table keeps; about 200 bytes each. What does not fit is computed each time."""
 
 _COMPARED = 24
@@ -44,7 +44,7 @@ class DecodeTable:
     Raises OptionError if the text of the decoder may change without bound."""
 
     def __init__(self, parts: DecodingParts) -> None:
-        read = [Utf8()] if parts.in_bytes else read_stages(parts.decoder, parts.longest_token)
+        read = [Utf8()] if parts.in_bytes else read_stages(parts)
         self._stages: list[Stage] = [*read, *replacing(parts.replacements)]
         self._token_of = parts.token_of
         self._changes = []

@@ -4,8 +4,8 @@
 `terminal` and `page` show it. Nothing here is imported by the library, and nothing is on its way.
 """
 
-from tokpar.explain.rows import Row, Stretch, Token, Unequal
+from tokpar.explain.rows import Row, TextPart, Token, Unequal
 from tokpar.explain.seam import Explained, explain_seam
 from tokpar.explain.trace import Trace, trace
 
-__all__ = ["Explained", "Row", "Stretch", "Token", "Trace", "Unequal", "explain_seam", "trace"]
+__all__ = ["Explained", "Row", "TextPart", "Token", "Trace", "Unequal", "explain_seam", "trace"]

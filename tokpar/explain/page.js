@@ -141,7 +141,7 @@ function turn(step) {
 
 /* The seam that is chosen. */
 
-function stretches(parts) {
+function textParts(parts) {
   return parts.map(([text, shared]) => make("span", shared ? "shared" : "", text));
 }
 
@@ -253,7 +253,7 @@ function drawDetail() {
   words.append(...detail.words.map((each) => make("li", "", each)));
   box.append(words);
   const text = make("div", "text");
-  text.append(...stretches(detail.before), seamMark(), ...stretches(detail.after));
+  text.append(...textParts(detail.before), seamMark(), ...textParts(detail.after));
   box.append(
     ...labelled("Text", text),
     ...labelled(`Left chunk, ${range(detail.left)}`, rowBox(detail.rows[0], "no token here")),

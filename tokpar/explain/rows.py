@@ -94,7 +94,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The tokens near a seam, out of `total`, which may lie in several stretches; the seam stands
+    """The tokens near a seam, out of `total`, which may lie in several text_parts; the seam stands
     in front of the token numbered `seam`, -1 if it is in no single place."""
 
     tokens: tuple[Token, ...]
@@ -103,7 +103,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TextPart:
     """Some text, as it is shown; `shared`: both chunks tokenized it."""
 
     text: str

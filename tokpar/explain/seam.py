@@ -9,7 +9,7 @@ from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.explain.rows import (
     TOKENS_AROUND,
     Row,
-    Stretch,
+    TextPart,
     Unequal,
     counted,
     proof_page,
@@ -42,8 +42,8 @@ class Explained:
     meaning: str
     theorem_says: str
     page: str
-    before: tuple[Stretch, ...]
-    after: tuple[Stretch, ...]
+    before: tuple[TextPart, ...]
+    after: tuple[TextPart, ...]
     left: tuple[int, int]
     right: tuple[int, int]
     shared: tuple[int, int]
@@ -75,8 +75,8 @@ def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
         meaning=rule_sentence(seam, trace.strategy),
         theorem_says=theorem_sentence(seam),
         page=proof_page(seam, trace.strategy),
-        before=view.stretches(max(0, seam.position - around), seam.position),
-        after=view.stretches(seam.position, min(len(trace.text), seam.position + around)),
+        before=view.text_parts(max(0, seam.position - around), seam.position),
+        after=view.text_parts(seam.position, min(len(trace.text), seam.position + around)),
         left=(left.start, left.stop),
         right=(right.start, right.stop),
         shared=view.shared,
@@ -194,11 +194,11 @@ class _View:
             touching |= (part[:, 1] > start) & (part[:, 0] < stop)
         return [first + int(n) for n in np.flatnonzero(touching)]
 
-    def stretches(self, start: int, stop: int) -> tuple[Stretch, ...]:
+    def text_parts(self, start: int, stop: int) -> tuple[TextPart, ...]:
         """The text of [start, stop), in parts where the overlap begins or ends."""
         edges = sorted({start, stop, *(place for place in self.shared if start < place < stop)})
         return tuple(
-            Stretch(shown(self.trace.text[a:b]), self.shared[0] <= a and b <= self.shared[1])
+            TextPart(shown(self.trace.text[a:b]), self.shared[0] <= a and b <= self.shared[1])
             for a, b in pairwise(edges)
         )
 

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.explain.rows import DIFFERS, EDGE, MATCHED, SEAM, Row, Stretch, Token
+from tokpar.explain.rows import DIFFERS, EDGE, MATCHED, SEAM, Row, TextPart, Token
 from tokpar.explain.seam import Explained
 
 WIDTH = 96
@@ -68,8 +68,8 @@ def _wrapped(words: str) -> Sequence[str]:
     return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _text(stretches: Iterable[Stretch], paint: Paint) -> str:
-    return "".join(paint("4", each.text) if each.shared else each.text for each in stretches)
+def _text(text_parts: Iterable[TextPart], paint: Paint) -> str:
+    return "".join(paint("4", each.text) if each.shared else each.text for each in text_parts)
 
 
 def _row(row: Row, paint: Paint) -> str:

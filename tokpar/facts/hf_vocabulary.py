@@ -83,6 +83,13 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     )
 
 
+def bytes_of_token(token: str) -> bytes | None:
+    """The bytes of one byte-level token: "Ġa" -> b" a". None for other tokens."""
+    code = byte_alphabet()
+    values = [code.get(char) for char in token]
+    return None if None in values else bytes(value for value in values if value is not None)
+
+
 def neighbours(tokens: Sequence[str]) -> frozenset[str]:
     """All pairs of adjacent characters in the tokens, and the tokens of one character."""
     pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}

@@ -91,9 +91,9 @@ class SpaceCut:
             some |= {char for char in map(chr, range(33, 127)) if not self._sure(char)}
         return "".join(sorted(filter(str.isascii, some)))
 
-    def ends(self, stretch: str) -> bool:
-        """True if a segment of a text cut by `sides` may end with `stretch`, before a space."""
-        return stretch[-1:] not in self._joined_others
+    def ends(self, segment: str) -> bool:
+        """True if a segment of a text cut by `sides` may end with `segment`, before a space."""
+        return segment[-1:] not in self._joined_others
 
     def everywhere(self, text: str, start: int, stop: int) -> bool:
         """True if `holds` is True at all positions in [start, stop) that `sides` selects."""

@@ -11,7 +11,7 @@ up to which tokens are out, the next token is final when just one is left and th
 not open. "Incremental BPE Tokenization" (arXiv 2605.30813) takes every place of the last bytes that
 a token could begin with for open; to ask for the token costs more and waits less."""
 
-from tokpar.pure.incremental import Tables
+from tokpar.pure.incremental_bpe import Tables
 from tokpar.pure.incremental_dictionary import START_OF_TEXT, Dictionary
 from tokpar.pure.incremental_search import START
 

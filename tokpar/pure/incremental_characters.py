@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.incremental import Tables
+from tokpar.pure.incremental_bpe import Tables
 from tokpar.pure.incremental_dictionary import Dictionary, Rule, dictionary
 from tokpar.pure.incremental_search import START
 from tokpar.pure.merging import Memo

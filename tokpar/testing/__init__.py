@@ -15,12 +15,12 @@ except ImportError as error:
 
 from tokpar.errors import ConformanceError
 from tokpar.parity.compared_texts import hostile_texts
+from tokpar.testing.adapter import check_tokenizer
 from tokpar.testing.checks import Watch
 from tokpar.testing.executor import check_executor
 from tokpar.testing.merger import check_merger
 from tokpar.testing.splitter import check_splitter
 from tokpar.testing.strategy import check_strategy
-from tokpar.testing.tokenizer import check_tokenizer
 
 __all__ = [
     "ConformanceError",

@@ -21,7 +21,7 @@ from tokpar.plugin import (
     UnknownNameError,
     registry,
 )
-from tokpar.policy import fitting_executor
+from tokpar.policy import fit_for
 
 DEFAULT = "default"
 PAPER = {"acceptance": "paper"}
@@ -130,7 +130,7 @@ class Opened(ExitStack):
         """The executor of a name, or the one that `auto` takes for `length` code points; all jobs
         share it, so that a comparison opens each pool once. Raises UnknownNameError."""
         if name == "auto":
-            name = fitting_executor(subject.adapter, length, workers)
+            name = fit_for(subject.adapter).executor_for(length)
         if (name, workers) not in self._stock:
             built = self._stock[name, workers] = registry().executor_kind(name).build(workers)
             if hasattr(built, "close"):

@@ -1,0 +1,149 @@
+"""`encode` with `max_tokens`, and `count` with a limit: as the ids of the whole text, and early."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.chunks.brute_force import own_tokenizer
+from tests.conftest import drawn
+from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tests.support.tokenizers_drawn import plain_copy
+from tokpar.chunks import end_ids
+from tokpar.errors import OptionError
+from tokpar.interfaces import PostProcesses
+
+pytestmark = pytest.mark.ids
+
+SIDES = st.sampled_from(("right", "left"))
+
+
+def truncated(tokenizer: Any, text: str, max_tokens: int, side: str) -> list[int]:
+    """The ids of the library's own truncation."""
+    if not isinstance(tokenizer, Tokenizer):
+        ids = own_tokenizer(tokenizer).ids(text)
+        return ids[:max_tokens] if side == "right" else ids[max(0, len(ids) - max_tokens) :]
+    copy = plain_copy(tokenizer)
+    copy.enable_truncation(max_tokens, direction=side)
+    ids: list[int] = copy.encode(text).ids
+    return ids
+
+
+@given(
+    data=st.data(),
+    tokenizer=any_tokenizer(),
+    max_tokens=st.integers(0, 40),
+    side=SIDES,
+    times=st.sampled_from((1, 40)),
+)
+def test_max_tokens_is_the_truncation_of_the_library(
+    data: st.DataObject, tokenizer: Any, max_tokens: int, side: Any, times: int
+) -> None:
+    check_truncation(tokenizer, drawn_text(data, tokenizer, 100) * times, max_tokens, side)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=drawn(40))
+@given(data=st.data(), max_tokens=st.integers(1, 200), side=SIDES, times=st.integers(1, 60))
+def test_max_tokens_on_parts_of_real_vocabularies(
+    name: str, data: st.DataObject, max_tokens: int, side: Any, times: int
+) -> None:
+    tokenizer = named(name)
+    check_truncation(tokenizer, drawn_text(data, tokenizer, 100) * times, max_tokens, side)
+
+
+def check_truncation(tokenizer: Any, text: str, max_tokens: int, side: Any) -> None:
+    adapter = adapter_of(tokenizer)
+    encoder = tokpar.Encoder(adapter)
+    if isinstance(adapter, PostProcesses) and adapter.special_tokens is None:
+        with pytest.raises(OptionError, match="nothing is known of those of"):
+            encoder.encode(text, max_tokens=max_tokens or 1, side=side)
+        return
+    special = own_tokenizer(tokenizer).special
+    if max_tokens == 0 or max_tokens < special:
+        with pytest.raises(OptionError, match="max_tokens"):
+            encoder.encode(text, max_tokens=max_tokens, side=side)
+        return
+    limit = getattr(adapter, "truncates_to", None)
+    least = max_tokens if limit is None else min(max_tokens, limit)
+    found = encoder.encode(text, max_tokens=max_tokens, side=side)
+    assert found.ids.tolist() == truncated(tokenizer, text, least, side)
+
+
+@given(
+    data=st.data(),
+    tokenizer=any_tokenizer(),
+    limit=st.integers(0, 300),
+    times=st.sampled_from((1, 40)),
+)
+@example(data=None, tokenizer=None, limit=0, times=1)
+def test_count_with_a_limit_is_the_count_or_one_more_than_the_limit(
+    data: Any, tokenizer: Any, limit: int, times: int
+) -> None:
+    if data is None:
+        assert tokpar.Encoder().count("", limit=limit) == 0
+        return
+    text = drawn_text(data, tokenizer, 100) * times
+    encoder = tokpar.Encoder(adapter_of(tokenizer))
+    assert encoder.count(text, limit=limit) == min(encoder.count(text), limit + 1)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_first_guess_that_is_too_short_is_followed_by_longer_ones(
+    name: str, side: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(end_ids, "_CHARS", 1)
+    monkeypatch.setattr(end_ids, "_LEAST", 1)
+    for max_tokens in range(3, 40):
+        check_truncation(named(name), "internationalization of words " * 8, max_tokens, side)
+
+
+class Watched:
+    """The default tokenizer, and how many code points it encoded."""
+
+    def __init__(self) -> None:
+        self._own: Any = tokpar.load("default")
+        self.name, self.facts, self.encoded = self._own.name, self._own.facts, 0
+
+    def encode(self, text: str) -> np.ndarray:
+        self.encoded += len(text)
+        ids: np.ndarray = self._own.encode(text)
+        return ids
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_a_few_ids_of_a_long_text_cost_a_few_code_points(side: Any) -> None:
+    watched = Watched()
+    text = "Some words, then some more of them. " * 20_000
+    encoder = tokpar.Encoder(watched, executor="serial")
+    whole = tokpar.encode(text).ids
+    found = encoder.encode(text, max_tokens=100, side=side).ids
+    assert np.array_equal(found, whole[:100] if side == "right" else whole[-100:])
+    assert watched.encoded < 10_000
+    assert encoder.count(text, limit=1000) == 1001
+    assert watched.encoded < 30_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens must be an int of at least 1, got 0"),
+        ({"max_tokens": True}, "max_tokens must be an int of at least 1, got True"),
+        ({"max_tokens": 5, "side": "middle"}, "side must be one of 'left', 'right', got 'middle'"),
+    ],
+)
+def test_arguments_that_cannot_be_used(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        tokpar.Encoder().encode("text", **arguments)
+
+
+def test_a_limit_below_0_is_refused() -> None:
+    with pytest.raises(OptionError, match="limit must be an int of at least 0, got -1"):
+        tokpar.Encoder().count("text", limit=-1)

@@ -1,0 +1,98 @@
+"""Each condition of proofs/chunks.md: a text that is wrong without it, and the slices right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+import tokpar
+from tokpar.chunks.encoded_text import EncodedText
+from tokpar.chunks.slice_ids import SliceIds
+from tokpar.cuts.finder import finder_for
+
+pytestmark = pytest.mark.ids
+
+
+def slices_of(adapter: Any, text: str) -> SliceIds:
+    encoder = tokpar.Encoder(adapter)
+    whole = EncodedText(
+        text, adapter, lambda texts: encoder.unprocessed_batch(texts, adapter).rows, 1 << 20
+    )
+    return SliceIds(whole)
+
+
+def assert_every_slice(tokenizer: Tokenizer, text: str) -> None:
+    """Every slice of the text has the ids that the tokenizer gives for it."""
+    adapter = tokpar.load(tokenizer)
+    slices = slices_of(adapter, text)
+    slices.whole.token_start(1 << 20)  # encodes all of it
+    for start in range(len(text)):
+        for stop in range(start + 1, len(text) + 1):
+            ids, _ = slices.of(start, stop)
+            own = tokenizer.encode(text[start:stop], add_special_tokens=False).ids
+            assert ids.tolist() == own, (start, stop)
+
+
+def is_cut(tokenizer: Tokenizer, text: str, place: int) -> bool:
+    finder = finder_for(tokpar.load(tokenizer).facts)
+    return finder.certify(text, place) is not None
+
+
+def byte_level() -> Tokenizer:
+    """The regex of GPT-2, a token for each byte and one for two spaces."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: k for k, token in enumerate([*alphabet, "ĠĠ"])}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [("Ġ", "Ġ")]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer
+
+
+def test_a_cut_of_the_text_need_not_be_one_of_a_slice() -> None:
+    tokenizer = byte_level()
+    assert tokenizer.encode("a  b").tokens == ["a", "Ġ", "Ġ", "b"]
+    assert tokenizer.encode("a  ").tokens == ["a", "ĠĠ"]
+    assert is_cut(tokenizer, "a  b", 2)
+    assert not is_cut(tokenizer, "a  ", 2)
+    assert_every_slice(tokenizer, "a  b   c \n  d\n\n   e")
+
+
+def test_a_cut_of_a_slice_need_not_be_one_of_the_text() -> None:
+    tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken("ab cd", normalized=False)])
+    text = "ab cd"
+    assert is_cut(tokenizer, text[1:4], 1)
+    assert not is_cut(tokenizer, text, 2)
+    assert len(tokenizer.encode(text, add_special_tokens=False).ids) == 1
+    assert_every_slice(tokenizer, f"x {text} x {text} ab c ab cde")
+
+
+def dummy_prefix() -> Tokenizer:
+    tokens = ["<unk>", "▁", "a", "b", "c", "▁b", "▁a", "▁c", "bc", "▁bc"]
+    merges = [("▁", "b"), ("▁", "a"), ("▁", "c"), ("b", "c"), ("▁", "bc")]
+    model = models.BPE({t: k for k, t in enumerate(tokens)}, merges, unk_token="<unk>")
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer
+
+
+def test_a_slice_that_begins_with_an_absorbed_space_has_an_id_more() -> None:
+    tokenizer = dummy_prefix()
+    assert tokenizer.encode("a b").tokens == ["▁a", "▁b"]
+    assert tokenizer.encode(" b").tokens == ["▁", "▁b"]
+    assert is_cut(tokenizer, "a b", 1)
+    assert_every_slice(tokenizer, "a bc b  a c ab a bc c b")
+
+
+def test_a_slice_that_ends_inside_a_word_has_other_ids() -> None:
+    vocabulary = {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "##c": 4, "abc": 5, "##a": 6}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    assert tokenizer.encode("abc").tokens == ["abc"]
+    assert tokenizer.encode("ab").tokens == ["ab"]
+    assert_every_slice(tokenizer, "abc ab a abcabc  a abc")

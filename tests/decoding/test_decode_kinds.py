@@ -1,0 +1,350 @@
+"""Streams of tiktoken, transformers and tokenizers in plain Python; what streams refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import decoders, models
+from transformers import PreTrainedTokenizerFast
+
+import tokpar
+from tests.decoding.decoders_drawn import LLAMA, divided, spec_of
+from tests.support.decode_streams import check_stream
+from tests.support.small_encodings import small_encoding
+from tokpar import Encoder
+from tokpar.decoding.stages import ByteRuns, Utf8
+from tokpar.errors import OptionError
+from tokpar.pure.vocabulary import letters_of
+
+EDGES = bytes.fromhex("00417f80 8f909fa0bf c0c1c2df e0e1ecedeeef f0f1f3f4f5ff")
+"""Bytes at which UTF-8 decides something."""
+FEWER = bytes.fromhex("41 80 90 a0 c3 e0 e4 ed f0 f4 ff")
+
+
+def by_stage(data: Sequence[int]) -> str:
+    """The text of bytes that arrive one by one."""
+    stage, state, texts = Utf8(), None, []
+    for byte in data:
+        made, state = stage.step(state, bytes((byte,)))
+        texts += made
+    return "".join(map(str, [*texts, *stage.finish(state)]))
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_bytes_one_by_one_give_the_replacement_characters_of_python(length: int) -> None:
+    for data in product(EDGES, repeat=length):
+        assert by_stage(data) == bytes(data).decode("utf-8", "replace")
+
+
+@pytest.mark.ids
+def test_bytes_one_by_one_give_the_replacement_characters_of_rust() -> None:
+    decode = decoders.ByteLevel().decode
+    for length, some in ((2, EDGES), (3, FEWER), (4, FEWER)):
+        for data in product(some, repeat=length):
+            assert by_stage(data) == decode([letters_of(bytes(data))])
+
+
+UTF8_IDS = st.lists(
+    st.sampled_from([*EDGES, *"é中😀".encode(), *range(256, 264), 300]), max_size=30
+)
+
+
+@pytest.mark.ids
+@given(st.data(), UTF8_IDS, UTF8_IDS)
+def test_a_stream_of_tiktoken_gives_the_text_of_its_decode(
+    data: st.DataObject, prompt: list[int], ids: list[int]
+) -> None:
+    encoding = small_encoding()
+    encoder = Encoder(encoding)
+    check_stream(encoder.decode_stream, encoding.decode, prompt, divided(data.draw, ids))
+    assert encoder.decode_stream().most_held == 1
+
+
+@pytest.mark.ids
+@given(st.data())
+def test_streams_of_the_bundled_tokenizer_give_the_text_of_its_decode(data: st.DataObject) -> None:
+    for engine in ("pure", None):
+        tokenizer = tokpar.load("default", engine=engine)
+        encoder = Encoder(tokenizer)
+        ids = data.draw(st.lists(st.integers(0, 8000), max_size=20))
+        check_stream(encoder.decode_stream, encoder.decode, ids[:3], divided(data.draw, ids[3:]))
+
+
+@cache
+def pure_tokenizer(kind: str, directory: str) -> Any:
+    decoder = {
+        "llama": {"type": "Sequence", "decoders": [*LLAMA]},
+        "wordpiece": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "metaspace": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+        "none": None,
+    }[kind]
+    config = spec_of(
+        [], ("a", "##b", "▁", "▁a", ".", "'", "s", "<0xC3>", "<0xA9>", "<0x41>")
+    ).config
+    config["decoder"] = decoder
+    config["model"] |= {"type": "WordPiece", "continuing_subword_prefix": "##"}
+    config["model"] |= {"max_input_chars_per_word": 100, "unk_token": "a"}
+    path = Path(directory) / f"{kind}.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return tokpar.load(path, engine="pure")
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("kind", ["llama", "wordpiece", "metaspace", "none"])
+@given(st.data())
+def test_a_stream_in_plain_python_gives_the_text_of_its_decode(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
+) -> None:
+    tokenizer = pure_tokenizer(kind, str(tmp_path_factory.getbasetemp()))
+    ids = data.draw(st.lists(st.integers(0, 9), max_size=30))
+    encoder = Encoder(tokenizer)
+    check_stream(encoder.decode_stream, tokenizer.decode, ids[:3], divided(data.draw, ids[3:]))
+
+
+def wrapped(cleans: bool, model: str = "WordLevel") -> Any:
+    tokens = ("do", "n't", " ", "'", "a", ".", " .", "'s", "not", "n", "'t", "", " '")
+    own = spec_of([], tokens, [("<s>", True), ("</s>", False)]).build()
+    if model == "BPE":
+        own.model = models.BPE({token: id_ for id_, token in enumerate("a.n'")}, [])
+    return PreTrainedTokenizerFast(tokenizer_object=own, clean_up_tokenization_spaces=cleans)
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize(
+    ("cleans", "model"), [(True, "WordLevel"), (False, "WordLevel"), (True, "BPE")]
+)
+@given(st.data(), st.booleans())
+def test_a_stream_of_transformers_cleans_up_as_its_decode_does(
+    cleans: bool, model: str, data: st.DataObject, skip: bool
+) -> None:
+    tokenizer = wrapped(cleans, model)
+    encoder = Encoder(tokenizer)
+    ids = data.draw(st.lists(st.integers(0, 14), max_size=30))
+    check_stream(
+        lambda prompt: encoder.decode_stream(prompt, skip_special_tokens=skip),
+        lambda some: str(tokenizer.decode(some, skip_special_tokens=skip)),
+        ids[:4],
+        divided(data.draw, ids[4:]),
+    )
+
+
+def test_text_that_is_cleaned_up_is_held_for_what_may_follow() -> None:
+    tokenizer = wrapped(cleans=True)
+    stream = Encoder(tokenizer).decode_stream()
+    assert [stream.step(id_) for id_ in (0, 1, 4, 5, 2)] == ["do", "n't", " a", ".", ""]
+    assert stream.fork().step(5) == "  ."  # one of three spaces is gone
+    assert stream.finish() == "  "
+
+
+class OwnDecode(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
+    def _decode(self, *given: Any, **named: Any) -> str:
+        return "other"
+
+
+def test_tokenizers_of_which_nothing_is_known_are_refused_by_name() -> None:
+    class Bare:
+        name = "bare"
+
+        def encode(self, text: str) -> Any:
+            raise NotImplementedError
+
+        def decode(self, ids: Sequence[int]) -> str:
+            raise NotImplementedError
+
+    with pytest.raises(OptionError, match="bare does not say how it decodes"):
+        Encoder(Bare()).decode_stream()
+    own = wrapped(cleans=False).backend_tokenizer
+    with pytest.raises(OptionError, match="OwnDecode has its own _decode"):
+        Encoder(OwnDecode(tokenizer_object=own)).decode_stream()
+
+    class Python:
+        def decode_chain(self, tokens: list[str]) -> list[str]:
+            return tokens[::-1]
+
+    own.decoder = decoders.Decoder.custom(Python())
+    with pytest.raises(OptionError, match="the decoder is written in Python"):
+        Encoder(own).decode_stream()
+
+    class Reversed(tiktoken.Encoding):
+        def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+            return super().decode(tokens, errors)[::-1]
+
+    small = small_encoding()
+    other = Reversed("r", pat_str=r"\S+", mergeable_ranks=small._mergeable_ranks, special_tokens={})
+    with pytest.raises(OptionError, match="the encoding r has its own decode"):
+        Encoder(other).decode_stream()
+
+
+def test_a_table_that_decodes_other_texts_is_refused() -> None:
+    class Wrong(type(tokpar.load("default", engine="pure"))):  # type: ignore[misc]
+        def decode(self, ids: Sequence[int]) -> str:
+            return super().decode(ids).upper()  # type: ignore[no-any-return]
+
+    tokenizer = Wrong(tokpar.load("default", engine="pure").vocabulary)  # type: ignore[attr-defined]
+    with pytest.raises(OptionError, match=r"gives '.*' for ids \[.*\], and its parts give"):
+        Encoder(tokenizer).decode_stream()
+
+
+def test_byte_level_after_fuse_changes_all_the_text_before() -> None:
+    decode = decoders.Sequence([decoders.Fuse(), decoders.ByteLevel()]).decode
+    head = letters_of("é".encode()) * 50
+    assert decode([head, "a", "b"]).startswith("é" * 50)
+    assert decode([head, "a", "中"]).startswith(head)  # one character outside the alphabet
+
+
+@pytest.mark.parametrize("joining", ["Fuse", "ByteLevel"])
+@pytest.mark.parametrize(
+    ("stage", "why"),
+    [
+        ({"type": "ByteLevel"}, "decoder ByteLevel, after .* a character is outside its alphabet"),
+        (
+            {"type": "Replace", "pattern": {"Regex": "a+"}, "content": ""},
+            r"decoder Replace, after .* looks for the regex 'a\+'",
+        ),
+        ({"type": "BPEDecoder", "suffix": ""}, "decoder BPEDecoder, after .* the empty string"),
+    ],
+)
+def test_text_that_may_change_without_bound_is_refused_by_name(
+    joining: str, stage: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(OptionError, match=why):
+        Encoder(spec_of([{"type": joining}, stage]).build()).decode_stream()
+
+
+def test_skipping_special_tokens_needs_a_tokenizer_that_can() -> None:
+    for encoder in (Encoder(small_encoding()), Encoder(tokpar.load("default", engine="pure"))):
+        with pytest.raises(OptionError, match="has no such setting"):
+            encoder.decode_stream(skip_special_tokens=True)
+
+
+def test_a_decoder_that_the_caller_changes_counts_from_the_next_stream_on() -> None:
+    own = spec_of([], ("a", "▁b")).build()
+    encoder = Encoder(own)
+    before = encoder.decode_stream()
+    assert encoder.decode_stream()._table is before._table
+    own.decoder = decoders.Metaspace()
+    own.add_tokens(["new"])
+    after = encoder.decode_stream()
+    assert after.push([0, 1, 2]) + after.finish() == own.decode([0, 1, 2]) == "a bnew"
+    assert before.push([0, 1]) + before.finish() == "a ▁b"
+
+
+BAD = [-1, 2**32, 1.5, "1", None, [1], b"a"]
+
+
+@pytest.mark.parametrize("wrong", BAD, ids=repr)
+def test_what_is_no_id_is_refused_and_the_stream_is_as_it_was(wrong: Any) -> None:
+    stream = Encoder(small_encoding()).decode_stream()
+    assert stream.push([0xE4, 0xB8]) == ""
+    with pytest.raises(OptionError, match="id"):
+        stream.step(wrong)
+    with pytest.raises(OptionError, match=r"whole number|a number from 0"):
+        stream.push([0x41, wrong])
+    assert stream.step(0xAD) + stream.finish() == "中"
+
+
+def test_unknown_ids_raise_what_decode_raises_or_are_left_out() -> None:
+    stream = Encoder(small_encoding()).decode_stream()
+    stream.push([0xE4, 0xB8])
+    with pytest.raises(LookupError):
+        stream.step(299)
+    with pytest.raises(LookupError):
+        stream.push([0xAD, 299])
+    assert stream.step(0xAD) == "中"
+    own = spec_of([], ("a", "b")).build()
+    assert Encoder(own).decode_stream().push([0, 17, 1]) == own.decode([0, 17, 1]) == "a b"
+
+
+def test_a_finished_stream_says_so() -> None:
+    stream = Encoder(small_encoding()).decode_stream()
+    assert stream.finish() == ""
+    for call in (lambda: stream.step(65), lambda: stream.push([65]), stream.finish):
+        with pytest.raises(OptionError, match="finished"):
+            call()
+
+
+def test_ids_may_be_an_array_or_an_iterator() -> None:
+    import numpy as np
+
+    encoder = Encoder(small_encoding())
+    assert encoder.decode_stream().push(np.array([65, 66], dtype=np.uint32)) == "AB"
+    assert encoder.decode_stream().push(iter((65, 66))) == "AB"
+    assert encoder.decode_stream(np.array([65])).step(np.int64(66)) == "B"
+    with pytest.raises(OptionError, match="one dimension"):
+        encoder.decode_stream().push(np.array([[65]]))
+
+
+# --------------------------------------------------------------------- found elsewhere
+
+
+def test_a_byte_run_that_ends_badly_gives_one_replacement_character_a_byte() -> None:
+    own = spec_of([{"type": "ByteFallback"}], ("<0x41>", "<0xC3>", "<0xA9>", "a")).build()
+    stream = Encoder(own).decode_stream()
+    assert [stream.step(id_) for id_ in (0, 1, 2, 0)] == ["", "", "", ""]
+    assert stream.step(2) == "\ufffd" * 5 == own.decode([0, 1, 2, 0, 2])
+    assert stream.step(3) == "a"
+
+
+def test_a_long_byte_run_is_not_copied_for_each_byte() -> None:
+    runs, state = ByteRuns(), None
+    for _ in range(1000):
+        before = state
+        _, state = runs.step(state, "<0x41>")
+        assert before is None or state[1][0] is before[1]
+    assert runs.finish(state) == ("A" * 1000,)
+
+
+def test_a_long_byte_run_goes_through_a_stream() -> None:
+    own = spec_of(LLAMA, ("<0x41>", "▁a", "<0xC3>")).build()
+    stream = Encoder(own).decode_stream()
+    assert stream.push([0] * 100_000) == ""
+    assert stream.fork().push([2, 1]) == "\ufffd" * 100_001 + " a"
+    assert stream.finish() == "A" * 100_000
+
+
+def test_the_first_space_after_a_prompt_is_kept() -> None:
+    own = spec_of(LLAMA, ("▁Hello", "▁world", "<0xE4>", "<0xB8>", "<0xAD>")).build()
+    encoder = Encoder(own)
+    assert encoder.decode_stream().step(1) == "world"
+    assert encoder.decode_stream([0]).step(1) == " world"
+
+
+def test_a_prompt_may_end_inside_a_character() -> None:
+    stream = Encoder(small_encoding()).decode_stream([65, 0xE4, 0xB8])
+    assert stream.step(0xAD) == "中"
+    stream = Encoder(small_encoding()).decode_stream([65, 0xE4, 0xB8])
+    assert stream.step(65) == "A"  # the prompt's own text ends with this U+FFFD
+
+
+def test_special_tokens_between_the_bytes_of_a_character() -> None:
+    own = spec_of(
+        [{"type": "ByteLevel"}], [letters_of(b"\xe4\xb8"), letters_of(b"\xad")], [("<s>", True)]
+    )
+    encoder = Encoder(own.build())
+    stream = encoder.decode_stream(skip_special_tokens=True)
+    assert stream.push([0, 2, 1]) == "中"
+    stream = encoder.decode_stream()
+    assert [stream.step(id_) for id_ in (0, 2, 1)] == ["", "\ufffd<s>", "\ufffd"]
+
+
+def test_a_real_replacement_character_is_emitted_at_once() -> None:
+    stream = Encoder(small_encoding()).decode_stream()
+    assert stream.push(list("\ufffd".encode())) == "\ufffd"
+    assert [stream.step(0xFF) for _ in range(1000)] == ["\ufffd"] * 1000
+
+
+def test_two_emoji_of_byte_tokens_come_when_their_run_ends() -> None:
+    tokens = tuple(f"<0x{byte:02X}>" for byte in "🙂".encode())
+    stream = Encoder(spec_of(LLAMA, (*tokens, "▁a")).build()).decode_stream([4])
+    assert [stream.step(id_) for id_ in (0, 1, 2, 3, 0, 1, 2, 3)] == [""] * 8
+    assert stream.step(4) == "🙂🙂 a"

@@ -1,0 +1,77 @@
+"""Many streams at once give the texts that each stream gives alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.decode_streams import KINDS, encoder_of
+from tests.support.small_encodings import small_encoding
+from tokpar import Encoder
+from tokpar.decoding import tables
+from tokpar.errors import EngineError, OptionError
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.data())
+def test_many_streams_give_the_texts_of_single_streams(kind: str, data: st.DataObject) -> None:
+    encoder, _ = encoder_of(kind)
+    id_ = st.integers(0, KINDS[kind].id_count - 1)
+    prompts = data.draw(st.lists(st.lists(id_, max_size=4), min_size=1, max_size=4))
+    calls = st.lists(st.tuples(st.integers(0, len(prompts) - 1), id_), max_size=12)
+    streams = encoder.decode_streams()
+    numbers = [streams.open(prompt) for prompt in prompts]
+    alone = [encoder.decode_stream(prompt) for prompt in prompts]
+    for _ in range(data.draw(st.integers(0, 4))):
+        call = data.draw(calls)
+        texts = streams.push([numbers[k] for k, _ in call], [id_ for _, id_ in call])
+        assert texts == [alone[k].step(id_) for k, id_ in call]
+    assert len(streams) == len(prompts)
+    for number, stream in zip(numbers, alone, strict=True):
+        try:
+            rest = stream.finish()
+        except EngineError:  # Strip fails for a text of spaces only
+            with pytest.raises(EngineError):
+                streams.finish(number)
+            continue
+        assert streams.finish(number) == rest
+
+
+def test_an_error_leaves_all_streams_as_they_were() -> None:
+    streams = Encoder(small_encoding()).decode_streams()
+    one, two = streams.open(), streams.open()
+    assert streams.push([one, two], [0xE4, 65]) == ["", "A"]
+    for wrong in (299, -1, "a"):
+        with pytest.raises((OptionError, LookupError)):
+            streams.push([one, two, one, one], [0xB8, 0xE4, 0xAD, wrong])  # type: ignore[list-item]
+    for numbers, ids in (([2], [65]), ([-1], [65]), (["a"], [65]), ([0.5], [65])):
+        with pytest.raises(OptionError, match=r"a number that open\(\) returned, got"):
+            streams.push(numbers, ids)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="one stream for each id: got 1 and 2"):
+        streams.push([one], [65, 66])
+    assert streams.push([one, one, two], [0xB8, 0xAD, 66]) == ["", "中", "B"]
+
+
+def test_the_number_of_a_finished_stream_comes_again() -> None:
+    streams = Encoder(small_encoding()).decode_streams()
+    number = streams.open([0xE4])
+    streams.open()
+    assert streams.finish(number) == ""  # the prompt's own text has this U+FFFD
+    for call in (lambda: streams.finish(number), lambda: streams.push([number], [65])):
+        with pytest.raises(OptionError, match="finished"):
+            call()
+    assert len(streams) == 1
+    assert streams.open() == number
+    assert streams.push([number, number], [0xFF, 65]) == ["\ufffd", "A"]
+    assert streams.push([], []) == []
+
+
+def test_a_table_without_room_gives_the_same_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MOST_KEPT", 3)
+    encoder = Encoder(small_encoding())
+    stream = encoder.decode_stream()
+    data = "é中😀a".encode() * 5
+    assert "".join(stream.step(byte) for byte in data) + stream.finish() == data.decode()
+    assert sum(map(len, stream._table._rows.values())) <= 3

@@ -1,0 +1,408 @@
+"""A session against full encodes: its verbs, its patches, its work, and what it refuses."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from tokenizers import AddedToken, Tokenizer
+
+import tokpar
+from tests.conftest import drawn
+from tests.sessions.traces import (
+    check_endless,
+    check_pins,
+    check_tokenizer,
+    check_trace,
+    ids_of,
+)
+from tests.support.fakes import WordHash
+from tests.support.seams import part
+from tests.support.session_models import CL100K, byte_level
+from tests.support.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.sessions import editing, endless
+from tokpar.sessions.common_ends import common_prefix, common_suffix
+
+pytestmark = pytest.mark.ids
+
+NAMES = sorted(named_tokenizers())
+PROSE = "It's 1,234 words of\n\nplain  prose, and 中文字 too — e\u0301t cetera. "
+
+
+def encoder_of(name: str, **settings: Any) -> tokpar.Encoder:
+    tokenizer = named_tokenizers()[name]
+    if hasattr(tokenizer, "encode_ordinary"):
+        settings["disallowed_special"] = ()
+    return tokpar.Encoder(tokpar.load(tokenizer, **settings))
+
+
+# -------------------------------------------------------------------------------- equality
+
+
+def test_drawn_sessions_have_the_ids_of_full_encodes() -> None:
+    """Random traces of every verb on drawn tokenizers with added tokens of every flag."""
+    seen: Counter[str] = Counter()
+    rng = random.Random("sessions")
+    for _ in range(drawn(25)):
+        check_tokenizer(rng, seen, steps=8)
+    for done in ("steps that encode a part", "truncations", "forks", "pins", "regions"):
+        assert seen[done] > drawn(5), done
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traces_on_parts_of_real_vocabularies(name: str) -> None:
+    seen: Counter[str] = Counter()
+    adapter = encoder_of(name).tokenizer
+    rng = random.Random(name)
+    for _ in range(drawn(6)):
+        check_trace(rng, adapter, 10, seen)
+    assert seen["steps that encode a part"] > 0 or name == "metaspace_unigram"
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part"])
+def test_pins_on_parts_of_real_vocabularies(name: str) -> None:
+    seen: Counter[str] = Counter()
+    rng = random.Random(name)
+    for _ in range(drawn(10)):
+        check_pins(rng, encoder_of(name).tokenizer, seen)
+    assert seen["rows after pins"] > drawn(5)
+
+
+def test_a_tokenizer_that_tells_nothing_is_encoded_whole_and_says_so() -> None:
+    session = tokpar.Encoder(WordHash()).session("one two three")
+    patch = session.append(" four")
+    assert patch.encoded == len("one two three four")
+    assert "tells no facts" in patch.why
+    expected = np.asarray(WordHash().encode("one two three four")).tolist()
+    assert session.unprocessed_ids.tolist() == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_final_ids_are_those_of_the_encoder(name: str) -> None:
+    encoder = encoder_of(name)
+    session = encoder.session(PROSE)
+    session.append(PROSE)
+    assert session.ids.tolist() == encoder.encode(PROSE * 2).ids.tolist()
+
+
+def test_truncation_padding_and_special_tokens_are_those_of_the_own_call() -> None:
+    tokenizer: Tokenizer = Tokenizer.from_str(part("bert_part").to_str())
+    tokenizer.enable_truncation(12)
+    tokenizer.enable_padding(length=16)
+    session = tokpar.Encoder(tokenizer).session()
+    for text in ("a few words", ", then more of them, and more", " and even more" * 4):
+        session.append(text)
+        assert session.ids.tolist() == tokenizer.encode(session.text).ids
+
+
+def test_texts_of_one_version_are_shared_by_forks() -> None:
+    session = encoder_of("cl100k_part").session(PROSE * 40)
+    fork = session.fork()
+    session.append("one way")
+    fork.append("another way")
+    for each in (session, fork):
+        assert each.unprocessed_ids.tolist() == ids_of(session._tokenizer, each.text)
+    assert session._rope.left.left is fork._rope.left.left  # type: ignore[union-attr]
+
+
+# ------------------------------------------------------------------------------------ work
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "bert_part", "llama_style"])
+def test_an_edit_encodes_its_neighbourhood_whatever_the_length(name: str) -> None:
+    encoder = encoder_of(name)
+    for size in (200, 2000):
+        session = encoder.session(PROSE * size)
+        middle = len(session) // 2
+        patches = [
+            session.append("and more of it"),
+            session.replace(middle, middle + 1, "X"),
+            session.replace(middle, middle, "\u0301"),
+            session.replace(middle, middle, "\r"),
+            session.update(session.text[:-50] + "changed" + session.text[-40:]),
+            session.truncate(len(session) - 5),
+        ]
+        assert max(patch.encoded for patch in patches) < 1500
+        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text)
+
+
+def test_appends_inside_an_endless_pre_token_encode_its_end_only() -> None:
+    """Theorem 37: letters, characters of Chinese, signs without any cut between them."""
+    encoder, rng = encoder_of("cl100k_part"), random.Random("endless")
+    for letters in ("abcdefgh", "中文字的", "a", "ab", "😀"):
+        text = "".join(rng.choices(letters, k=4000))
+        session = encoder.session(text[:2000])
+        for start in range(2000, 4000, 100):
+            patch = session.append(text[start : start + 100])
+            assert patch.encoded < 600
+        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text)
+
+
+def test_one_common_edge_is_not_enough_inside_a_pre_token() -> None:
+    """Without the second edge j of theorem 37, appends give wrong ids somewhere."""
+    rng, seen = random.Random("one edge"), Counter[str]()
+    with mock.patch.object(endless, "_edges", return_value={1}):
+        assert any(_fails(rng, seed, seen) for seed in range(400))
+
+
+def _fails(rng: random.Random, seed: int, seen: Counter[str]) -> bool:
+    try:
+        check_endless(rng, tokpar.load(made(ByteLevelSpec("gpt2", seed, 60))), seen)
+    except AssertionError:
+        return True
+    return False
+
+
+def test_appends_of_single_characters_leave_long_segments() -> None:
+    session = encoder_of("cl100k_part").session()
+    for char in PROSE * 20:
+        session.append(char)
+    segments = list(editing.segments_after(session._rope, 0))
+    assert len(segments) < len(session) / 100
+    assert session.unprocessed_ids.tolist() == ids_of(session._tokenizer, PROSE * 20)
+
+
+# --------------------------------------------------------------------------------- refused
+
+
+def test_what_is_refused_leaves_the_session_as_it_was() -> None:
+    session = encoder_of("cl100k_part").session("some text")
+    session.append(", more")
+    before = (session.text, session.unprocessed_ids.tolist(), session.revision)
+    one = ids_of(session._tokenizer, "a")
+    wrong: list[tuple[str, Any]] = [
+        ("lone surrogate, got '\\\\ud83e' at code point 3", lambda: session.append("abc\ud83e")),
+        ("lone surrogate", lambda: session.update("a\udc00")),
+        ("0 <= start <= stop <= 15", lambda: session.replace(3, 2, "")),
+        ("0 <= start <= stop <= 15", lambda: session.replace(0, 16, "")),
+        ("0 <= start <= stop <= 15", lambda: session.truncate(-1)),
+        ("start must be an int, got str", lambda: session.truncate("1")),  # type: ignore[arg-type]
+        ("text must be a str, got bytes", lambda: session.append(b"a")),  # type: ignore[arg-type]
+        ("revision 0 of the session, which is at revision 1",
+         lambda: session.append("x", revision=0)),
+        ("no bytes of its own", lambda: session.pin([10**6])),
+        ("the ids of the pin spell b'a'", lambda: session.pin(one, "b")),
+        ("a sequence of ids", lambda: session.pin("abc")),  # type: ignore[arg-type]
+        ("below 2", lambda: session.pin([-1])),
+    ]  # fmt: skip
+    for message, call in wrong:
+        with pytest.raises(OptionError, match=message):
+            call()
+        assert (session.text, session.unprocessed_ids.tolist(), session.revision) == before
+
+
+def test_an_edit_of_pinned_text_is_refused() -> None:
+    session = encoder_of("cl100k_part").session("some ")
+    session.pin(ids_of(session._tokenizer, "text"))
+    session.append(" more")
+    with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
+        session.truncate(3)
+    with pytest.raises(OptionError, match="up to code point 9 ends with pinned ids"):
+        session.update("some other")
+    assert session.update("some text, more").revision == 3
+    assert session.truncate(9).replacement_ids.tolist() == []
+
+
+def test_a_tokenizer_without_token_bytes_needs_the_text_of_a_pin() -> None:
+    session = encoder_of("bert_part").session("some")
+    ids = ids_of(session._tokenizer, "text")
+    with pytest.raises(OptionError, match=r"pass pin\(ids, text=...\)"):
+        session.pin(ids)
+    session.pin(ids, " text")
+    assert session.text == "some text"
+
+
+def test_a_tokenizer_that_changed_under_its_session_is_refused() -> None:
+    tokenizer: Tokenizer = Tokenizer.from_str(part("deepseek_part").to_str())
+    session = tokpar.Encoder(tokenizer).session("one")
+    tokenizer.add_tokens([AddedToken("two")])
+    with pytest.raises(OptionError, match="was changed after the session began"):
+        session.append("two")
+    assert session.text == "one"
+
+
+def test_a_disallowed_special_token_is_refused_where_an_edit_completes_it() -> None:
+    encoder = tokpar.Encoder(tokpar.load(named_tokenizers()["cl100k_part"]))
+    session = encoder.session("a <|endof")
+    with pytest.raises(ValueError, match="disallowed special token"):
+        session.append("text|>")
+    assert session.text == "a <|endof"
+
+
+def test_threads_edit_one_after_the_other() -> None:
+    session = encoder_of("cl100k_part").session()
+    refused: list[OptionError] = []
+
+    def work(name: str) -> None:
+        for number in range(20):
+            session.append(f"{name} {number}, ")
+            try:
+                session.append("stale", revision=0)
+            except OptionError as error:
+                refused.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert session.revision == 80
+    assert len(refused) == 80
+    assert session.unprocessed_ids.tolist() == ids_of(session._tokenizer, session.text)
+
+
+# -------------------------------------------------------------------------------- as bytes
+
+
+def pinned_session() -> Any:
+    session = encoder_of("cl100k_part").session(PROSE * 12)
+    session.pin(ids_of(session._tokenizer, " hel"))
+    session.append("lo, " + PROSE)
+    return session
+
+
+def test_a_session_comes_back_from_bytes_and_goes_on() -> None:
+    for session in (encoder_of("cl100k_part").session(PROSE * 12), pinned_session()):
+        encoder = encoder_of("cl100k_part")
+        again = encoder.session_from_bytes(session.to_bytes(), encode_again=True)
+        for each in (session, again):
+            each.append("and on")
+            each.replace(len(each) - 3, len(each), "\u0301")
+        assert again.text == session.text
+        assert again.unprocessed_ids.tolist() == session.unprocessed_ids.tolist()
+        assert again.canonical == session.canonical
+        assert again.revision == session.revision
+
+
+def test_a_blob_that_is_cut_changed_or_of_another_tokenizer_is_refused() -> None:
+    blob = pinned_session().to_bytes()
+    encoder = encoder_of("cl100k_part")
+    for wrong in (blob[:-1], blob[:200], blob[:90] + b"?" + blob[91:], b"", blob + b"x"):
+        with pytest.raises(FileFormatError, match="saved session"):
+            encoder.session_from_bytes(wrong)
+    with pytest.raises(FileFormatError, match="saved with another tokenizer"):
+        encoder_of("o200k_part").session_from_bytes(blob)
+    with pytest.raises(OptionError, match="no fingerprint"):
+        tokpar.Encoder(WordHash()).session("a").to_bytes()
+
+
+def test_ids_that_are_not_those_of_their_segment_are_found_on_request() -> None:
+    encoder = encoder_of("cl100k_part")
+    session = encoder.session("a text of some words")
+    wrong = lambda tokenizer, text: np.arange(3, dtype=np.uint32)  # noqa: E731
+    with mock.patch.object(editing, "ids_of", wrong):
+        session.append(" more")
+    blob = session.to_bytes()
+    assert encoder.session_from_bytes(blob).text == session.text
+    with pytest.raises(FileFormatError, match="other ids than its tokenizer"):
+        encoder.session_from_bytes(blob, encode_again=True)
+
+
+# ------------------------------------------------------------------------------------ parts
+
+
+def test_common_ends_are_those_found_character_by_character() -> None:
+    rng = random.Random("ends")
+    with mock.patch("tokpar.sessions.common_ends._BLOCK", 4):
+        for _ in range(drawn(2000)):
+            one, other = (
+                "".join(rng.choice("ab中😀") for _ in range(rng.randint(0, 9))) for _ in range(2)
+            )
+            one = rng.choice((one, other)) + one
+            pairs = zip(one, other, strict=False)
+            start = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+            most = min(len(one), len(other)) - start
+            back = zip(one[::-1][:most], other[::-1][:most], strict=True)
+            stop = next((k for k, (a, b) in enumerate(back) if a != b), most)
+            assert (common_prefix(one, other), common_suffix(one, other, most)) == (start, stop)
+
+
+# ---------------------------------------------------------------------------- published bugs
+
+
+def test_the_failing_example_of_tensorrt_llm() -> None:
+    """Its rule goes back 64 tokens and accepts if 32 agree: wrong ids in a run of digits.
+
+    tensorrt_llm/inputs/prefix_token_cache.py. All 32 tokens are "3", in any phase of the groups of
+    three digits; whether "10" is one token depends on the phase."""
+    adapter = tokpar.load(byte_level(CL100K, ("1", "0")))
+    wrong = 0
+    for count in (100, 101, 102, 103):
+        old = "The quick brown fox. " + "3" * count
+        for more in ("10", "10 and more.", "2026 ok", "1"):
+            ids, expected = ids_of(adapter, old), ids_of(adapter, old + more)
+            patch = tokpar.Encoder(adapter).session(old).append(more)
+            assert ids[: patch.replace_from] + patch.replacement_ids.tolist() == expected
+            wrong += rule_of_tensorrt_llm(adapter, old, more) != expected
+    assert wrong > 0
+
+
+def rule_of_tensorrt_llm(adapter: Any, old: str, more: str) -> list[int]:
+    """The ids that its rule makes of the old ids; a full encode where it gives up."""
+    ids = ids_of(adapter, old)
+    first = len(ids) - 64
+    start = int(adapter.locate(np.array(ids, np.uint32), old)[first, 0])
+    tail = ids_of(adapter, old[start:] + more)
+    span = min(32, len(tail))
+    agree = tail[:span] == ids[first : first + span]
+    return ids[:first] + tail if agree else ids_of(adapter, old + more)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chats_whose_template_rewrites_old_characters(seed: int) -> None:
+    """Each turn replaces some old characters (TensorRT-LLM#17462): `update` finds which."""
+    rng, encoder = random.Random(seed), encoder_of("deepseek_part")
+    session, text = encoder.session(), ""
+    for turn in range(12):
+        text = text.removesuffix("<think>\n\n</think>") + f"<|user|>{PROSE[: rng.randint(1, 40)]}"
+        text += f"<|assistant|>turn {turn} {PROSE[rng.randint(0, 30) :]}<think>\n\n</think>"
+        session.update(text)
+        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text)
+
+
+@pytest.mark.parametrize(
+    ("pin", "text", "by"),
+    [(" hel", "lo", "P1"), ("12", "345", "P1"), ("x ", "y", "P1"), (" a", " dog", "P2")],
+)
+def test_texts_after_pins_by_the_rule_of_theorem_38(pin: str, text: str, by: str) -> None:
+    adapter = encoder_of("cl100k_part").tokenizer
+    session = tokpar.Encoder(adapter).session()
+    before = ids_of(adapter, pin)
+    session.pin(before)
+    session.append(text)
+    both = ids_of(adapter, pin + text)
+    assert (both[: len(before)] == before) == (by == "P2")
+    own = both[len(before) :] if by == "P2" else ids_of(adapter, text)
+    assert session.unprocessed_ids.tolist() == before + own
+    states = {region.state for region in session.canonical}
+    assert states == ({"canonical"} if by == "P2" else {"given"})
+
+
+def test_half_a_character_is_completed_by_the_next_pin() -> None:
+    """🫠 sampled in parts: no claim as long as a part is missing, never by U+FFFD."""
+    adapter = encoder_of("cl100k_part").tokenizer
+    ids = ids_of(adapter, "🫠")
+    session = tokpar.Encoder(adapter).session("see ")
+    session.pin(ids[:1])
+    assert "\ufffd" not in session.text
+    assert session.canonical[-1].state == "undecidable"
+    session.pin(ids[1:])
+    assert session.text == "see 🫠"
+    assert session.unprocessed_ids.tolist() == [*ids_of(adapter, "see "), *ids]
+
+
+def test_a_finished_message_is_final_at_its_very_end() -> None:
+    """Nothing of the ids up to an added token at the end is replaced by what follows."""
+    encoder = encoder_of("deepseek_part")
+    token = encoder.tokenizer.facts.added_tokens[0].content  # type: ignore[attr-defined]
+    session = encoder.session(f"a message{token}")
+    for more in (" more", "s", "\u0301", "\n", token):
+        fork, count = session.fork(), len(session.unprocessed_ids)
+        assert fork.append(more).replace_from == count
+        assert fork.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text + more)

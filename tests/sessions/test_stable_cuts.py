@@ -1,0 +1,223 @@
+"""Stable and co-stable cuts (theorems 34, 35), and for each condition the text that needs it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+
+import tokpar
+from tests.conftest import drawn
+from tests.sessions.drawn import drawn_adapter
+from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
+from tests.support.seams import part
+from tests.support.session_models import CL100K, byte_level, token
+from tests.support.tokenizers_drawn import PATTERNS, is_panic
+from tokpar.errors import EngineError, OptionError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.sessions import editing
+from tokpar.sessions.editing import Editing
+from tokpar.sessions.stable_cuts import Edge, StableCuts, Window
+
+pytestmark = pytest.mark.ids
+
+
+def gpt2() -> Tokenizer:
+    return byte_level(PATTERNS["gpt2"][0], ("Ġ", "s"))
+
+
+def llama3(*stages: Any) -> Tokenizer:
+    tokenizer = byte_level(CL100K, ("Ċ", "Ġ"), ("3", "4"), ("5", "6"), (".", "Ġ"), ("Ġ", "."))
+    if stages:
+        tokenizer.normalizer = normalizers.Sequence(list(stages))
+    return tokenizer
+
+
+def metaspace() -> Tokenizer:
+    tokens = ["<unk>", *"▁ab.<>s\n"]
+    vocabulary = {token: id_ for id_, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    return tokenizer
+
+
+def bert() -> Tokenizer:
+    vocabulary = {token: id_ for id_, token in enumerate(["[UNK]", *"ab<>"])}
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Between `left` and `right` a cut at `p` of the one judged text is undone by the other.
+
+    `later`: the cut is judged in `left` and `right` comes after it; else the cut is judged in
+    `right` and `left` stands before it."""
+
+    name: str
+    make: Callable[[], Tokenizer]
+    left: str
+    right: str
+    p: int
+    later: bool = True
+    tokens: tuple[AddedToken, ...] = ()
+
+    def adapter(self) -> TokenizerAdapter:
+        tokenizer = self.make()
+        tokenizer.add_tokens(list(self.tokens))
+        return tokpar.load(tokenizer, add_special_tokens=False)
+
+    @property
+    def judged(self) -> str:
+        return self.left if self.later else self.right
+
+    def window(self, adapter: TokenizerAdapter) -> Window:
+        return Window(cuts_of(adapter), self.judged, begins=self.later, ends=not self.later)
+
+
+WITNESSES = (
+    Witness("a", gpt2, "b ", "s", 1, tokens=(token("b s"),)),
+    Witness("a of a chat", llama3, "see <|im", "_end|>", 6, tokens=(token("<|im_end|>"),)),
+    Witness("b", llama3, "b>", "b", 1,
+            tokens=(token(">b", single_word=True),)),
+    Witness("d", metaspace, "  .", "< ", 1, tokens=(token(".< ", lstrip=True),)),
+    Witness("N", lambda: llama3(normalizers.Replace("ab", " ")), "\na", "b\n", 1),
+    Witness("co a", bert, ">", "<<", 1, False, (token("><<"),)),
+    Witness("co b", bert, "<>", ">a", 1, False, (token("<>>", single_word=True),)),
+    Witness("co c", metaspace, ">", "\n b", 1, False, (token(">", rstrip=True),)),
+    Witness("co N", lambda: llama3(normalizers.Replace("ab", " ")), "a", "b.", 1, False),
+    Witness("co K2", llama3, "1", "345678", 3, False),
+)  # fmt: skip
+BY_NAME = {witness.name: witness for witness in WITNESSES}
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "a of a chat", "b", "d", "N", "co a", "co b", "co c", "co N", "co K2"]
+)
+def test_a_certified_cut_that_other_text_undoes_is_refused(name: str) -> None:
+    """The cut is right in the judged text and wrong in the whole: certified is not stable."""
+    witness = BY_NAME[name]
+    adapter = witness.adapter()
+    text, p = witness.judged, witness.p
+    assert cuts_of(adapter).finder.certify(text, p) is not None
+    assert witness.window(adapter).seam(p) is None
+    whole, at = witness.left + witness.right, p + (0 if witness.later else len(witness.left))
+    assert ids_of(adapter, text[:p]) + ids_of(adapter, text[p:]) == ids_of(adapter, text)
+    assert ids_of(adapter, whole[:at]) + ids_of(adapter, whole[at:]) != ids_of(adapter, whole)
+
+
+def test_drawn_stable_and_costable_cuts_hold_beside_all_that_is_drawn() -> None:
+    rng, seen = random.Random("stable"), Counter[str]()
+    for _ in range(drawn(60)):
+        try:
+            adapter = drawn_adapter(rng)
+            check_stable(rng, adapter, seen)
+            check_costable(rng, adapter, seen)
+        except (EngineError, OptionError):
+            continue
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+    assert min(seen.values()) > drawn(60)
+
+
+# ------------------------------------------------------------------ each condition is needed
+
+
+def _no_single_word(edges: list[Edge]) -> list[Edge]:
+    return [edge._replace(single_word=False) for edge in edges]
+
+
+_BEGUN, _ENDED = Window._begun.func, Window._ended.func  # type: ignore[attr-defined]
+_RULE = StableCuts._read_by_rule
+
+
+def _without_anchor(self: StableCuts, seam: Any) -> tuple[int, int]:
+    return (1, 1) if seam.theorem == "44" else _RULE(self, seam)
+
+
+def _whole_text(self: Editing, first: int) -> str:
+    """The judged text of a mutant that takes a cut of S for a cut of S[:i]."""
+    from tokpar.sessions.rope import slice_of
+
+    return slice_of(self._rope, first, self._length)
+
+
+MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
+    "a": (Window, {"_last_read": lambda self, seam, right: 0}),
+    "b": (Window, {"_begun": property(lambda self: _no_single_word(_BEGUN(self)))}),
+    "d": (Window, {"_strips_nothing_before": lambda self, p: True}),
+    "N": (StableCuts, {"_reads_image": lambda self, seam: False}),
+    "co a": (Window, {"_first_read": lambda self, seam, left: len(self.text)}),
+    "co b": (Window, {"_ended": property(lambda self: _no_single_word(_ENDED(self)))}),
+    "co c": (Window, {"_strips_nothing_behind": lambda self, p: True}),
+    "co N": (StableCuts, {"_reads_image": lambda self, seam: False}),
+    "co K2": (StableCuts, {"_read_by_rule": _without_anchor}),
+}
+"""The code without one condition of lemma 35 each, by the name of the condition's witness."""
+
+
+def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
+    """The ids of a session that begins with one text of a witness and gets the other one."""
+    encoder = tokpar.Encoder(adapter)
+    with mock.patch.multiple(editing, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
+        if witness.later:
+            session = encoder.session(witness.left)
+            session.append(witness.right)
+        else:
+            session = encoder.session(witness.right)
+            session.replace(0, 0, witness.left)
+    assert session.text == witness.left + witness.right
+    return session.unprocessed_ids.tolist()
+
+
+@pytest.mark.parametrize("name", ["a", "b", "d", "N", "co a", "co b", "co c", "co N", "co K2"])
+def test_without_a_condition_the_session_has_wrong_ids(name: str) -> None:
+    witness = BY_NAME[name]
+    adapter = witness.adapter()
+    expected = ids_of(adapter, witness.left + witness.right)
+    assert session_ids(witness, adapter) == expected
+    owner, changes = MUTANTS[name]
+    with mock.patch.multiple(owner, **changes):
+        assert session_ids(witness, witness.adapter()) != expected
+
+
+def after_mark() -> TokenizerAdapter:
+    """NFC, and an added token that is searched in the normalized text and ends with "e"."""
+    tokenizer = byte_level(PATTERNS["gpt2"][0])
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.add_tokens([AddedToken("a e", normalized=True)])
+    return tokpar.load(tokenizer, add_special_tokens=False)
+
+
+def test_truncation_judges_the_cut_in_what_is_left() -> None:
+    """With the mark, "é" is no end of the token "a e"; without the mark it is."""
+    adapter = after_mark()
+    whole, kept = "a e\u0301", "a e"
+    assert ids_of(adapter, whole) == ids_of(adapter, "a") + ids_of(adapter, " e\u0301")
+    assert ids_of(adapter, kept) != ids_of(adapter, "a") + ids_of(adapter, " e")
+    session = tokpar.Encoder(adapter).session(whole)
+    session.truncate(3)
+    assert session.unprocessed_ids.tolist() == ids_of(adapter, kept)
+
+
+def test_a_session_that_judges_a_truncation_in_the_whole_text_has_wrong_ids() -> None:
+    """Llama 2, "a b": the space is absorbed only as long as "b" follows it."""
+    adapter, found = tokpar.load(part("llama_style"), add_special_tokens=False), []
+    for judged in (Editing._judged_before, _whole_text):
+        with (
+            mock.patch.multiple(editing, SEGMENT=1, _SEEN=20),
+            mock.patch.object(Editing, "_judged_before", judged),
+        ):
+            session = tokpar.Encoder(adapter).session("a b")
+            session.truncate(2)
+        found.append(session.unprocessed_ids.tolist() == ids_of(adapter, "a "))
+    assert found == [True, False]

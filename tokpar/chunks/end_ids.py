@@ -1,0 +1,108 @@
+"""The first or the last ids of a text, without encoding the rest of the text
+(proofs/chunks.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from tokpar.arrays import IdArray, frozen_ids
+from tokpar.chunks.encoded_text import EncodeRows, absorbed_at
+from tokpar.chunks.slice_ids import last_cut
+from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
+from tokpar.cuts.finder import finder_for
+from tokpar.encoding import Encoding
+from tokpar.errors import OptionError
+from tokpar.interfaces import ChecksText, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.limits import require_choice, require_count
+from tokpar.results import serial_report
+from tokpar.seams import NO_SEAMS
+
+Side = Literal["left", "right"]
+_CHARS, _LEAST = 6, 1 << 10
+"""Code points per token that are encoded first, and the fewest that are worth a cut."""
+_NEAR = 1 << 16
+"""How far from its aim the search for a cut goes, code points."""
+
+
+def kept_ids(
+    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, max_tokens: int, side: Side
+) -> Encoding:
+    """Returns the encoding of `text`, truncated to `max_tokens` ids; see `Encoder.encode`."""
+    require_count("max_tokens", max_tokens)
+    require_choice("side", side, ("left", "right"))
+    special = special_tokens_of(tokenizer)
+    if not isinstance(special, FixedTokens):
+        raise OptionError(
+            f"max_tokens needs special tokens that are the same for every text, and nothing is "
+            f"known of those of {tokenizer.name}; encode the whole text and cut its ids"
+        )
+    if max_tokens < special.count:
+        raise OptionError(
+            f"max_tokens={max_tokens} leaves no room for text beside the {special.count} special "
+            "tokens of the tokenizer"
+        )
+    _check(text, tokenizer)
+    wanted = min(max_tokens, special.truncates_to or max_tokens) - special.count
+    ids = _first(text, tokenizer, encode, wanted, side)
+    kept = ids[:wanted] if side == "right" else ids[max(0, len(ids) - wanted) :]
+    report = serial_report("truncated", f"max_tokens={max_tokens} from the {side}", tokenizer)
+    return Encoding(frozen_ids(special.around(kept, text, 0, len(text))), NO_SEAMS, report)
+
+
+def count_up_to(
+    text: str,
+    tokenizer: TokenizerAdapter,
+    encode: EncodeRows,
+    limit: int,
+    encode_whole: Callable[[str], Encoding],
+) -> int:
+    """Returns the number of ids of `encode_whole(text)`, or `limit` + 1 if there are more.
+
+    `encode_whole` is called where settings truncate, pad, or depend on the whole text."""
+    require_count("limit", limit, 0)
+    if isinstance(tokenizer, PostProcesses) and tokenizer.around is None:
+        return min(len(encode_whole(text).ids), limit + 1)
+    if not isinstance(text, str):
+        raise OptionError(f"text must be a str, got {type(text).__name__}")
+    _check(text, tokenizer)
+    special = special_tokens_of(tokenizer).count
+    found = _first(text, tokenizer, encode, max(0, limit + 1 - special), "right")
+    return min(len(found) + special, limit + 1)
+
+
+def _check(text: str, tokenizer: TokenizerAdapter) -> None:
+    """Raise the error of the tokenizer's own call for a text that it refuses."""
+    if isinstance(tokenizer, ChecksText):
+        tokenizer.check_text(text)
+
+
+def _first(
+    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, wanted: int, side: Side
+) -> IdArray:
+    """Returns the first ids of the text, or the last, `wanted` or more; all, if there are fewer."""
+    found: IdArray = encode([""])[0]
+    for part in _ends(text, tokenizer, wanted, side):
+        found = encode([part])[0]
+        if len(found) >= wanted:
+            break
+    return found
+
+
+def _ends(text: str, tokenizer: TokenizerAdapter, wanted: int, side: Side) -> Iterator[str]:
+    """Yield longer and longer beginnings (or ends) of the text up to a certified cut, then all."""
+    size = max(_LEAST, _CHARS * wanted)
+    finder = finder_for(facts_of(tokenizer))
+    cut = finder.refusal_for(text) is None
+    while cut and 2 * size < len(text):
+        if side == "right":
+            seam = finder.find(text, size, min(len(text), size + _NEAR), 64)
+            if seam is not None:
+                yield text[: seam.position]
+        else:
+            start = len(text) - size
+            seam = last_cut(finder, text, max(1, start - _NEAR), start)
+            if seam is not None:
+                yield text[seam.position + absorbed_at(seam) :]
+        size *= 4
+    yield text

@@ -1,0 +1,151 @@
+"""What a build shows while it runs, and at its end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from tokpar.cli.screen import plural, print_line
+from tokpar.corpus.job import BuildJob
+from tokpar.corpus.manifest import Manifest
+from tokpar.corpus.progress import STAGES, Progress
+
+LOG_SECONDS = 60.0
+_MEGABYTE = 1e6
+
+
+@contextmanager
+def shown(arguments: argparse.Namespace, progress: Progress) -> Iterator[Callable[[], None]]:
+    """Yields a function to call after each block: it moves the bar, and writes to the log each
+    minute and at the end."""
+    with ExitStack() as stack:
+        bar = Bar(progress) if _bar_wanted(arguments) else None
+        log: IO[str] | None = None
+        if arguments.log is not None:
+            log = stack.enter_context(arguments.log.open("a", encoding="utf-8"))
+        if bar is not None:
+            stack.callback(bar.close)
+        last = time.monotonic()
+
+        def on_block() -> None:
+            nonlocal last
+            if bar is not None:
+                bar.move()
+            if log is not None and time.monotonic() - last >= LOG_SECONDS:
+                last = time.monotonic()
+                write_log(log, progress)
+
+        try:
+            yield on_block
+        finally:
+            if log is not None:
+                write_log(log, progress)
+
+
+def write_log(file: IO[str], progress: Progress) -> None:
+    """Appends what is done so far as a line of JSON."""
+    left = progress.seconds_left
+    file.write(
+        json.dumps(
+            {
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "documents": progress.documents,
+                "tokens": progress.tokens,
+                "text_bytes": progress.text_bytes,
+                "read_bytes": progress.stored,
+                "input_bytes": progress.stored_total,
+                "shards": progress.shards,
+                "skipped": progress.skipped,
+                "tokens_per_second": round(progress.new_tokens / max(progress.elapsed, 1e-9)),
+                "seconds_left": None if left is None else round(left),
+                "stage_seconds": {k: round(v, 3) for k, v in progress.seconds.items()},
+            }
+        )
+        + "\n"
+    )
+    file.flush()
+
+
+class Bar:
+    """A progress bar on stderr, in bytes of the inputs as they are stored."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar: Any = None
+
+    def move(self) -> None:
+        progress = self._progress
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=progress.stored_total,
+                initial=progress.stored - progress.new_stored,
+                unit="B",
+                unit_scale=True,
+                leave=False,
+                file=sys.stderr,
+            )
+        rate = progress.new_tokens / max(progress.elapsed, 1e-9)
+        done = f"{progress.documents:,} documents, {rate:,.0f} tokens/s, {progress.shards} shards"
+        self._bar.set_postfix_str(done, refresh=False)
+        self._bar.update(progress.stored - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _bar_wanted(arguments: argparse.Namespace) -> bool:
+    return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
+
+
+def print_summary(manifest: Manifest, progress: Progress, out: Path) -> None:
+    """The counts, what was skipped, and a line for each stage, on stderr."""
+    documents = plural(manifest.documents, "document")
+    shards = plural(len(manifest.shards), "shard")
+    size = manifest.text_bytes / _MEGABYTE
+    say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}: {out}"
+    print_line(say, sys.stderr)
+    for kind, count in sorted(manifest.skipped.items()):
+        print_line(f"skipped: {count:,} ({kind})", sys.stderr)
+    print(stage_table(progress), file=sys.stderr)
+
+
+def stage_table(progress: Progress) -> str:
+    """Seconds and MB of text a second of each stage, in this run.
+
+    Reading and parsing run beside encoding and writing: the sum may exceed the elapsed time."""
+    size = progress.new_text_bytes / _MEGABYTE
+    lines = [f"{'stage':<8}{'seconds':>10}{'MB/s':>10}"]
+    for name, seconds in [*((n, progress.seconds[n]) for n in STAGES), ("all", progress.elapsed)]:
+        rate = f"{size / seconds:,.1f}" if seconds > 0.0005 else "-"
+        lines.append(f"{name:<8}{seconds:>10,.2f}{rate:>10}")
+    return "\n".join(lines)
+
+
+def print_dry_run(job: BuildJob) -> None:
+    """What would be written, and how large, from a sample of the first documents."""
+    from tokpar.corpus.estimate import estimate
+
+    found = estimate(job)
+    options = job.options
+    size = sum(each.bytes for each in job.inputs)
+    print(f"inputs: {plural(len(job.inputs), 'file')}, {size / _MEGABYTE:,.1f} MB as stored")
+    print(f"parts: {len(job.parts):,}, shards of {options.shard_bytes / _MEGABYTE:,.0f} MB of text")
+    inserted = f"before each document {list(options.prefix)}, after it {list(options.suffix)}"
+    print(f"ids: {options.dtype}; {inserted}, EOD {options.eod}")
+    print(
+        f"sample: {plural(found.documents, 'document')}, {found.tokens:,} tokens of "
+        f"{found.text_bytes:,} bytes of text, read from {found.stored:,} bytes"
+    )
+    print(
+        f"expected: {found.all_documents:,} documents, {found.all_tokens:,} tokens, "
+        f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.out}"
+    )

@@ -1,0 +1,203 @@
+"""Compare the ids of documents with those that the tokenizer gives for the text they spell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IdArray, byte_length, offsets_of
+from tokpar.corpus.audit_edges import Bodies
+from tokpar.corpus.id_texts import Tokens
+from tokpar.corpus.respelling import Respelling
+from tokpar.corpus.shards import Block, RawIds
+from tokpar.encoder import Encoder
+from tokpar.errors import MismatchError
+from tokpar.interfaces import TokenizerAdapter
+
+CONTEXT = 4
+"""Ids of each side that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A document whose ids are not those of its text. `document`: in the block. `place`: which id
+    of the document. `kind`: "ids" or "utf8"."""
+
+    document: int
+    place: int
+    kind: str
+    found: str
+    expected: str
+
+
+@dataclass
+class Compared:
+    """The comparison of one block. `found`: documents that differ. `skipped`: documents that could
+    not be compared, by their number in the block; `unknown` of them because the unknown token hides
+    a text, `rewritten` because the tokenizer does not leave their text as it is. `text_bytes`:
+    UTF-8 bytes that were encoded."""
+
+    found: list[Difference] = field(default_factory=list)
+    skipped: set[int] = field(default_factory=set)
+    unknown: int = 0
+    rewritten: int = 0
+    text_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A part of a document between two tokens that the engine does not look for in a text:
+    ids[start:stop] of the block."""
+
+    document: int
+    start: int
+    stop: int
+
+
+@dataclass
+class TextAudit:
+    """Encodes the texts that ids spell, and compares. Threads may share it."""
+
+    tokenizer: TokenizerAdapter
+    tokens: Tokens
+    spelling: Respelling
+    encoder: Encoder
+    _is_cut: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._is_cut = np.zeros(self.tokens.size, np.bool_)
+        self._is_cut[list(self.tokens.cut_at)] = True
+
+    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> Compared:
+        """Compares the documents of a block. `usable`: which documents hold tokens only."""
+        result = Compared()
+        texts, kept = self._texts(block, self._parts(block, bodies, usable), usable, result)
+        rows = self.encoder.unprocessed_batch(texts, self.tokenizer).rows
+        ids = [self._ids(block, part) for part in kept]
+        flat = np.concatenate(ids) if ids else np.empty(0, np.uint32)
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        if np.array_equal(lengths, np.diff(rows.offsets)) and np.array_equal(flat, rows.ids):
+            return result
+        for k, part in enumerate(kept):
+            if not np.array_equal(ids[k], rows[k]):
+                self._differs(block, part, ids[k], rows[k], texts[k], result)
+        return result
+
+    def _parts(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
+        spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
+        whole = [_Part(k, a, b) for k, (a, b) in enumerate(spans) if usable[k] and a < b]
+        if not self.tokens.cut_at:
+            return whole
+        ids = block.ids if usable.all() else np.clip(block.ids, 0, self.tokens.size - 1)
+        cuts = np.flatnonzero(self._is_cut[ids])
+        lows, highs = np.searchsorted(cuts, bodies.starts), np.searchsorted(cuts, bodies.stops)
+        if (lows == highs).all():
+            return whole
+        inside = [cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
+        return [part for each in whole for part in _divided(each, inside[each.document])]
+
+    def _texts(
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: Compared
+    ) -> tuple[list[str], list[_Part]]:
+        """The text of each part that has one, and these parts."""
+        texts: list[str] = []
+        kept: list[_Part] = []
+        spelled = self._spelled(block, parts, usable)
+        for k, part in enumerate(parts):
+            try:
+                text = spelled[k].decode() if spelled else self._text(block, part)
+            except UnicodeDecodeError as error:
+                result.found.append(self._broken(block, part, error))
+                continue
+            result.text_bytes += len(spelled[k]) if spelled else byte_length(text or "")
+            if text is None:
+                result.skipped.add(part.document)
+            elif text or not spelled:
+                texts.append(text)
+                kept.append(part)
+        result.unknown = len(result.skipped)
+        return texts, kept
+
+    def _spelled(self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]) -> list[bytes]:
+        """The bytes of all parts at once, where each token has bytes of its own."""
+        if self.spelling.kind != "bytes" or not parts:
+            return []
+        low, high = parts[0].start, max(part.stop for part in parts)
+        ids = block.ids[low:high]
+        if not usable.all():
+            ids = np.clip(ids, 0, self.tokens.size - 1)
+        data = self.tokens.spelled(ids)
+        edges = offsets_of(self.tokens.lengths[ids])
+        return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
+
+    def _text(self, block: Block, part: _Part) -> str | None:
+        return self.tokens.text_of(self.tokens.comparable(block.ids[part.start : part.stop]))
+
+    def _ids(self, block: Block, part: _Part) -> RawIds:
+        return self.tokens.comparable(block.ids[part.start : part.stop])
+
+    def _broken(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
+        ids = block.ids[part.start : part.stop]
+        place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
+        at_end = error.end >= len(error.object) and "unexpected end" in error.reason
+        where = "the end of" if at_end else "inside"
+        found = f"byte 0x{error.object[error.start]:02x} {where} the document ({error.reason})"
+        start = part.start + place - int(block.offsets[part.document])
+        return Difference(part.document, start, "utf8", found, "whole characters")
+
+    def _differs(
+        self,
+        block: Block,
+        part: _Part,
+        ids: RawIds,
+        given: IdArray,
+        text: str,
+        result: Compared,
+    ) -> None:
+        least = min(len(ids), len(given))
+        unequal = np.flatnonzero(ids[:least] != given[:least])
+        place = int(unequal[0]) if len(unequal) else least
+        if self._may_be_rewritten(text, given, place):
+            result.rewritten += part.document not in result.skipped
+            result.skipped.add(part.document)
+            return
+        if len(result.found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
+            raise MismatchError(
+                "the tokenizer's own call gives other ids than tokpar's batch call for the text "
+                f"{text[:200]!r}: please report it"
+            )
+        shown = [_shown(self.tokens, some[place:]) for some in (ids, given)]
+        start = part.start - int(block.offsets[part.document])
+        result.found.append(Difference(part.document, start + place, "ids", *shown))
+
+    def _may_be_rewritten(self, text: str, given: IdArray, place: int) -> bool:
+        """True if the tokenizer may have changed the text that the ids spell before it encoded it,
+        so that its ids say nothing of the ids of the document."""
+        if not self.spelling.normalizes:
+            return False
+        if place < len(given) and int(given[place]) in self.tokens.added:
+            return True  # a normalizer may have made the content of an added token
+        if self.spelling.exact:
+            return False
+        known = given[given < self.tokens.size]
+        try:
+            return len(known) < len(given) or self.tokens.text_of(given) != text
+        except UnicodeDecodeError:
+            return True
+
+
+def _divided(part: _Part, inside: list[int]) -> list[_Part]:
+    """The parts between the tokens at the places `inside`."""
+    edges = zip([part.start, *(cut + 1 for cut in inside)], [*inside, part.stop], strict=True)
+    return [_Part(part.document, a, b) for a, b in edges if a < b]
+
+
+def _shown(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
+    """The first ids, each with its token: "1734 'ab', 5 'c', ..."."""
+    some = [tokens.shown(int(id_)) for id_ in ids[:CONTEXT]]
+    if not some:
+        return "the end"
+    return ", ".join([*some, "..."] if len(ids) > CONTEXT else some)

@@ -1,0 +1,131 @@
+"""Runs a build: what is done already is kept, the rest is built, the manifest comes last."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tokpar.corpus.durable_files import UNFINISHED, FileLayer, write_whole
+from tokpar.corpus.folder_lock import LOCK_NAME, locked
+from tokpar.corpus.job import BuildJob
+from tokpar.corpus.journal import JOURNAL_NAME, Done, Entry, Journal
+from tokpar.corpus.local import PartBuilder
+from tokpar.corpus.manifest import MANIFEST_NAME, Digest, InputFile, Manifest
+from tokpar.corpus.progress import Progress
+from tokpar.errors import OptionError, TokparError
+
+
+class BuildStoppedError(TokparError):
+    """A build was asked to stop, and did when a shard was complete; it can be resumed."""
+
+
+def run_build(
+    job: BuildJob,
+    layer: FileLayer,
+    progress: Progress,
+    on_block: Callable[[], object] = lambda: None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> Manifest:
+    """Builds what is not done yet, and returns the manifest of everything.
+
+    `on_block` is called after each block of documents. When `is_stopped` is true after a shard,
+    raises BuildStoppedError. Raises OptionError for a folder that holds something else, and what
+    reading and encoding raise. The shards that are complete stay."""
+    progress.begun = time.monotonic()
+    job.out.mkdir(parents=True, exist_ok=True)
+    with locked(job.out):
+        journal = _open_journal(job, layer)
+        try:
+            _count_done(job, journal, progress)
+
+            def on_entry(entry: Entry) -> None:
+                journal.append(entry)
+                progress.shards += bool(entry.shard.files)
+                progress.parts += entry.last
+                on_block()
+                if is_stopped() and job.request.backend == "local":
+                    raise BuildStoppedError(f"{job.out}: stopped after a shard")
+
+            def on_part(entries: list[Entry], counted: Progress) -> None:
+                progress.join(counted)
+                for entry in entries:
+                    on_entry(entry)
+
+            todo = [(part, journal.done.setdefault(part.number, Done())) for part in job.parts]
+            todo = [(part, done) for part, done in todo if not done.complete]
+            if job.request.backend == "ray" and todo:
+                from tokpar.corpus.ray_backend import build_on_ray
+
+                numbers = [(part.number, done) for part, done in todo]
+                build_on_ray(job, numbers, on_part, is_stopped)
+            else:
+                with PartBuilder(job, layer, progress, on_block) as builder:
+                    for part, done in todo:
+                        builder.build(part, done, on_entry)
+            if not all(journal.done[part.number].complete for part in job.parts):
+                raise BuildStoppedError(f"{job.out}: stopped after a part")
+            manifest = _manifest(job, journal)
+            write_whole(layer, job.out / MANIFEST_NAME, manifest.to_json().encode())
+        finally:
+            journal.close()
+    return manifest
+
+
+def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
+    """The journal of the folder; removes what an earlier run left unfinished."""
+    for path in job.out.glob(f"{UNFINISHED}*"):
+        layer.remove(path)
+    if (job.out / JOURNAL_NAME).exists():
+        if not job.resume:
+            raise OptionError(
+                f"{job.out} holds a build already: --resume goes on with it, or give another --out"
+            )
+        return Journal.go_on(layer, job.out, job.head)
+    others = sorted(set(os.listdir(job.out)) - {LOCK_NAME})
+    if others:
+        raise OptionError(
+            f"{job.out} is not empty ({others[0]}): shards go to a folder of their own"
+        )
+    return Journal.begin(layer, job.out, job.head)
+
+
+def _count_done(job: BuildJob, journal: Journal, progress: Progress) -> None:
+    """Counts what earlier runs did."""
+    progress.stored_total = sum(each.bytes for each in job.inputs)
+    progress.parts_total = len(job.parts)
+    for part in job.parts:
+        done = journal.done.get(part.number, Done())
+        progress.parts += done.complete
+        if done.complete:
+            progress.stored += sum(span.stop - span.start for span in part.spans)
+        for entry in done.entries:
+            shard = entry.shard
+            progress.shards += bool(shard.files)
+            progress.documents += shard.documents
+            progress.tokens += shard.tokens
+            progress.text_bytes += shard.text_bytes
+            for kind, count in shard.skipped.items():
+                progress.skipped[kind] = progress.skipped.get(kind, 0) + count
+
+
+def _manifest(job: BuildJob, journal: Journal) -> Manifest:
+    digests: dict[int, list[Digest]] = {}
+    shards = []
+    for part in job.parts:
+        for entry in journal.done[part.number].entries:
+            shards.append(entry.shard)
+            for number, digest in entry.digests:
+                digests.setdefault(number, []).append(digest)
+    inputs = tuple(
+        InputFile(each.name, each.bytes, tuple(digests.get(k, ())))
+        for k, each in enumerate(job.inputs)
+    )
+    head = job.head
+    return Manifest(head.tokpar_version, head.tokenizer, head.options, inputs, tuple(shards))
+
+
+def manifest_of(folder: Path) -> Manifest:
+    """The manifest of a folder of shards. Raises OSError, FileFormatError."""
+    return Manifest.from_json((folder / MANIFEST_NAME).read_text(encoding="utf-8"))

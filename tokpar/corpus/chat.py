@@ -1,0 +1,57 @@
+"""Chats become texts by the chat template of transformers."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tokpar.corpus.json_rows import TextOf
+from tokpar.corpus.tokenizer_source import CorpusTokenizer
+from tokpar.errors import OptionError
+
+
+def template_of(tokenizer: CorpusTokenizer, given: bool | str) -> tuple[TextOf, str]:
+    """A function that makes a text of a list of messages, and the sha256 of the template.
+
+    `given`: True for the tokenizer's own template, or a template. Raises OptionError without
+    transformers, or where the tokenizer has no template."""
+    wrapper = _wrapper(tokenizer)
+    template = wrapper.chat_template if given is True else given
+    if not isinstance(template, str):
+        raise OptionError(f"{tokenizer.adapter.name} has no chat template: pass one as a file")
+
+    def text_of(messages: Any) -> str:
+        if not isinstance(messages, list):
+            raise ValueError(f"expected a list of messages, got a {type(messages).__name__}")
+        try:
+            text = wrapper.apply_chat_template(messages, template, tokenize=False)
+        except Exception as error:  # of jinja2, and what templates raise themselves
+            raise ValueError(f"the chat template refuses the messages ({error})") from None
+        return str(text)
+
+    return text_of, hashlib.sha256(template.encode()).hexdigest()
+
+
+def _wrapper(tokenizer: CorpusTokenizer) -> Any:
+    """The tokenizer as an object of transformers."""
+    found = getattr(getattr(tokenizer.adapter, "caller", None), "wrapper", None)
+    if found is not None:
+        return found
+    source = tokenizer.source
+    folder = Path(source) if isinstance(source, (str, Path)) else None
+    if folder is None or not folder.is_dir():
+        raise OptionError(
+            "--chat-template needs a folder of a transformers tokenizer as --tokenizer, got "
+            f"{tokenizer.adapter.name}"
+        )
+    try:
+        transformers: Any = import_module("transformers")
+        import_module("jinja2")
+    except ImportError as error:
+        raise OptionError(
+            f"--chat-template needs the packages transformers and jinja2 ({error}): "
+            "pip install transformers jinja2"
+        ) from None
+    return transformers.AutoTokenizer.from_pretrained(folder)

@@ -1,0 +1,191 @@
+"""Encodes blocks of documents: short ones in one call, long ones divided at certified cuts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tokpar import __version__
+from tokpar.certificate.certificate_file import to_bytes
+from tokpar.corpus.blocks import REFUSED, TOO_LONG, Block, Fault
+from tokpar.corpus.inputs import Input
+from tokpar.corpus.manifest import DividedDocument, Options
+from tokpar.corpus.tokenizer_source import surrounded
+from tokpar.encoder import Encoder
+from tokpar.encoding import Encoding
+from tokpar.errors import EngineError, FileFormatError, MismatchError, WorkerError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.seams import Seams
+from tokpar.types import Rows
+
+LONG = 1 << 19
+"""A document of so many code points is divided by itself, and its certificate digested."""
+CHUNK = 1 << 18
+"""Code points between two cuts that are certified and digested. What is encoded between two of them
+may be divided further; how depends on what the cache holds, so no digest is made of that."""
+MOST_TOKENS = (1 << 31) - 1
+
+
+def is_refusal(error: Exception) -> bool:
+    """True for what tokenizers raise about a text; a mistake of a program is no such error."""
+    if isinstance(error, (MismatchError, WorkerError)):
+        return False
+    return isinstance(error, (ValueError, EngineError)) or type(error) is Exception
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBlock:
+    """A block with the ids of its documents. `divided`: documents by their number in the block."""
+
+    block: Block
+    rows: Rows
+    divided: Sequence[DividedDocument]
+
+
+class DocumentEncoder:
+    """Turns blocks into ids. A context manager, which keeps pools of threads."""
+
+    def __init__(
+        self,
+        tokenizer: TokenizerAdapter,
+        options: Options,
+        inputs: Sequence[Input],
+        workers: int | None = None,
+    ) -> None:
+        self._options = options
+        self._inputs = inputs
+        self._most = np.iinfo(options.dtype).max
+        self._encoder = Encoder(tokenizer, workers=workers)
+        self._dividing = Encoder(tokenizer, strategy="cut", workers=workers, chunk_chars=CHUNK)
+
+    def __enter__(self) -> DocumentEncoder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._encoder.close()
+        self._dividing.close()
+
+    def encode(self, block: Block) -> EncodedBlock:
+        """The ids of a block, with the ids that the options insert.
+
+        Documents that the tokenizer refuses, or that have too many tokens, become faults. Raises
+        FileFormatError for an id that the dtype cannot hold."""
+        rows, divided, refused = self._encoded(block.texts)
+        options = self._options
+        rows = surrounded(rows, options.prefix, options.suffix, options.eod)
+        for k in np.flatnonzero(np.diff(rows.offsets) > MOST_TOKENS).tolist():
+            refused.setdefault(k, (TOO_LONG, f"has more than {MOST_TOKENS:,} tokens"))
+        if len(rows.ids) and int(rows.ids.max()) > self._most:
+            first = int(np.argmax(rows.ids > self._most))
+            where = self._place(block, int(np.searchsorted(rows.offsets, first, "right")) - 1)
+            raise FileFormatError(
+                f"{where}: the id {rows.ids[first]:,} does not fit {options.dtype}: choose a wider "
+                "one by --dtype"
+            )
+        if not refused:
+            return EncodedBlock(block, rows, divided)
+        named = {
+            k: (kind, f"{self._place(block, k)}: {message}")
+            for k, (kind, message) in refused.items()
+        }
+        return _without(EncodedBlock(block, rows, divided), named)
+
+    def _place(self, block: Block, k: int) -> str:
+        """Where document k is. Lines are counted only for an error that ends the build."""
+        begin = int(block.begins[k])
+        return self._inputs[block.input].place(begin, count=self._options.errors == "stop")
+
+    def _encoded(
+        self, texts: list[str]
+    ) -> tuple[Rows, list[DividedDocument], dict[int, tuple[str, str]]]:
+        """Rows, the divided documents, and what is wrong with a text, whose row is empty then."""
+        long = [k for k, text in enumerate(texts) if len(text) >= LONG]
+        refused: dict[int, tuple[str, str]] = {}
+        divided: list[DividedDocument] = []
+        parts: list[Rows] = []
+        done = 0
+        for k in [*long, len(texts)]:
+            if k > done:
+                parts.append(self._short(texts[done:k], done, refused))
+            if k < len(texts):
+                parts.append(self._long(texts[k], k, divided, refused))
+            done = k + 1
+        return Rows.joined(parts) if parts else Rows.of([]), divided, refused
+
+    def _short(self, texts: list[str], first: int, refused: dict[int, tuple[str, str]]) -> Rows:
+        encoder = self._encoder
+        try:
+            return encoder.unprocessed_batch(texts, encoder.tokenizer).rows
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            if len(texts) == 1:
+                refused[first] = REFUSED, str(error)
+                return Rows.of([[]])
+        half = len(texts) // 2
+        left = self._short(texts[:half], first, refused)
+        return Rows.joined([left, self._short(texts[half:], first + half, refused)])
+
+    def _long(
+        self,
+        text: str,
+        number: int,
+        divided: list[DividedDocument],
+        refused: dict[int, tuple[str, str]],
+    ) -> Rows:
+        encoder = self._dividing
+        try:
+            encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            refused[number] = REFUSED, str(error)
+            return Rows.of([[]])
+        if len(encoding.seams.planned):
+            digest = certificate_digest(encoding, text, encoder.tokenizer.name)
+            divided.append(DividedDocument(number, len(encoding.seams.planned), digest))
+        return Rows.of([encoding.ids])
+
+
+def certificate_digest(encoding: Encoding, text: str, name: str) -> str:
+    """The sha256 of the certificate of the planned seams of a divided document."""
+    return hashlib.sha256(certificate_of(encoding, text, name)).hexdigest()
+
+
+def certificate_of(encoding: Encoding, text: str, name: str) -> bytes:
+    """A certificate of the planned seams alone, which do not depend on the cache."""
+    seams = encoding.seams
+    planned = replace(encoding, seams=Seams(seams.planned, proofs=seams.proofs))
+    return to_bytes(planned, text, name, tokpar_version=__version__)
+
+
+def _without(encoded: EncodedBlock, refused: dict[int, tuple[str, str]]) -> EncodedBlock:
+    """The block without some documents, which become faults in their places."""
+    block = encoded.block
+    kept = np.ones(len(block.texts), dtype=np.bool_)
+    kept[list(refused)] = False
+    good = np.concatenate([[0], np.cumsum(kept)]).tolist()
+    faults = [replace(fault, before=good[fault.before]) for fault in block.faults]
+    for k, (kind, message) in refused.items():
+        faults.append(Fault(good[k], kind, message))
+    faults.sort(key=lambda fault: fault.before)
+    own = np.flatnonzero(kept).tolist()
+    names = block.names
+    smaller = replace(
+        block,
+        texts=[block.texts[k] for k in own],
+        sizes=block.sizes[kept],
+        begins=block.begins[kept],
+        names=None if names is None else [names[k] for k in own],
+        faults=faults,
+    )
+    rows = Rows.of([encoded.rows[k] for k in own])
+    divided = [
+        replace(each, document=good[each.document])
+        for each in encoded.divided
+        if kept[each.document]
+    ]
+    return EncodedBlock(smaller, rows, divided)

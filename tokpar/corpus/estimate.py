@@ -1,0 +1,69 @@
+"""Says what a build would write, from the first documents of some inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokpar.corpus.document_encoder import DocumentEncoder
+from tokpar.corpus.job import BuildJob
+from tokpar.corpus.local import first_position
+from tokpar.corpus.progress import Progress
+from tokpar.corpus.reading import PartReader
+
+PARTS = 8
+INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}
+"""Bytes for each document besides its ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A sample, and what it makes expect of all inputs. `stored`: bytes of the inputs that were
+    read for the sample."""
+
+    documents: int
+    tokens: int
+    text_bytes: int
+    stored: int
+    all_documents: int
+    all_tokens: int
+    all_bytes: int
+
+
+def estimate(job: BuildJob) -> Estimate:
+    """Encodes the first block of up to 8 parts. Raises what reading and encoding raise."""
+    documents = tokens = text_bytes = stored = 0
+    step = -(-len(job.parts) // PARTS) or 1
+    with DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers) as encoder:
+        for part in job.parts[::step]:
+            reader = PartReader(
+                job.inputs,
+                part,
+                first_position(part),
+                job.options.field,
+                job.options.document_id,
+                job.text_of,
+                job.memory,
+                Progress(),
+            )
+            block = next(iter(reader.blocks()), None)
+            if block is not None:
+                encoded = encoder.encode(block)
+                documents += len(encoded.block.texts)
+                tokens += len(encoded.rows.ids)
+                text_bytes += encoded.block.text_bytes
+                stored += block.stored
+    size = sum(each.bytes for each in job.inputs)
+    times = size / stored if stored else 0.0
+    each = np.dtype(job.options.dtype).itemsize
+    index = INDEX_BYTES[job.options.format]
+    return Estimate(
+        documents,
+        tokens,
+        text_bytes,
+        stored,
+        round(documents * times),
+        round(tokens * times),
+        round((tokens * each + documents * index) * times),
+    )

@@ -1,0 +1,18 @@
+"""Packages that only some corpora need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from tokpar.errors import OptionError
+
+
+def pyarrow_module(name: str, wanted_by: str) -> Any:
+    """A module of pyarrow. Raises OptionError that says what to install."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise OptionError(
+            f"{wanted_by} needs the package pyarrow: pip install 'tokpar[arrow]'"
+        ) from None

@@ -1,0 +1,162 @@
+"""Input files: names and patterns become files of this machine or of a URL, with their sizes."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from tokpar.corpus.extras import pyarrow_module
+from tokpar.decompression import uncompressed_blocks
+from tokpar.errors import OptionError
+
+LINES = (".jsonl", ".ndjson")
+COMPRESSED = (".gz", ".zst")
+COLUMNS = (".parquet", ".arrow")
+TEXT = (".txt", ".text", ".md")
+_READ_BYTES = 1 << 20
+_MAGIC = frozenset("*?[")
+KINDS = (
+    ".jsonl, .ndjson and .txt (also with .gz or .zst), .parquet and .arrow; --lines reads any other"
+    " name as a document a line"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that is there. `kind`: "rows" (JSON lines), "lines" or "text" (UTF-8), "parquet" or
+    "arrow". `bytes`: its size as stored. `changed`: when it was last written, nanoseconds."""
+
+    name: str
+    kind: str
+    bytes: int
+    changed: int
+
+    @property
+    def compressed(self) -> bool:
+        return self.name.endswith(COMPRESSED)
+
+    def place(self, offset: int, count: bool = True) -> str:
+        """How to name the document that begins at `offset`: "a.jsonl:7", "a.parquet, row 6".
+
+        `count`: read the input again to count its lines; else the offset is named."""
+        if self.kind in ("parquet", "arrow"):
+            return f"{self.name}, row {offset}"
+        if self.kind == "text":
+            return self.name
+        return f"{self.name}:{self.line(offset)}" if count else f"{self.name}, byte {offset}"
+
+    def line(self, offset: int) -> int:
+        """The number of the line at `offset` of the uncompressed file, from 1 on."""
+        line, place = 1, 0
+        with self.open() as file:
+            for chunk in uncompressed_blocks(file, self.name, _READ_BYTES):
+                line += chunk.count(b"\n", 0, max(0, offset - place))
+                place += len(chunk)
+                if place >= offset:
+                    break
+        return line
+
+    def open(self) -> BinaryIO:
+        """Its stored bytes, seekable. Raises OSError."""
+        if "://" not in self.name:
+            return Path(self.name).open("rb")
+        system, path = _filesystem(self.name)
+        return cast(BinaryIO, system.open_input_file(path))
+
+
+def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
+    """The files that names, folders, patterns and URLs stand for, in that order; those of a pattern
+    or folder by name. Raises OptionError for a name that stands for nothing, OSError."""
+    found: list[Input] = []
+    for name in names:
+        own = list(_files_of(os.fspath(name), lines))
+        if not own:
+            raise OptionError(f"{name}: there is no such file; expected {KINDS}")
+        found += own
+    seen: set[str] = set()
+    for each in found:
+        if each.name in seen:
+            raise OptionError(f"{each.name} is given twice: its documents would be doubled")
+        seen.add(each.name)
+    return found
+
+
+def _files_of(name: str, lines: bool) -> Iterator[Input]:
+    if "://" in name:
+        yield from _files_of_url(name, lines)
+        return
+    if os.path.isdir(name):
+        every = (os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files)
+        names = [each for each in every if lines or _kind(each, lines) is not None]
+    elif os.path.isfile(name) or _MAGIC.isdisjoint(name):
+        names = [name]
+    else:
+        names = [each for each in glob.glob(name, recursive=True) if os.path.isfile(each)]
+    for each in sorted(names):
+        if os.path.exists(each):
+            stat = os.stat(each)
+            yield Input(each, _known_kind(each, lines), stat.st_size, stat.st_mtime_ns)
+
+
+def _files_of_url(name: str, lines: bool) -> Iterator[Input]:
+    fs = pyarrow_module("pyarrow.fs", name)
+    system, path = _filesystem(name)
+    before = name[: len(name) - len(path)] if name.endswith(path) else name.split("://")[0] + "://"
+    base = path if _MAGIC.isdisjoint(path) else path[: min(map(path.find, _MAGIC & set(path)))]
+    base = base if base == path else base.rpartition("/")[0]
+    info = system.get_file_info(base)
+    if info.type == fs.FileType.File:
+        infos = [info]
+    else:
+        selector = fs.FileSelector(base, recursive=True, allow_not_found=True)
+        infos = [each for each in system.get_file_info(selector) if each.type == fs.FileType.File]
+        if base == path:
+            infos = [each for each in infos if _kind(each.path, lines) is not None]
+        else:
+            infos = [each for each in infos if fnmatchcase(each.path, path)]
+    for each in sorted(infos, key=lambda info: str(info.path)):
+        changed = each.mtime_ns or 0
+        yield Input(before + each.path, _known_kind(each.path, lines), each.size, changed)
+
+
+def _filesystem(url: str) -> tuple[Any, str]:
+    """pyarrow's file system of a URL, and the path there. Raises OptionError."""
+    pyarrow, fs = pyarrow_module("pyarrow", url), pyarrow_module("pyarrow.fs", url)
+    try:
+        system, path = fs.FileSystem.from_uri(url)
+    except pyarrow.ArrowInvalid as error:
+        raise OptionError(f"{url}: pyarrow reads no such URL ({error})") from None
+    return system, path
+
+
+def _kind(name: str, lines: bool) -> str | None:
+    """None for a name whose kind is unknown."""
+    plain = name.removesuffix(next((end for end in COMPRESSED if name.endswith(end)), ""))
+    if plain.endswith(LINES):
+        return "rows"
+    if name.endswith(COLUMNS):
+        return name.rpartition(".")[2]
+    if lines:
+        return "lines"
+    return "text" if plain.endswith(TEXT) else None
+
+
+def _known_kind(name: str, lines: bool) -> str:
+    kind = _kind(name, lines)
+    if kind is None:
+        raise OptionError(f"{name}: the name does not tell what it holds; expected {KINDS}")
+    return kind
+
+
+def digest_of(file: BinaryIO, size: int = 1 << 22) -> str:
+    """The sha256 of all that is left of a file."""
+    digest = hashlib.sha256()
+    while data := file.read(size):
+        digest.update(data)
+    return digest.hexdigest()

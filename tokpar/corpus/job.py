@@ -1,0 +1,143 @@
+"""A build before it runs: inputs, parts, tokenizer and options, all of them checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokpar import __version__
+from tokpar.corpus.chat import template_of
+from tokpar.corpus.inputs import Input, find_inputs
+from tokpar.corpus.journal import Head
+from tokpar.corpus.json_rows import TextOf
+from tokpar.corpus.manifest import Options
+from tokpar.corpus.options import (
+    BACKENDS,
+    BUDGET,
+    ERRORS,
+    FORMATS,
+    LEAST_BUDGET,
+    SHARD_BYTES,
+    Memory,
+    size_of,
+)
+from tokpar.corpus.plan import Part, plan_parts
+from tokpar.corpus.tokenizer_source import CorpusTokenizer, load_for_corpus
+from tokpar.corpus.writers import dtype_for, writer_version
+from tokpar.errors import OptionError
+from tokpar.limits import require_choice
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller asks for: see `tokpar.corpus.build`."""
+
+    inputs: Sequence[str]
+    out: Path
+    tokenizer: object
+    engine: str | None = None
+    settings: Mapping[str, Any] | None = None
+    format: str = "megatron"
+    field: str | None = None
+    lines: bool = False
+    bos: bool | None = None
+    bos_token: str | int | None = None
+    append_eod: bool = False
+    eod_token: str | int | None = None
+    document_id: str | None = None
+    chat_template: bool | str = False
+    dtype: str = "auto"
+    shard_size: str | int = SHARD_BYTES
+    memory_budget: str | int = BUDGET
+    workers: int | None = None
+    errors: str = "stop"
+    resume: bool = False
+    backend: str = "local"
+    ray_address: str | None = None
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """All that a build needs. `text_of`: makes a text of the field's value, or None."""
+
+    request: Request
+    out: Path
+    tokenizer: CorpusTokenizer
+    head: Head
+    parts: tuple[Part, ...]
+    memory: Memory
+    workers: int | None
+    resume: bool
+    text_of: TextOf | None
+
+    @property
+    def options(self) -> Options:
+        return self.head.options
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        return self.head.inputs
+
+
+def prepare(request: Request) -> BuildJob:
+    """Checks a request, and finds its inputs. Raises OptionError, OSError, and what `load` does."""
+    require_choice("format", request.format, FORMATS)
+    require_choice("errors", request.errors, ERRORS)
+    require_choice("backend", request.backend, BACKENDS)
+    shard_bytes = size_of(request.shard_size, "--shard-size")
+    budget = size_of(request.memory_budget, "--memory-budget")
+    if shard_bytes < 1:
+        raise OptionError(f"--shard-size must be at least one byte, got {request.shard_size}")
+    if budget < LEAST_BUDGET:
+        raise OptionError(f"--memory-budget must be at least 64MiB, got {request.memory_budget}")
+    tokenizer = load_for_corpus(request.tokenizer, request.engine, request.settings or {})
+    text_of: TextOf | None = None
+    template: str | None = None
+    if request.chat_template:
+        text_of, template = template_of(tokenizer, request.chat_template)
+    inputs = tuple(find_inputs(request.inputs, request.lines))
+    record = tokenizer.record()
+    prefix, suffix = _inserted(tokenizer, request)
+    options = Options(
+        format=request.format,
+        dtype=dtype_for(request.format, request.dtype, record.vocabulary_size),
+        shard_bytes=shard_bytes,
+        field=request.field or ("text" if template is None else "messages"),
+        lines=request.lines,
+        bos=request.bos,
+        prefix=prefix,
+        suffix=suffix,
+        eod=tokenizer.special_id("eod", request.eod_token) if request.append_eod else None,
+        document_id=request.document_id,
+        chat_template=template,
+        errors=request.errors,
+    )
+    if request.document_id is not None and request.format not in ("parquet", "arrow"):
+        raise OptionError(f"--document-id is stored by parquet and arrow, not by {request.format}")
+    head = Head(__version__, writer_version(request.format), record, options, inputs)
+    parts = tuple(plan_parts(inputs, shard_bytes))
+    return BuildJob(
+        request=request,
+        out=Path(request.out),
+        tokenizer=tokenizer,
+        head=head,
+        parts=parts,
+        memory=Memory(budget),
+        workers=request.workers,
+        resume=request.resume,
+        text_of=text_of,
+    )
+
+
+def _inserted(
+    tokenizer: CorpusTokenizer, request: Request
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids before and after each document; of --bos and --no-bos no others than BOS. A chat
+    template writes its own."""
+    if request.bos is None and not request.chat_template:
+        return tokenizer.own_ids()
+    if not request.bos:
+        return (), ()
+    return (tokenizer.special_id("bos", request.bos_token),), ()

@@ -1,0 +1,251 @@
+"""The journal of a build: a line for each shard that is on the disk, appended and synced.
+
+The first line says what is built; a later run goes on only with the same tokenizer, options,
+versions and inputs. A last line that is not complete was being written when the power went, and is
+cut off."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokpar.corpus.durable_files import FileLayer, NewFile, write_whole
+from tokpar.corpus.inputs import Input, digest_of
+from tokpar.corpus.manifest import (
+    FORMAT,
+    FORMAT_VERSION,
+    Digest,
+    Options,
+    Shard,
+    TokenizerRecord,
+    check_version,
+    options_from,
+    parsed,
+    shard_from,
+    tokenizer_from,
+)
+from tokpar.errors import FileFormatError
+
+JOURNAL_NAME = "journal.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is built. `writer`: the package that writes the files, and its version."""
+
+    tokpar_version: str
+    writer: str
+    tokenizer: TokenizerRecord
+    options: Options
+    inputs: tuple[Input, ...]
+
+    def line(self) -> str:
+        head = {"format": FORMAT, "format_version": FORMAT_VERSION}
+        return json.dumps({**head, **asdict(self)}) + "\n"
+
+    @classmethod
+    def from_line(cls, line: str) -> Head:
+        """Raises FileFormatError."""
+        found = parsed(line, JOURNAL_NAME)
+        check_version(found, JOURNAL_NAME)
+        try:
+            return cls(
+                found["tokpar_version"],
+                found["writer"],
+                tokenizer_from(found["tokenizer"]),
+                options_from(found["options"]),
+                tuple(Input(**each) for each in found["inputs"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise FileFormatError(f"{JOURNAL_NAME}: the first line is damaged ({error})") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A shard that is done. `last`: it ends its part, and `digests` are those of the inputs of the
+    part, each with the number of its input."""
+
+    shard: Shard
+    last: bool
+    digests: tuple[tuple[int, Digest], ...]
+
+    def line(self) -> str:
+        digests = [[number, asdict(digest)] for number, digest in self.digests]
+        return (
+            json.dumps({"shard": asdict(self.shard), "last": self.last, "digests": digests}) + "\n"
+        )
+
+    @classmethod
+    def from_line(cls, line: str) -> Entry:
+        """Raises FileFormatError."""
+        found = parsed(line, JOURNAL_NAME)
+        try:
+            digests = tuple((number, Digest(**digest)) for number, digest in found["digests"])
+            return cls(shard_from(found["shard"]), found["last"], digests)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{JOURNAL_NAME}: a line is damaged ({error})") from None
+
+
+@dataclass
+class Done:
+    """The shards of one part that are done, in order. `complete`: the part is."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.entries) and self.entries[-1].last
+
+
+class Journal:
+    """The journal of a folder, open to append to."""
+
+    def __init__(self, layer: FileLayer, folder: Path, done: dict[int, Done]) -> None:
+        self._file: NewFile = layer.open_end(folder / JOURNAL_NAME)
+        self.done = done
+
+    @classmethod
+    def begin(cls, layer: FileLayer, folder: Path, head: Head) -> Journal:
+        """A new journal with its first line."""
+        write_whole(layer, folder / JOURNAL_NAME, head.line().encode())
+        return cls(layer, folder, {})
+
+    @classmethod
+    def go_on(cls, layer: FileLayer, folder: Path, head: Head) -> Journal:
+        """The journal of an earlier run of the same build.
+
+        Raises FileFormatError for one of another build, which names what differs."""
+        path = folder / JOURNAL_NAME
+        data = path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        lines = data[:whole].decode("utf-8").splitlines()
+        if not lines:
+            raise FileFormatError(f"{path} is empty: remove it, and build anew")
+        before = Head.from_line(lines[0])
+        require_same(before, head, path)
+        entries = _entries(lines[1:], path)
+        if len(entries) < len(lines) - 1:  # the last line is damaged
+            whole = sum(len(line.encode()) + 1 for line in lines[: 1 + len(entries)])
+        if whole < len(data):
+            layer.truncate(path, whole)
+        done = _by_part(entries, folder)
+        touched = {k for k, each in enumerate(head.inputs) if each != before.inputs[k]}
+        require_unchanged(done, head.inputs, touched)
+        return cls(layer, folder, done)
+
+    def append(self, entry: Entry) -> None:
+        """Returns when the entry is on the disk."""
+        self._file.write(entry.line().encode())
+        self._file.sync()
+        self.done.setdefault(entry.shard.part, Done()).entries.append(entry)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _entries(lines: Sequence[str], path: Path) -> list[Entry]:
+    """Raises FileFormatError for a damaged line before the last one, which may be."""
+    found = []
+    for number, line in enumerate(lines):
+        try:
+            found.append(Entry.from_line(line))
+        except FileFormatError as error:
+            if number < len(lines) - 1:
+                raise FileFormatError(f"{path}:{number + 2}: {error}") from None
+    return found
+
+
+def _by_part(entries: Sequence[Entry], folder: Path) -> dict[int, Done]:
+    """The shards that are done and still as the journal says; what follows one that is not is done
+    again."""
+    done: dict[int, Done] = {}
+    for entry in entries:
+        own = done.setdefault(entry.shard.part, Done()).entries
+        del own[entry.shard.number :]  # built again since
+        own.append(entry)
+    for part in done.values():
+        good = 0
+        while good < len(part.entries) and is_whole(part.entries[good].shard, folder):
+            good += 1
+        del part.entries[good:]
+    return done
+
+
+def is_whole(shard: Shard, folder: Path) -> bool:
+    """True if the files of a shard have the digests that are told of them."""
+    for file in shard.files:
+        path = folder / file.name
+        if not path.is_file() or path.stat().st_size != file.bytes:
+            return False
+        with path.open("rb") as opened:
+            if digest_of(opened) != file.sha256:
+                return False
+    return True
+
+
+def require_same(before: Head, now: Head, path: Path) -> None:
+    """Raises FileFormatError unless both heads describe one build. When an input was last written
+    may differ: `changed_inputs` looks at such inputs."""
+    old, new = asdict(before), asdict(now)
+    for name in ("tokpar_version", "writer", "tokenizer", "options"):
+        if old[name] == new[name]:
+            continue
+        which = _difference(name, old[name], new[name])
+        raise FileFormatError(
+            f"{path} is of another build: {which}; resume with what the build began with, or give "
+            "another folder"
+        )
+    for one, other in zip(before.inputs, now.inputs, strict=False):
+        if (one.name, one.kind) != (other.name, other.kind):
+            raise FileFormatError(f"{path} is of other inputs: {one.name}, now {other.name}")
+        if one.bytes != other.bytes:
+            raise FileFormatError(
+                f"{one.name} changed since the build began: it had {one.bytes:,} bytes, now "
+                f"{other.bytes:,}"
+            )
+    if len(before.inputs) != len(now.inputs):
+        raise FileFormatError(
+            f"{path} is of {len(before.inputs):,} inputs, now there are {len(now.inputs):,}"
+        )
+
+
+def require_unchanged(done: dict[int, Done], inputs: Sequence[Input], touched: set[int]) -> None:
+    """Compares the inputs `touched`, written to since the build began, with their digests.
+
+    Raises FileFormatError for one with another content. A part that is not complete and reads such
+    an input has no digest yet, and is built from its beginning."""
+    for number, part in list(done.items()):
+        if not part.complete:
+            read = {entry.shard.begin.input for entry in part.entries}
+            read |= {entry.shard.end.input for entry in part.entries}
+            if part.entries and touched & set(range(min(read), max(read) + 1)):
+                del done[number]
+            continue
+        for input_, digest in part.entries[-1].digests:
+            if input_ in touched and range_digest(inputs[input_], digest) != digest.sha256:
+                raise FileFormatError(
+                    f"{inputs[input_].name} changed since the build began: its digest is another"
+                )
+
+
+def range_digest(input_: Input, digest: Digest) -> str:
+    """The sha256 of the bytes that `digest` is of, as they are now."""
+    with input_.open() as file:
+        file.seek(digest.start)
+        found = hashlib.sha256()
+        left = digest.stop - digest.start
+        while left and (data := file.read(min(left, 1 << 20))):
+            found.update(data)
+            left -= len(data)
+    return found.hexdigest()
+
+
+def _difference(name: str, old: Any, new: Any) -> str:
+    if not isinstance(old, dict):
+        return f"{name} was {old}, now {new}"
+    own = next(key for key in old if old[key] != new[key])
+    return f"{name} {own} was {old[own]!r}, now {new[own]!r}"

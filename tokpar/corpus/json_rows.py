@@ -1,0 +1,213 @@
+"""Documents of JSON lines: by pyarrow, many at a time, where all lines are good; else line by line,
+which finds the faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IntArray, byte_length, has_surrogate
+from tokpar.corpus.blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, Block, Fault
+from tokpar.corpus.inputs import Input
+from tokpar.corpus.lines import Lines
+
+TextOf = Callable[[Any], str]
+"""Turns the value of the field into a text. Raises ValueError that says what is wrong with it."""
+BOM = b"\xef\xbb\xbf"
+_ARROW_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads blocks of JSON lines. `field`: the name of the text; `name`: that of the document's id,
+    or None; `text_of`: makes a text of the field's value, or None where it is the text."""
+
+    field: str
+    name: str | None
+    text_of: TextOf | None = None
+
+    def block(self, lines: Lines, number: LineNumbers, input_: int) -> Block:
+        """The documents of whole lines."""
+        data = lines.data
+        if lines.begin == 0 and data.startswith(BOM):
+            data = b"   " + data[3:]
+        found = None if self.text_of is not None else self._by_arrow(data)
+        if found is None:
+            return self._line_by_line(data, lines, number, input_)
+        texts, sizes, begins, names = found
+        return Block(input_, texts, sizes, begins + lines.begin, lines.end, names, (), len(data))
+
+    def _by_arrow(
+        self, data: bytes
+    ) -> tuple[list[str], IntArray, IntArray, list[str] | None] | None:
+        """Texts, their sizes, where their lines begin, and names; None unless all lines are good.
+
+        pyarrow does not look for the ends of lines: the check that each line is one object is
+        ours."""
+        arrow = self._arrow
+        begins = None if arrow is None else object_lines(data)
+        if arrow is None or begins is None or not len(begins):
+            return None
+        pa, pj, pc, parse = arrow
+        source = pa.py_buffer(data)
+        try:
+            pa.Array.from_buffers(
+                pa.large_utf8(), 1, [None, pa.py_buffer(np.array([0, len(data)])), source]
+            ).validate(full=True)
+            table = pj.read_json(
+                pa.BufferReader(source), pj.ReadOptions(block_size=_ARROW_BLOCK), parse
+            )
+            columns = [table[name] for name in self._fields]
+            if table.num_rows != len(begins) or any(column.null_count for column in columns):
+                return None
+            texts = columns[0].to_pylist()
+        except (pa.ArrowException, UnicodeDecodeError, KeyError):
+            return None
+        sizes = pc.binary_length(columns[0]).to_numpy().astype(np.int64)
+        return texts, sizes, begins, columns[1].to_pylist() if self.name is not None else None
+
+    @property
+    def _fields(self) -> list[str]:
+        return [self.field] if self.name is None else [self.field, self.name]
+
+    @cached_property
+    def _arrow(self) -> tuple[Any, Any, Any, Any] | None:
+        """pyarrow's modules and how it parses; None without pyarrow."""
+        try:
+            pa, pj, pc = map(import_module, ("pyarrow", "pyarrow.json", "pyarrow.compute"))
+        except ImportError:
+            return None
+        schema = pa.schema([(name, pa.string()) for name in dict.fromkeys(self._fields)])
+        return pa, pj, pc, pj.ParseOptions(schema, unexpected_field_behavior="ignore")
+
+    def _line_by_line(self, data: bytes, lines: Lines, number: LineNumbers, input_: int) -> Block:
+        texts: list[str] = []
+        names: list[str] = []
+        begins: list[int] = []
+        faults: list[Fault] = []
+        for count, (place, line) in enumerate(lines_of(data)):
+            try:
+                text, name = self._document(line)
+            except _UnusableError as error:
+                where = f"{number.name}:{number.at(lines.begin) + count + 1}"
+                faults.append(Fault(len(texts), error.kind, f"{where}: {error}"))
+                continue
+            if text is not None:
+                texts.append(text)
+                names.append(name)
+                begins.append(lines.begin + place)
+        sizes = np.fromiter(map(byte_length, texts), np.int64, len(texts))
+        own = names if self.name is not None else None
+        starts = np.array(begins, dtype=np.int64)
+        return Block(input_, texts, sizes, starts, lines.end, own, faults, len(data))
+
+    def _document(self, line: bytes) -> tuple[str | None, str]:
+        """The text and the name of a line; no text for an empty line."""
+        try:
+            written = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise _UnusableError(NO_UTF8, f"expected UTF-8 ({error})") from None
+        if not written.strip():
+            return None, ""
+        try:
+            row = json.loads(written)
+        except (ValueError, RecursionError) as error:
+            raise _UnusableError(BROKEN, f"expected a JSON object ({error})") from None
+        if not isinstance(row, dict):
+            raise _UnusableError(BROKEN, f"expected a JSON object, got a {type(row).__name__}")
+        value = _field_of(row, self.field)
+        text = value if self.text_of is None else _made(self.text_of, value)
+        return _checked(text, self.field), self._name_of(row)
+
+    def _name_of(self, row: dict[str, Any]) -> str:
+        if self.name is None:
+            return ""
+        value = _field_of(row, self.name)
+        return _checked(str(value) if type(value) is int else value, self.name)
+
+
+class _UnusableError(ValueError):
+    """A document that cannot be used, and the kind of its fault."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def _field_of(row: dict[str, Any], field: str) -> Any:
+    value = row.get(field)
+    if value is None:
+        what = "it is null" if field in row else f"the fields are {', '.join(map(repr, row))}"
+        raise _UnusableError(MISSING, f"expected a field {field!r}; {what:.200}")
+    return value
+
+
+def _made(text_of: TextOf, value: Any) -> str:
+    try:
+        return text_of(value)
+    except ValueError as error:
+        raise _UnusableError(NO_STRING, str(error)) from None
+
+
+def _checked(text: Any, field: str) -> str:
+    if not isinstance(text, str):
+        raise _UnusableError(NO_STRING, f"expected a str as {field!r}, got a {type(text).__name__}")
+    if has_surrogate(text):
+        raise _UnusableError(NO_UTF8, f"expected {field!r} with a UTF-8 form, got a lone surrogate")
+    return text
+
+
+@dataclass
+class LineNumbers:
+    """Counts the lines before a place of an input, for messages; reads the input again for the
+    first one."""
+
+    input: Input
+    place: int = 0
+    lines: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.input.name
+
+    def at(self, offset: int) -> int:
+        """How many lines end before `offset` of the uncompressed file."""
+        if offset != self.place:
+            self.place, self.lines = offset, self.input.line(offset) - 1
+        return self.lines
+
+    def passed(self, lines: Lines) -> None:
+        """Goes on to the end of `lines`, if the count before them is known."""
+        if lines.begin == self.place:
+            self.place, self.lines = lines.end, self.lines + lines.data.count(b"\n")
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where each line begins, and the line without its newline."""
+    start = 0
+    while start < len(data):
+        stop = data.find(b"\n", start)
+        stop = len(data) if stop < 0 else stop
+        yield start, data[start:stop]
+        start = stop + 1
+
+
+def object_lines(data: bytes) -> IntArray | None:
+    """Where each line begins that is not empty; None unless each begins with { and ends with }."""
+    codes: NDArray[np.uint8] = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(codes == ord("\n")).astype(np.int64)
+    if not len(ends) or ends[-1] != len(data) - 1:
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    ends = ends - (codes[np.maximum(ends - 1, 0)] == ord("\r"))
+    full = ends > starts
+    starts, ends = starts[full], ends[full]
+    is_object = (codes[starts] == ord("{")) & (codes[ends - 1] == ord("}"))
+    return starts if is_object.all() else None

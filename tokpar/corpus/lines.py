@@ -1,0 +1,155 @@
+"""Reads the lines of an input in blocks of whole lines, and digests what is read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from tokpar.corpus.inputs import Input
+from tokpar.corpus.options import TIMES_LONGEST, Memory
+from tokpar.corpus.plan import Span
+from tokpar.decompression import blocks_of, uncompressed_blocks
+from tokpar.errors import OptionError
+
+READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Whole lines, with their newlines. `begin`: offset of the first byte in the uncompressed
+    file."""
+
+    data: bytes
+    begin: int
+
+    @property
+    def end(self) -> int:
+        return self.begin + len(self.data)
+
+
+class Digested:
+    """An open file that digests the bytes [start, stop) as they are read in order."""
+
+    def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._start, self._stop = start, stop
+        self._place = file.tell()
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        first, last = self._start - self._place, self._stop - self._place
+        self._digest.update(memoryview(data)[max(0, first) : max(0, last)])
+        self._place += len(data)
+        return data
+
+    @property
+    def place(self) -> int:
+        """Bytes of the file that were read so far."""
+        return self._place
+
+    def hexdigest(self) -> str:
+        """Of all that was read; reads what is left of the range before."""
+        while self._place < self._stop and self.read(min(READ_BYTES, self._stop - self._place)):
+            pass
+        return self._digest.hexdigest()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def open_digested(input_: Input, span: Span) -> Digested:
+    """The stored bytes of a span, from the byte before it on if there is one."""
+    file = input_.open()
+    file.seek(max(0, span.start - 1))
+    return Digested(file, span.start, span.stop)
+
+
+def line_blocks(input_: Input, span: Span, file: Digested, memory: Memory) -> Iterator[Lines]:
+    """The lines that begin in a span, in blocks of about `memory.block` bytes.
+
+    Raises OptionError for a line above `memory.longest`, and what `uncompressed_blocks` raises."""
+    size = min(READ_BYTES, memory.block)
+    if input_.compressed:
+        chunks, begin = uncompressed_blocks(file, input_.name, size), 0
+    else:
+        chunks, begin = _owned(blocks_of(file, size), span)
+    yield from _whole_lines(chunks, begin, input_.name, memory)
+
+
+def _owned(chunks: Iterator[bytes], span: Span) -> tuple[Iterator[bytes], int]:
+    """The bytes of the lines that begin in a span, and where the first one begins."""
+    place = max(0, span.start - 1)
+    first = b""
+    if span.start:
+        for chunk in chunks:
+            newline = chunk.find(b"\n")
+            if newline >= 0:
+                first, place = chunk[newline + 1 :], place + newline + 1
+                break
+            place += len(chunk)
+        else:
+            return iter(()), place
+    return _before(_chained(first, chunks), place, span.stop), place
+
+
+def _chained(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from chunks
+
+
+def _before(chunks: Iterator[bytes], place: int, stop: int) -> Iterator[bytes]:
+    """The chunks up to the end of the last line that begins before `stop`."""
+    if place >= stop:
+        return
+    for chunk in chunks:
+        last = chunk.find(b"\n", max(0, stop - 1 - place))
+        if last >= 0:
+            yield chunk[: last + 1]
+            return
+        yield chunk
+        place += len(chunk)
+
+
+def _whole_lines(chunks: Iterable[bytes], begin: int, name: str, memory: Memory) -> Iterator[Lines]:
+    parts: list[bytes] = []
+    size = open_line = 0
+    rest = iter(chunks)
+    for chunk in rest:
+        end = chunk.rfind(b"\n") + 1
+        line = open_line + (chunk.find(b"\n") + 1 if end else len(chunk))
+        if line > memory.longest:
+            raise too_long(name, line + (0 if end else _until_newline(rest)))
+        open_line = len(chunk) - end if end else line
+        size += len(chunk)
+        if end and size >= memory.block:
+            block = Lines(b"".join([*parts, chunk[:end]]), begin)
+            yield block
+            begin, size = block.end, len(chunk) - end
+            parts = [chunk[end:]]
+        else:
+            parts.append(chunk)
+    if size:
+        yield Lines(b"".join(parts), begin)
+
+
+def _until_newline(chunks: Iterator[bytes]) -> int:
+    """How many bytes the line that is open still has."""
+    more = 0
+    for chunk in chunks:
+        newline = chunk.find(b"\n")
+        if newline >= 0:
+            return more + newline + 1
+        more += len(chunk)
+    return more
+
+
+def too_long(name: str, size: int) -> OptionError:
+    """The error for a document above `Memory.longest`."""
+    return OptionError(
+        f"{name}: a document of {size:,} bytes needs --memory-budget {size * TIMES_LONGEST} "
+        f"({TIMES_LONGEST} times the longest document) or more"
+    )

@@ -1,0 +1,113 @@
+"""Runs a build on this machine: reads ahead, encodes on all cores, writes shard after shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+
+from tokpar.corpus.blocks import Block, Fault
+from tokpar.corpus.document_encoder import DocumentEncoder
+from tokpar.corpus.durable_files import FileLayer
+from tokpar.corpus.job import BuildJob
+from tokpar.corpus.journal import Done, Entry
+from tokpar.corpus.manifest import Position, Shard
+from tokpar.corpus.plan import Part
+from tokpar.corpus.progress import Progress
+from tokpar.corpus.read_ahead import ReadAhead
+from tokpar.corpus.reading import PartReader
+from tokpar.corpus.shard_builder import ShardBuilder
+from tokpar.corpus.writers import writer_opener
+
+OnEntry = Callable[[Entry], object]
+
+
+class PartBuilder:
+    """Builds one part after the other."""
+
+    def __init__(
+        self,
+        job: BuildJob,
+        layer: FileLayer,
+        progress: Progress,
+        on_block: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._job = job
+        self._layer = layer
+        self._progress = progress
+        self._on_block = on_block
+        self._encoder = DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers)
+
+    def __enter__(self) -> PartBuilder:
+        self._encoder.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._encoder.__exit__(*error)
+
+    def build(self, part: Part, done: Done, on_entry: OnEntry) -> None:
+        """Writes the shards of a part that are not done; `on_entry` is called with each.
+
+        Raises FileFormatError for the first document that cannot be used, unless such documents
+        are left out; OSError. No unfinished file stays behind."""
+        begin, number = first_position(part), 0
+        if done.entries:
+            last = done.entries[-1].shard
+            begin, number = last.end, last.number + 1
+        job = self._job
+        reader = PartReader(
+            job.inputs,
+            part,
+            begin,
+            job.options.field,
+            job.options.document_id,
+            job.text_of,
+            job.memory,
+            self._progress,
+        )
+
+        def on_shard(shard: Shard, last: bool) -> None:
+            self._layer.sync_folder(job.out)
+            on_entry(Entry(shard, last, tuple(reader.digests) if last else ()))
+
+        opener = writer_opener(self._layer, job.out, job.options)
+        builder = ShardBuilder(
+            part.number, number, begin, job.options.shard_bytes, opener, on_shard
+        )
+        try:
+            with closing(ReadAhead(reader.blocks(), job.memory.in_flight)) as blocks:
+                for block in blocks:
+                    self._add(block, builder)
+            with self._progress.stage("write"):
+                builder.finish(last_position(part, job))
+        except BaseException:
+            with suppress(OSError):
+                builder.abandon()
+            raise
+
+    def _add(self, block: Block, builder: ShardBuilder) -> None:
+        progress = self._progress
+        self._stop_at(block.faults)
+        with progress.stage("encode"):
+            encoded = self._encoder.encode(block)
+        own = encoded.block
+        self._stop_at(own.faults)
+        with progress.stage("write"):
+            builder.add(encoded)
+        progress.add(own, len(encoded.rows.ids))
+        self._on_block()
+
+    def _stop_at(self, faults: Sequence[Fault]) -> None:
+        if faults and self._job.options.errors == "stop":
+            raise faults[0].error()
+
+
+def first_position(part: Part) -> Position:
+    """Where the documents of a part begin."""
+    return Position(part.spans[0].input, part.spans[0].start)
+
+
+def last_position(part: Part, job: BuildJob) -> Position:
+    """Where they end: at the next input, or in the range of an input that follows."""
+    last = part.spans[-1]
+    whole = last.stop == job.inputs[last.input].bytes
+    return Position(last.input + 1, 0) if whole else Position(last.input, last.stop)

@@ -1,0 +1,51 @@
+"""What a caller asks of a build, and how sizes are written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tokpar.errors import OptionError
+
+FORMATS = ("megatron", "parquet", "arrow", "numpy")
+ERRORS = ("stop", "skip")
+BACKENDS = ("local", "ray")
+SHARD_BYTES = 1 << 30
+BUDGET = 2 << 30
+TIMES_LONGEST = 16
+"""The memory budget is at least so many times the longest document, as it is stored in a line."""
+LEAST_BUDGET = 64 << 20
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """How the memory budget is spent, in bytes of text as it is stored.
+
+    `longest`: a document that is longer is an error. `block`: about so much is read and encoded at
+    a time. `in_flight`: so much is read ahead at most, or one longer document alone."""
+
+    budget: int
+
+    @property
+    def longest(self) -> int:
+        return self.budget // TIMES_LONGEST
+
+    @property
+    def block(self) -> int:
+        return self.budget // (4 * TIMES_LONGEST)
+
+    @property
+    def in_flight(self) -> int:
+        return self.budget // TIMES_LONGEST
+
+
+def size_of(text: str | int, what: str) -> int:
+    """Bytes: "2GB" -> 2000000000, "64MiB" -> 67108864. Raises OptionError."""
+    match = _SIZE.fullmatch(str(text).strip())
+    if match is None:
+        raise OptionError(f"{what}: expected a size such as 500MB or 2GiB, got {text!r}")
+    number, unit, binary = match[1], match[2].lower(), match[3]
+    factor = 1 << 10 * "bkmgt".index(unit or "b") if binary else _UNITS[unit]
+    return int(float(number) * factor)

@@ -1,0 +1,98 @@
+"""Runs a build on a Ray cluster: each part is one task of an actor that keeps its tokenizer.
+
+The folder of the shards, and the inputs, must have the same names on all machines. The driver alone
+writes the journal, after a task has its shards on the disk. A task whose worker died runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from tokpar.corpus.durable_files import Disk
+from tokpar.corpus.job import BuildJob, Request, prepare
+from tokpar.corpus.journal import Done, Entry, Head
+from tokpar.corpus.local import PartBuilder
+from tokpar.corpus.progress import Progress
+from tokpar.errors import OptionError
+
+RETRIES = 3
+OnPart = Callable[[list[Entry], Progress], object]
+
+
+class RayWorker:
+    """Builds parts in a process of the cluster."""
+
+    def __init__(self, request: Request, head: Head) -> None:
+        self._job = prepare(replace(request, workers=1))
+        if replace(self._job.head, inputs=()) != replace(head, inputs=()):
+            raise OptionError(f"a worker has another tokenizer or version: {self._job.head}")
+        sizes = [(each.name, each.bytes) for each in self._job.inputs]
+        if sizes != [(each.name, each.bytes) for each in head.inputs]:
+            raise OptionError("a worker finds other inputs: they must have the same names there")
+
+    def build(self, number: int, done: Done) -> tuple[list[Entry], Progress]:
+        """Writes the shards of a part that are not done; returns their entries, and counts."""
+        progress, entries = Progress(), list[Entry]()
+        with PartBuilder(self._job, Disk(), progress) as builder:
+            builder.build(self._job.parts[number], done, entries.append)
+        return entries, progress
+
+
+def build_on_ray(
+    job: BuildJob, todo: list[tuple[int, Done]], on_part: OnPart, is_stopped: Callable[[], bool]
+) -> None:
+    """Builds parts, given by their numbers and what is done of them, in any order; calls `on_part`
+    for each. After `is_stopped`, parts in flight are finished and no other begins.
+
+    Raises OptionError without Ray, and what a worker raises."""
+    ray = _ray()
+    with _cluster(ray, job.request.ray_address):
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        count = min(job.workers or cores, cores, len(todo))
+        remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
+        idle = [remote.remote(job.request, job.head) for _ in range(count)]
+        waiting = todo[::-1]
+        running: dict[Any, Any] = {}
+        while running or (waiting and not is_stopped()):
+            while idle and waiting and not is_stopped():
+                worker = idle.pop()
+                running[worker.build.remote(*waiting.pop())] = worker
+            if running:
+                (ended,), _ = ray.wait(list(running), num_returns=1)
+                idle.append(running.pop(ended))
+                on_part(*_result(ray, ended))
+
+
+def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
+    """What a task returned. Raises the error of the worker itself, not Ray's around it."""
+    try:
+        entries, progress = ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    return entries, progress
+
+
+def _ray() -> Any:
+    try:
+        return import_module("ray")
+    except ImportError:
+        raise OptionError(
+            "--backend ray needs the package ray: pip install 'tokpar[ray]'"
+        ) from None
+
+
+@contextmanager
+def _cluster(ray: Any, address: str | None) -> Iterator[None]:
+    """A cluster: the one that this process is connected to, that at `address`, or one of this
+    machine for the block."""
+    if ray.is_initialized():
+        yield
+        return
+    ray.init(address=address, log_to_driver=False, include_dashboard=False)
+    try:
+        yield
+    finally:
+        ray.shutdown()

@@ -1,0 +1,78 @@
+"""Reads the next blocks in a thread while earlier ones are encoded, within a number of bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+from tokpar.corpus.blocks import Block
+
+
+class ReadAhead:
+    """An iterator of blocks, which a thread reads ahead while they have at most `most` bytes of
+    text together; a longer block is read when no other one waits.
+
+    What the thread raises is raised here. `close` ends the thread."""
+
+    def __init__(self, blocks: Iterable[Block], most: int) -> None:
+        self._blocks = blocks
+        self._most = most
+        self._waiting: deque[Block] = deque()
+        self._size = 0
+        self._state = threading.Condition()
+        self._error: BaseException | None = None
+        self._ended = self._closed = False
+        self._thread = threading.Thread(target=self._read, daemon=True, name="tokpar-corpus-reader")
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            with closing(_generator(self._blocks)) as blocks:
+                for block in blocks:
+                    if not self._put(block):
+                        break
+        except BaseException as error:  # raised again where the blocks are taken
+            self._error = error
+        with self._state:
+            self._ended = True
+            self._state.notify_all()
+
+    def _put(self, block: Block) -> bool:
+        """False if nobody wants more."""
+        size = block.text_bytes
+        with self._state:
+            self._state.wait_for(
+                lambda: self._closed or not self._waiting or self._size + size <= self._most
+            )
+            self._waiting.append(block)
+            self._size += size
+            self._state.notify_all()
+            return not self._closed
+
+    def __iter__(self) -> Iterator[Block]:
+        while True:
+            with self._state:
+                self._state.wait_for(lambda: self._ended or bool(self._waiting))
+                if not self._waiting:
+                    break
+                block = self._waiting.popleft()
+                self._size -= block.text_bytes
+                self._state.notify_all()
+            yield block
+            del block
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Lets the thread end, and waits for it."""
+        with self._state:
+            self._closed = True
+            self._state.notify_all()
+        self._thread.join()
+
+
+def _generator(blocks: Iterable[Block]) -> Any:
+    yield from blocks

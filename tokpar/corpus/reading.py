@@ -1,0 +1,107 @@
+"""Reads the documents of a part, in order, and digests the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tokpar.corpus.blocks import Block
+from tokpar.corpus.columns import column_blocks
+from tokpar.corpus.inputs import Input, digest_of
+from tokpar.corpus.json_rows import LineNumbers, RowReader, TextOf
+from tokpar.corpus.lines import Digested, Lines, line_blocks, open_digested
+from tokpar.corpus.manifest import Digest, Position
+from tokpar.corpus.options import Memory
+from tokpar.corpus.plan import Part, Span
+from tokpar.corpus.progress import Progress
+from tokpar.corpus.text_rows import block_of_file, block_of_lines
+from tokpar.errors import FileFormatError
+
+
+@dataclass
+class PartReader:
+    """Reads one part from `begin` on. `digests` has the digest of each span that was read.
+
+    `text_field`: the name of the text in a row; `name`: that of the document's id, or None."""
+
+    inputs: Sequence[Input]
+    part: Part
+    begin: Position
+    text_field: str
+    name: str | None
+    text_of: TextOf | None
+    memory: Memory
+    progress: Progress
+    digests: list[tuple[int, Digest]] = field(default_factory=list)
+
+    def blocks(self) -> Iterator[Block]:
+        """Blocks of documents in the order of the part.
+
+        Raises OSError; FileFormatError for a file that cannot be read, or that has another size
+        than when the build began; OptionError for a document that needs more memory."""
+        for span in self.part.spans:
+            input_ = self.inputs[span.input]
+            first = self.begin.offset if span.input == self.begin.input else 0
+            done = (span.input, 0) < (self.begin.input, 0)
+            if input_.kind in ("parquet", "arrow"):
+                yield from self._columns(input_, span, first, done)
+            else:
+                yield from self._text(input_, span, first, done)
+
+    def _text(self, input_: Input, span: Span, first: int, done: bool) -> Iterator[Block]:
+        with input_.open() as opened:
+            opened.seek(0, 2)
+            _check_size(input_, opened.tell())
+        file = open_digested(input_, span)
+        try:
+            seen = span.start
+            for block in () if done else self._blocks_of_text(input_, span, file, first):
+                place = min(file.place, span.stop)  # the last line may reach into the next range
+                yield replace(block, stored=max(0, place - seen))
+                seen = max(seen, place)
+            self.digests.append((span.input, Digest(span.start, span.stop, file.hexdigest())))
+        finally:
+            file.close()
+
+    def _blocks_of_text(
+        self, input_: Input, span: Span, file: Digested, first: int
+    ) -> Iterator[Block]:
+        number = span.input
+        if input_.kind == "text":
+            if not first:
+                with self.progress.stage("read"):
+                    block = block_of_file(input_, number, file, self.memory)
+                yield block
+            return
+        numbers = LineNumbers(input_)
+        rows = RowReader(self.text_field, self.name, self.text_of)
+        for lines in self.progress.timed(line_blocks(input_, span, file, self.memory), "read"):
+            if lines.end > first:
+                begin = max(first, lines.begin)
+                kept = Lines(lines.data[begin - lines.begin :], begin)
+                with self.progress.stage("parse"):
+                    if input_.kind == "rows":
+                        block = rows.block(kept, numbers, number)
+                    else:
+                        block = block_of_lines(kept, numbers, number)
+                yield block
+            numbers.passed(lines)
+
+    def _columns(self, input_: Input, span: Span, first: int, done: bool) -> Iterator[Block]:
+        with input_.open() as file:
+            with self.progress.stage("read"):
+                digest = digest_of(file)
+            _check_size(input_, file.tell())
+        if not done:
+            blocks = column_blocks(
+                input_, span.input, self.text_field, self.name, self.text_of, self.memory, first
+            )
+            yield from self.progress.timed(blocks, "parse")
+        self.digests.append((span.input, Digest(span.start, span.stop, digest)))
+
+
+def _check_size(input_: Input, size: int) -> None:
+    if size != input_.bytes:
+        raise FileFormatError(
+            f"{input_.name} changed while it was read: it had {input_.bytes:,} bytes, now {size:,}"
+        )

@@ -1,0 +1,138 @@
+"""Cuts the documents of a part into shards, and writes each shard until it is on the disk.
+
+Where a shard ends follows from the documents alone: not from blocks, workers or time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tokpar.arrays import IntArray
+from tokpar.corpus.document_encoder import EncodedBlock
+from tokpar.corpus.manifest import DividedDocument, Position, Shard, ShardFile
+from tokpar.corpus.written import ShardWriter
+from tokpar.types import Rows
+
+OpenWriter = Callable[[int, int], ShardWriter]
+"""Opens the files of the shard of a part and number."""
+OnShard = Callable[[Shard, bool], object]
+"""Called with a shard whose files are synced and renamed, and whether it ends the part."""
+
+
+@dataclass
+class OpenShard:
+    """The shard that is being written."""
+
+    number: int
+    begin: Position
+    writer: ShardWriter | None = None
+    documents: int = 0
+    tokens: int = 0
+    text_bytes: int = 0
+    shortest: int = 0
+    longest: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    divided: list[DividedDocument] = field(default_factory=list)
+
+    def count(self, lengths: IntArray, text_bytes: int) -> None:
+        if len(lengths):
+            least, most = int(lengths.min()), int(lengths.max())
+            self.shortest = min(self.shortest, least) if self.documents else least
+            self.longest = max(self.longest, most)
+        self.documents += len(lengths)
+        self.tokens += int(lengths.sum())
+        self.text_bytes += text_bytes
+
+    def closed(self, part: int, end: Position, files: tuple[ShardFile, ...]) -> Shard:
+        return Shard(
+            part=part,
+            number=self.number,
+            begin=self.begin,
+            end=end,
+            files=files,
+            documents=self.documents,
+            tokens=self.tokens,
+            text_bytes=self.text_bytes,
+            shortest=self.shortest,
+            longest=self.longest,
+            skipped=dict(sorted(self.skipped.items())),
+            divided=tuple(self.divided),
+        )
+
+
+class ShardBuilder:
+    """Takes the encoded blocks of one part, from the shard `number` on."""
+
+    def __init__(
+        self,
+        part: int,
+        number: int,
+        begin: Position,
+        shard_bytes: int,
+        open_writer: OpenWriter,
+        on_shard: OnShard,
+    ) -> None:
+        self._part = part
+        self._shard_bytes = shard_bytes
+        self._open_writer = open_writer
+        self._on_shard = on_shard
+        self._shard = OpenShard(number, begin)
+
+    def add(self, encoded: EncodedBlock) -> None:
+        """Writes the documents of a block; ends a shard before the document that follows it."""
+        for first, stop in self._shards_of(encoded):
+            self._append(encoded, first, stop)
+
+    def _shards_of(self, encoded: EncodedBlock) -> Iterator[tuple[int, int]]:
+        """The ranges of documents that go to one shard each; opens that shard."""
+        block = encoded.block
+        ends = np.cumsum(block.sizes)
+        first, count = 0, len(block.texts)
+        while first < count:
+            if self._shard.text_bytes >= self._shard_bytes:
+                end = Position(block.input, int(block.begins[first]))
+                self._close(end, last=False)
+                self._shard = OpenShard(self._shard.number + 1, end)
+            before = int(ends[first - 1]) if first else 0
+            wanted = before + self._shard_bytes - self._shard.text_bytes
+            stop = min(count, int(np.searchsorted(ends, wanted)) + 1)
+            yield first, stop
+            first = stop
+        if not count:
+            yield 0, 0
+
+    def _append(self, encoded: EncodedBlock, first: int, stop: int) -> None:
+        shard, block = self._shard, encoded.block
+        for fault in block.faults:  # one belongs to the shard of the document before it
+            if first < fault.before <= stop or fault.before == first == 0:
+                shard.skipped[fault.kind] = shard.skipped.get(fault.kind, 0) + 1
+        if first == stop:
+            return
+        if shard.writer is None:
+            shard.writer = self._open_writer(self._part, shard.number)
+        rows: Rows = encoded.rows.part(first, stop)
+        names = None if block.names is None else block.names[first:stop]
+        shard.divided += [
+            replace(each, document=each.document - first + shard.documents)
+            for each in encoded.divided
+            if first <= each.document < stop
+        ]
+        shard.writer.add(rows, names)
+        shard.count(np.diff(rows.offsets), int(block.sizes[first:stop].sum()))
+
+    def finish(self, end: Position) -> None:
+        """Ends the last shard of the part."""
+        self._close(end, last=True)
+
+    def _close(self, end: Position, last: bool) -> None:
+        shard = self._shard
+        files = () if shard.writer is None else tuple(shard.writer.finish())
+        shard.writer = None
+        self._on_shard(shard.closed(self._part, end, files), last)
+
+    def abandon(self) -> None:
+        """Removes the files of the shard that is not complete."""
+        if self._shard.writer is not None:
+            self._shard.writer.abandon()

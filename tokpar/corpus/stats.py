@@ -1,0 +1,153 @@
+"""Lengths, tokens per byte and unknown tokens of shards, by shard and together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.corpus.id_texts import Tokens, tokens_of
+from tokpar.corpus.manifest import MANIFEST_NAME, Manifest
+from tokpar.corpus.shards import ShardSource, find_shards, open_shard
+from tokpar.corpus.tokenizer_source import load_for_corpus
+
+QUANTILES = (1, 5, 25, 50, 75, 95, 99)
+"""Per cent of the documents that have at most so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthStats:
+    """Some documents. `name`: a shard, or "all". `sources`: the inputs that a manifest beside the
+    shard names for it. `quantiles`: tokens of a document, for each of `QUANTILES`; 0 without
+    documents. `text_bytes`: UTF-8 bytes that the tokens spell, special ones not counted; `unknown`:
+    unknown tokens; both None without a tokenizer, or if its tokens do not spell the text."""
+
+    name: str
+    sources: tuple[str, ...]
+    documents: int
+    tokens: int
+    shortest: int
+    longest: int
+    quantiles: tuple[int, ...]
+    text_bytes: int | None
+    unknown: int | None
+
+    @property
+    def tokens_per_byte(self) -> float | None:
+        return None if not self.text_bytes else self.tokens / self.text_bytes
+
+    @property
+    def unknown_rate(self) -> float | None:
+        """Unknown tokens of all tokens."""
+        return None if self.unknown is None or not self.tokens else self.unknown / self.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class StatsReport:
+    """The result of `tokpar.corpus.stats`."""
+
+    shards: tuple[LengthStats, ...]
+    total: LengthStats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    name: str
+    sources: tuple[str, ...]
+    lengths: NDArray[np.int64]
+    text_bytes: int | None
+    unknown: int | None
+
+
+def stats(
+    shards: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], tokenizer: object = None
+) -> StatsReport:
+    """Returns the lengths of the documents of shards, in tokens.
+
+    `shards`: as of `audit`. `tokenizer`: anything that `tokpar.load` takes; with one, bytes of text
+    and unknown tokens are counted, too. Needs 8 bytes of memory for each document. Raises what
+    `audit` raises."""
+    names = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
+    tokens = None if tokenizer is None else tokens_of(load_for_corpus(tokenizer, None, {}).adapter)
+    counted = [_counted(open_shard(name), tokens) for name in find_shards(names)]
+    return StatsReport(tuple(map(_stats, counted)), _stats(_together(counted)))
+
+
+def _counted(shard: ShardSource, tokens: Tokens | None) -> _Counted:
+    lengths = []
+    uses = np.zeros(0 if tokens is None else tokens.size, np.int64)
+    for block in shard.blocks():
+        lengths.append(np.diff(block.offsets))
+        inside = block.ids[(block.ids >= 0) & (block.ids < len(uses))]
+        uses += np.bincount(inside.astype(np.int64), minlength=len(uses))
+    text_bytes = unknown = None
+    if tokens is not None:
+        if tokens.unknown is not None:
+            unknown = int(uses[tokens.unknown])
+        if tokens.why_not is None:
+            text_bytes = int((uses * _text_lengths(tokens)).sum())
+            unknown = unknown or 0
+    found = np.concatenate(lengths) if lengths else np.empty(0, np.int64)
+    return _Counted(shard.name, _sources(shard.name), found, text_bytes, unknown)
+
+
+def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
+    """The bytes of text of each id: none for special tokens, nor for the mark of a word's piece."""
+    lengths = tokens.lengths.copy()
+    lengths[list(tokens.special)] = 0
+    if not isinstance(tokens.spelling, str) and tokens.spelling.kind == "words":
+        prefix = tokens.spelling.prefix
+        for id_, name in tokens.names.items():
+            if prefix and name.startswith(prefix) and id_ not in tokens.added:
+                lengths[id_] -= len(prefix.encode())
+    return lengths
+
+
+def _sources(shard: str) -> tuple[str, ...]:
+    """The inputs of which a manifest in the folder of the shard says that it was made."""
+    path = Path(shard)
+    manifest = path.parent / MANIFEST_NAME
+    if not manifest.is_file():
+        return ()
+    found = Manifest.from_json(manifest.read_text(encoding="utf-8"))
+    for each in found.shards:
+        if path.name in [file.name for file in each.files]:
+            last = each.end.input + (each.end.offset > 0 or each.end.input == each.begin.input)
+            return tuple(item.name for item in found.inputs[each.begin.input : last])
+    return ()
+
+
+def _together(counted: Iterable[_Counted]) -> _Counted:
+    some = list(counted)
+    lengths = np.concatenate([each.lengths for each in some])
+    sources = tuple(dict.fromkeys(name for each in some for name in each.sources))
+    text_bytes = [each.text_bytes for each in some if each.text_bytes is not None]
+    unknown = [each.unknown for each in some if each.unknown is not None]
+    return _Counted(
+        "all",
+        sources,
+        lengths,
+        sum(text_bytes) if len(text_bytes) == len(some) else None,
+        sum(unknown) if len(unknown) == len(some) else None,
+    )
+
+
+def _stats(counted: _Counted) -> LengthStats:
+    lengths = counted.lengths
+    some = lengths if len(lengths) else np.zeros(1, np.int64)
+    found = np.percentile(some, QUANTILES, method="inverted_cdf")
+    return LengthStats(
+        counted.name,
+        counted.sources,
+        len(lengths),
+        int(lengths.sum()),
+        int(some.min()),
+        int(some.max()),
+        tuple(map(int, found)),
+        counted.text_bytes,
+        counted.unknown,
+    )

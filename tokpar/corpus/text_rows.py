@@ -1,0 +1,53 @@
+"""Documents of plain text: a file each, or a line each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tokpar.arrays import byte_length
+from tokpar.corpus.blocks import NO_UTF8, Block, Fault
+from tokpar.corpus.inputs import Input
+from tokpar.corpus.json_rows import LineNumbers, lines_of
+from tokpar.corpus.lines import READ_BYTES, Digested, Lines, too_long
+from tokpar.corpus.options import Memory
+from tokpar.decompression import uncompressed_blocks
+
+
+def block_of_file(input_: Input, number: int, file: Digested, memory: Memory) -> Block:
+    """The one document that a file is. Raises OptionError for a document above
+    `memory.longest`."""
+    size, parts = 0, []
+    for data in uncompressed_blocks(file, input_.name, min(READ_BYTES, memory.block)):
+        size += len(data)
+        if size <= memory.longest:
+            parts.append(data)
+    if size > memory.longest:
+        raise too_long(input_.name, size)
+    begin = np.zeros(1, dtype=np.int64)
+    try:
+        text = b"".join(parts).decode("utf-8")
+    except UnicodeDecodeError as error:
+        fault = Fault(0, NO_UTF8, f"{input_.name}: expected UTF-8 text ({error})")
+        return Block(number, [], begin[:0], begin[:0], 1, None, [fault], size)
+    return Block(number, [text], np.array([size]), begin, 1, None, (), size)
+
+
+def block_of_lines(lines: Lines, numbers: LineNumbers, number: int) -> Block:
+    """A document for each line that is not empty; "\\n" or "\\r\\n" ends a line."""
+    texts: list[str] = []
+    begins: list[int] = []
+    faults: list[Fault] = []
+    for count, (place, line) in enumerate(lines_of(lines.data)):
+        line = line.removesuffix(b"\r")
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            where = f"{numbers.name}:{numbers.at(lines.begin) + count + 1}"
+            faults.append(Fault(len(texts), NO_UTF8, f"{where}: expected UTF-8 ({error})"))
+            continue
+        if text:
+            texts.append(text)
+            begins.append(lines.begin + place)
+    sizes = np.fromiter(map(byte_length, texts), np.int64, len(texts))
+    starts = np.array(begins, dtype=np.int64)
+    return Block(number, texts, sizes, starts, lines.end, None, faults, len(lines.data))

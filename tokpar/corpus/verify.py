@@ -1,0 +1,325 @@
+"""Verify a folder of shards against its manifest, and samples of it against the tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from tokpar.arrays import IdArray
+from tokpar.corpus.audit_inputs import InputFiles
+from tokpar.corpus.audit_report import CheckResult, FaultLog
+from tokpar.corpus.blocks import REFUSED, TOO_LONG
+from tokpar.corpus.id_texts import Tokens, tokens_of
+from tokpar.corpus.inputs import Input, digest_of, find_inputs
+from tokpar.corpus.manifest import (
+    MANIFEST_NAME,
+    Digest,
+    DividedDocument,
+    InputFile,
+    Manifest,
+    Shard,
+)
+from tokpar.corpus.respelling import Respelling
+from tokpar.corpus.shards import RawIds, ShardSource, open_shard
+from tokpar.corpus.tokenizer_source import CorpusTokenizer, load_for_corpus, surrounded
+from tokpar.corpus.verify_seams import SeamVerifier
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.types import Rows
+
+CHECKS = {
+    "files": "each file of a shard has the size and the digest of the manifest",
+    "counts": "each shard has as many documents and tokens as the manifest says",
+    "tokenizer": "the tokenizer has the fingerprint of the manifest",
+    "edges": "BOS and EOS of the manifest are those of the tokenizer",
+    "inputs": "each input has the size and the digests of the manifest",
+    "samples": "the tokenizer's own serial call gives the ids of sampled documents",
+    "seams": "each divided document has the certificate of the manifest, and its seams hold",
+}
+"""All checks of a verification, and what holds of a good folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The result of `tokpar.corpus.verify`; true if everything agrees.
+
+    `sampled`: documents that were encoded again. `seams`: seams that were found and checked again.
+    `seed`: of the sample; the same seed takes the same documents."""
+
+    folder: str
+    results: tuple[CheckResult, ...]
+    documents: int
+    sampled: int
+    seams: int
+    seed: int
+    notes: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not any(result.count for result in self.results)
+
+    def of(self, check: str) -> CheckResult:
+        """The result of one check. KeyError for a check that did not run."""
+        return {result.check: result for result in self.results}[check]
+
+
+def verify(
+    folder: str | os.PathLike[str],
+    *,
+    tokenizer: object = None,
+    sample: float = 0.01,
+    against: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] = (),
+    seed: int | None = None,
+    workers: int | None = None,
+) -> VerifyReport:
+    """Returns where a folder that `build` wrote differs from its manifest.
+
+    Every file is digested again; a part `sample` of the documents, at least one of each shard, is
+    encoded again by the tokenizer's own serial call; the seams of divided documents are found and
+    checked again. `tokenizer`: anything that `tokpar.load` takes; None: the source in the manifest.
+    `against`: the inputs in their order; without them the texts are decoded from the shards.
+    `seed`: of the sample, None for a new one. Raises FileFormatError for a folder without manifest,
+    OptionError, and what `load` raises."""
+    if not 0 <= sample <= 1:
+        raise OptionError(f"sample is a part of the documents, from 0 to 1, got {sample}")
+    path = Path(folder)
+    if not (path / MANIFEST_NAME).is_file():
+        raise FileFormatError(f"{path}: no {MANIFEST_NAME}: no build was finished in this folder")
+    manifest = Manifest.from_json((path / MANIFEST_NAME).read_text(encoding="utf-8"))
+    source = manifest.tokenizer.source if tokenizer is None else tokenizer
+    loaded = load_for_corpus(source, None, {})
+    names = [against] if isinstance(against, (str, os.PathLike)) else list(against)
+    inputs = find_inputs([os.fspath(name) for name in names], manifest.options.lines)
+    seed = random.SystemRandom().getrandbits(32) if seed is None else seed
+    with SeamVerifier(loaded.adapter, workers) as seams:
+        run = _Verification(path, manifest, loaded, tokens_of(loaded.adapter), inputs, seams)
+        run.files()
+        run.tokenizer_record()
+        run.input_digests()
+        run.samples(sample, random.Random(seed))
+    checks = [name for name in CHECKS if inputs or name != "inputs"]
+    return VerifyReport(
+        os.fspath(folder),
+        run.log.results(tuple(checks)),
+        manifest.documents,
+        run.sampled,
+        seams.seams,
+        seed,
+        tuple(run.notes),
+        (*run.not_checked, *seams.not_checked),
+    )
+
+
+@dataclass
+class _Verification:
+    """One verification as it goes on. `good`: the shards whose files are as they were."""
+
+    folder: Path
+    manifest: Manifest
+    loaded: CorpusTokenizer
+    tokens: Tokens
+    inputs: list[Input]
+    seams: SeamVerifier
+    log: FaultLog = field(default_factory=FaultLog)
+    notes: list[str] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+    sampled: int = 0
+
+    def files(self) -> None:
+        """Digests all files of the shards; names others that look like shards."""
+        named = {file.name for shard in self.manifest.shards for file in shard.files}
+        for shard in self.manifest.shards:
+            for file in shard.files:
+                path = self.folder / file.name
+                if not path.is_file():
+                    self.log.add("files", file.name, None, "no such file", f"{file.bytes:,} bytes")
+                    continue
+                size = path.stat().st_size
+                if size != file.bytes:
+                    self.log.add("files", file.name, None, f"{size:,} bytes", f"{file.bytes:,}")
+                    continue
+                with path.open("rb") as opened:
+                    digest = digest_of(opened)
+                if digest != file.sha256:
+                    self.log.add("files", file.name, None, f"sha256 {digest}", file.sha256)
+        for path in sorted(self.folder.glob("shard-*")):
+            if path.name not in named:
+                self.log.add("files", path.name, None, "a file", "none: the manifest has no such")
+
+    def tokenizer_record(self) -> None:
+        """Compares the fingerprint, and BOS and EOS."""
+        expected, found = self.manifest.tokenizer, self.loaded.record()
+        if found.fingerprint != expected.fingerprint:
+            one = f"{found.engine} {found.engine_version}, fingerprint {found.fingerprint}"
+            other = f"{expected.engine} {expected.engine_version}, {expected.fingerprint}"
+            self.log.add("tokenizer", found.source, None, one, other)
+        options = self.manifest.options
+        if options.bos is None:
+            own = self.loaded.own_ids()
+            if own != (options.prefix, options.suffix):
+                shown = f"{list(options.prefix)} and {list(options.suffix)} around each document"
+                self.log.add(
+                    "edges", MANIFEST_NAME, None, shown, f"{list(own[0])} and {list(own[1])}"
+                )
+
+    def input_digests(self) -> None:
+        """Compares the inputs that were given with those of the manifest."""
+        if not self.inputs:
+            self.not_checked.append("the inputs: give them by against")
+            return
+        expected = self.manifest.inputs
+        if len(expected) != len(self.inputs):
+            found = f"{len(self.inputs)} inputs"
+            self.log.add("inputs", MANIFEST_NAME, None, found, f"{len(expected)}")
+        for known, given in zip(expected, self.inputs, strict=False):
+            if known.bytes != given.bytes:
+                found = f"{given.bytes:,} bytes"
+                self.log.add("inputs", given.name, None, found, f"{known.bytes:,}, as {known.name}")
+            else:
+                self._digests(known, given)
+
+    def _digests(self, known: InputFile, given: Input) -> None:
+        with given.open() as file:
+            for each in known.digests:
+                digest = _digest(file, each)
+                if digest != each.sha256:
+                    part = f"sha256 {digest} of bytes {each.start:,} to {each.stop:,}"
+                    self.log.add("inputs", given.name, None, part, each.sha256)
+
+    def samples(self, part: float, chance: random.Random) -> None:
+        """Counts all documents, and encodes some of them again."""
+        texts = self._input_texts()
+        for shard in self.manifest.shards:
+            if shard.files:
+                self._shard(shard, part, chance, texts)
+        if texts is not None and next(texts, None) is not None:
+            self.log.add("counts", MANIFEST_NAME, None, "more texts in the input", "no more")
+
+    def _input_texts(self) -> Iterator[str] | None:
+        """The texts of the input, one for each document; None if they cannot be told apart."""
+        if not self.inputs:
+            return None
+        if any(set(shard.skipped) & {REFUSED, TOO_LONG} for shard in self.manifest.shards):
+            self.notes.append("the build left out documents: their neighbours were decoded")
+            return None
+        options = self.manifest.options
+        if options.chat_template is not None:
+            self.notes.append("the texts were made by a chat template: they were decoded")
+            return None
+        files = InputFiles(self.inputs, options.field)
+        return (text for batch in files.batches() for text in batch)
+
+    def _shard(
+        self, shard: Shard, part: float, chance: random.Random, texts: Iterator[str] | None
+    ) -> None:
+        name = shard.files[0].name
+        try:
+            opened = open_shard(str(self.folder / name))
+        except (FileFormatError, OSError) as error:
+            self.log.add("counts", name, None, str(error), "a shard")
+            return
+        counts = (opened.documents, opened.tokens)
+        if counts != (shard.documents, shard.tokens):
+            found = f"{counts[0]:,} documents, {counts[1]:,} tokens"
+            expected = f"{shard.documents:,} documents, {shard.tokens:,} tokens"
+            self.log.add("counts", name, None, found, expected)
+        if not opened.documents:
+            return
+        count = max(int(np.ceil(part * opened.documents)), part > 0)
+        chosen = set(chance.sample(range(opened.documents), count))
+        divided = {each.document: each for each in shard.divided}
+        own = None if texts is None else islice(texts, shard.documents)
+        for document, ids, text in _documents(opened, chosen | set(divided), own):
+            spelled = self._text(name, document, ids) if text is None else text
+            if spelled is None:
+                continue
+            if document in chosen:
+                self._encode_again(name, document, ids, spelled)
+            if document in divided:
+                self._seams(name, divided[document], spelled, is_original=text is not None)
+
+    def _seams(self, shard: str, divided: DividedDocument, text: str, is_original: bool) -> None:
+        spelling = self.tokens.spelling
+        keeps_text = isinstance(spelling, Respelling) and (
+            spelling.kind == "bytes" and not spelling.normalizes
+        )
+        if not is_original and not keeps_text:
+            self._once("seams: the ids do not spell the whole text; give the inputs by against")
+            return
+        version = self.manifest.tokpar_version
+        for found, expected in self.seams.differences(text, divided, version):
+            self.log.add("seams", shard, divided.document, found, expected)
+
+    def _text(self, shard: str, document: int, ids: RawIds) -> str | None:
+        """The text that ids spell, without what the options insert around it; None, and it is
+        reported, if there is none."""
+        options = self.manifest.options
+        stop = len(ids) - len(options.suffix) - (options.eod is not None)
+        body = ids[len(options.prefix) : max(stop, len(options.prefix))]
+        spelling = self.tokens.spelling
+        if isinstance(spelling, str) or not spelling.exact:
+            why = spelling if isinstance(spelling, str) else "its normalizer may change a text"
+            self._once(f"samples: {why}; give the inputs by against")
+            return None
+        if len(body) and not all(self.tokens.is_token(int(id_)) for id_ in np.unique(body)):
+            self.log.add("samples", shard, document, "an id that is no token", "tokens")
+            return None
+        try:
+            text = self.tokens.text_of(body)
+        except UnicodeDecodeError as error:
+            self.log.add("samples", shard, document, str(error), "UTF-8")
+            return None
+        unknown = self.tokens.unknown
+        if text is None or (unknown not in self.tokens.added and (body == unknown).any()):
+            text = None
+            self._once("samples with the unknown token, which hides text; give the inputs")
+        return text
+
+    def _once(self, note: str) -> None:
+        if note not in self.not_checked:
+            self.not_checked.append(note)
+
+    def _encode_again(self, shard: str, document: int, ids: RawIds, text: str) -> None:
+        options = self.manifest.options
+        self.sampled += 1
+        own: IdArray = self.loaded.adapter.encode(text)
+        expected = surrounded(Rows.of([own]), options.prefix, options.suffix, options.eod).ids
+        if np.array_equal(ids, expected):
+            return
+        least = min(len(ids), len(expected))
+        unequal = np.flatnonzero(ids[:least] != expected[:least])
+        place = int(unequal[0]) if len(unequal) else least
+        shown = [f"{some[place]}" if place < len(some) else "the end" for some in (ids, expected)]
+        self.log.add("samples", shard, document, shown[0], shown[1], place)
+
+
+def _documents(
+    shard: ShardSource, wanted: set[int], texts: Iterator[str] | None
+) -> Iterator[tuple[int, RawIds, str | None]]:
+    """The number, the ids and the text of the wanted documents. Takes all of `texts`, which are
+    those of the shard."""
+    for block in shard.blocks():
+        for k in range(len(block)):
+            text = None if texts is None else next(texts, None)
+            if block.first + k in wanted:
+                yield block.first + k, block[k], text
+    for _ in texts or ():
+        pass
+
+
+def _digest(file: BinaryIO, span: Digest) -> str:
+    """The sha256 of a span of an open file."""
+    digest = hashlib.sha256()
+    file.seek(span.start)
+    left = span.stop - span.start
+    while left > 0 and (data := file.read(min(left, 1 << 22))):
+        digest.update(data)
+        left -= len(data)
+    return digest.hexdigest()

@@ -1,0 +1,64 @@
+"""Find the seams of divided documents again, and check them by the rules that license them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from tokpar import __version__
+from tokpar.certificate.checker import check
+from tokpar.corpus.document_encoder import CHUNK, certificate_digest
+from tokpar.corpus.manifest import DividedDocument
+from tokpar.encoder import Encoder
+from tokpar.interfaces import TokenizerAdapter
+
+
+@dataclass
+class SeamVerifier:
+    """Divides documents as a build does. `seams`: how many were found and checked so far. A context
+    manager, which keeps a pool of threads."""
+
+    tokenizer: TokenizerAdapter
+    workers: int | None = None
+    seams: int = 0
+    not_checked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._encoder = Encoder(
+            self.tokenizer, strategy="cut", workers=self.workers, chunk_chars=CHUNK
+        )
+
+    def __enter__(self) -> SeamVerifier:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._encoder.close()
+
+    def differences(
+        self, text: str, divided: DividedDocument, version: str
+    ) -> Iterator[tuple[str, str]]:
+        """What was found and what was expected, of a document that was divided.
+
+        `version`: of the tokpar that wrote the manifest, which stands in each certificate."""
+        encoder = self._encoder
+        encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
+        planned = len(encoding.seams.planned)
+        self.seams += planned
+        if planned != divided.seams:
+            yield f"{planned:,} seams", f"{divided.seams:,}"
+        for finding in check(encoding, text, encoder.tokenizer).findings:
+            yield f"{finding.kind}: {finding.message}", "a seam that its rule licenses"
+        if version != __version__:
+            note = f"digests of certificates: tokpar {version} made them, this is {__version__}"
+            if note not in self.not_checked:
+                self.not_checked.append(note)
+            return
+        digest = certificate_digest(encoding, text, encoder.tokenizer.name)
+        if planned == divided.seams and digest != divided.certificate:
+            yield f"certificate {digest}", divided.certificate

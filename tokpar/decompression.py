@@ -1,0 +1,68 @@
+"""The uncompressed bytes of .gz and .zst files, block by block."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from tokpar.errors import FileFormatError, OptionError
+
+
+def uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
+    """The uncompressed bytes of an open file, as they arrive; `name` tells how it is compressed.
+
+    Raises OSError; FileFormatError for a damaged .gz or .zst, OptionError without a package that
+    reads .zst."""
+    if name.endswith(".gz"):
+        try:
+            yield from blocks_of(gzip.GzipFile(fileobj=file), size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FileFormatError(f"{name}: expected a complete .gz file ({error})") from None
+    elif name.endswith(".zst"):
+        yield from _decompressed_zst(blocks_of(file, size), name)
+    else:
+        yield from blocks_of(file, size)
+
+
+def blocks_of(file: Any, size: int) -> Iterator[bytes]:
+    """What an open file holds from here on, at most `size` bytes at a time."""
+    read = getattr(file, "read1", file.read)  # what has arrived, without waiting for more
+    while data := read(size):
+        yield data
+
+
+def _decompressed_zst(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Frame by frame: readers of whole files say nothing of one that is cut off."""
+    new_decompressor, failure = _zstd(name)
+    decompressor: Any = None
+    for block in blocks:
+        data = block
+        while data:
+            decompressor = decompressor or new_decompressor()
+            try:
+                yield decompressor.decompress(data)
+            except failure as error:
+                raise FileFormatError(f"{name}: expected a .zst file ({error})") from None
+            data = decompressor.unused_data if decompressor.eof else b""
+            decompressor = None if decompressor.eof else decompressor
+    if decompressor is not None:
+        raise FileFormatError(f"{name}: expected a complete .zst file, it ends within a frame")
+
+
+def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
+    """Makes a decompressor of one frame; and the exception that it raises."""
+    try:
+        module: Any = import_module("compression.zstd")  # Python 3.14
+        return module.ZstdDecompressor, module.ZstdError
+    except ImportError:
+        pass
+    try:
+        module = import_module("zstandard")
+    except ImportError:
+        raise OptionError(
+            f"{name}: .zst is read by the package zstandard: pip install 'tokpar[zst]'"
+        ) from None
+    return (lambda: module.ZstdDecompressor().decompressobj()), module.ZstdError

@@ -1,0 +1,46 @@
+"""Find the common prefix and suffix of two texts, at the speed of comparing memory."""
+
+from __future__ import annotations
+
+_BLOCK = 1 << 15
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many code points at the start are equal: "abcd", "abx" -> 2."""
+    most = min(len(one), len(other))
+    if len(one) != len(other):  # one text is often the beginning of the other
+        shorter, longer = sorted((one, other), key=len)
+        if longer.startswith(shorter):
+            return most
+    start = 0
+    while start < most and one[start : start + _BLOCK] == other[start : start + _BLOCK]:
+        start += _BLOCK
+    start, stop = min(start, most), min(start + _BLOCK, most)
+    while start < stop:  # the first difference is in [start, stop], by halves
+        middle = (start + stop + 1) // 2
+        if one[start:middle] == other[start:middle]:
+            start = middle
+        else:
+            stop = middle - 1
+    return start
+
+
+def common_suffix(one: str, other: str, most: int) -> int:
+    """How many code points at the end are equal, `most` at most: "abc", "xbc" -> 2."""
+    size = 0
+    while size < most and _end(one, size, _BLOCK) == _end(other, size, _BLOCK):
+        size += _BLOCK
+    size, stop = min(size, most), min(size + _BLOCK, most)
+    while size < stop:
+        step = (stop - size + 1) // 2
+        if _end(one, size, step) == _end(other, size, step):
+            size += step
+        else:
+            stop = size + step - 1
+    return size
+
+
+def _end(text: str, size: int, block: int) -> str:
+    """The `block` characters before the last `size` ones."""
+    stop = len(text) - size
+    return text[max(0, stop - block) : stop]

@@ -1,0 +1,265 @@
+"""Encode one edit of a text that is kept in segments (theorem 36).
+
+An edit is encoded from the last kept cut that is stable in the text before it to the first kept cut
+that is co-stable in the text behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from typing import Protocol
+
+import numpy as np
+
+from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.encoding import Batch, Encoding
+from tokpar.interfaces import ChecksText, TokenizerAdapter, facts_of
+from tokpar.sessions.endless import grown_ids
+from tokpar.sessions.rope import (
+    Rope,
+    Segment,
+    ids_after,
+    joined,
+    rope_of,
+    segments_after,
+    segments_before,
+    slice_of,
+    split,
+)
+from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by, stable_cuts_for
+
+SEGMENT = 256
+"""Code points that a segment has at least, but for the last two."""
+_SEEN = 512
+"""How far before and behind an edit the first search for a cut looks, code points."""
+_MOST = 64
+"""How many edges of segments are judged before the search looks further."""
+_LONG = 1024
+"""Code points from which on a last segment without a cut is not encoded again (theorem 37)."""
+_FEW = 1 << 13
+"""Code points up to which the tokenizer's own call is faster than the encoder's pipeline."""
+
+
+class EncodesTexts(Protocol):
+    """The part of an `Encoder` that a session calls."""
+
+    @property
+    def tokenizer(self) -> TokenizerAdapter: ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    def encode(self, text: str) -> Encoding: ...
+
+    def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """The result of one edit: the new rope, and what was done."""
+
+    rope: Rope
+    replace_from: int
+    encoded: int
+    why: str
+
+
+class Editing:
+    """One edit of a rope: the code points [start, stop) become `text`."""
+
+    def __init__(
+        self,
+        encoder: EncodesTexts,
+        tokenizer: TokenizerAdapter,
+        rope: Rope,
+        start: int,
+        stop: int,
+        text: str,
+    ) -> None:
+        self._encoder, self._tokenizer = encoder, tokenizer
+        self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
+        self._rope, self._start, self._stop, self._text = rope, start, stop, text
+        self._length = 0 if rope is None else rope.chars
+        self._chars = self._first = 0
+
+    def result(self) -> Edit:
+        """Encode what the edit needs. Raises the tokenizer's own errors."""
+        self._check()
+        old_stop = self._right_edge()
+        old_start = self._left_edge(self._length if old_stop is None else old_stop)
+        left, rest = split(self._rope, old_start)
+        removed, right = rest, None
+        if old_stop is not None:
+            removed, right = split(rest, old_stop - old_start)
+        new = self._segments(old_start, left, old_stop)
+        kept = 0 if left is None else left.count
+        old_ids, new_ids = (concatenate_ids(ids_after(r, 0)) for r in (removed, rope_of(new)))
+        left, new = _with_small_joined(left, new)
+        rope = joined(joined(left, rope_of(new)), right)
+        whole = 0 if rope is None else rope.chars
+        why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
+        return Edit(rope, kept + _equal_at_start(old_ids, new_ids), self._chars, why)
+
+    def _check(self) -> None:
+        """Raise the tokenizer's error for a string that it refuses and that the edit makes."""
+        forbidden = facts_of(self._tokenizer).forbidden
+        if forbidden and isinstance(self._tokenizer, ChecksText):
+            reach = max(map(len, forbidden)) - 1
+            before = slice_of(self._rope, max(0, self._start - reach), self._start)
+            behind = slice_of(self._rope, self._stop, self._stop + reach)
+            self._tokenizer.check_text(before + self._text + behind)
+
+    def _left_edge(self, limit: int) -> int:
+        """The last edge of a segment that is a stable cut of the text before the edit, or 0."""
+        if self._cuts.refusal is not None:
+            return 0
+        seen = _SEEN
+        while True:
+            self._first = max(0, self._start - seen)
+            window = self._window(self._judged_before(self._first))
+            edges = segments_before(self._rope, self._start)
+            for at, segment in islice(edges, _MOST):
+                if at <= self._first or at == 0:
+                    break
+                if at < limit and self._is_cut(window, at - self._first, segment.absorbed):
+                    return at
+            if self._first == 0:
+                return 0
+            seen *= 8
+
+    def _window(self, text: str) -> Window:
+        """The window of a text that begins where the left edge was judged from."""
+        return Window(self._cuts, text, begins=self._first == 0)
+
+    def _judged_before(self, first: int) -> str:
+        """The text from `first` on in which the left edge must be stable: it ends at the edit."""
+        return slice_of(self._rope, first, self._start)
+
+    def _right_edge(self) -> int | None:
+        """The first edge of a segment that is a co-stable cut of the text behind the edit."""
+        if self._stop == self._length or self._cuts.refusal is not None:
+            return None
+        seen, before = _SEEN, self._stop
+        while True:
+            last = min(self._length, self._stop + seen)
+            text = slice_of(self._rope, self._stop, last)
+            window = Window(self._cuts, text, ends=last == self._length)
+            # the text behind rarely decides, so edges that were refused are not judged again
+            for at, segment in islice(segments_after(self._rope, before), _MOST):
+                if at >= last:
+                    break
+                if at > self._stop and self._is_cut(window, at - self._stop, segment.absorbed):
+                    return at
+            if last == self._length:
+                return None
+            seen, before = seen * 8, last - 1
+
+    def _is_cut(self, window: Window, p: int, absorbed: int) -> bool:
+        seam = window.seam(p)
+        return seam is not None and absorbed_by(seam) == absorbed
+
+    def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
+        """The encoded segments of the new text between the two edges."""
+        before = slice_of(self._rope, start, self._start)
+        behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
+        text = before + self._text + behind
+        if not text:
+            own = ids_of(self._tokenizer, "") if left is None and stop is None else ()
+            return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
+        absorbed, old = self._absorbed_at(start), self._grown_segment(start)
+        searched = 0 if old is None else old.searched
+        edges = self._edges(text[absorbed:], searched, stop is None)
+        edges = [(c + absorbed, a) for c, a in edges if self._may_cut(start, text, c + absorbed)]
+        if stop is not None:
+            edges = [(c, a) for c, a in edges if c <= len(before) + len(self._text)]
+        if old is not None and not edges:
+            grown = grown_ids(self._tokenizer, old.text, old.ids, self._text)
+            if grown is not None:
+                self._chars += grown[1]
+                return [Segment(text, grown[0], 0, self._searched(text))]
+        places = [(0, absorbed), *edges, (len(text), 0)]
+        parts = [(text[at:end], skipped) for (at, skipped), (end, _) in pairwise(places)]
+        ids = self._encoded([part[skipped:] for part, skipped in parts])
+        found = [Segment(part, own, s) for (part, s), own in zip(parts, ids, strict=True)]
+        if stop is None:  # the next append need not look for cuts there again
+            found[-1] = replace(found[-1], searched=self._searched(found[-1].text))
+        return found
+
+    def _may_cut(self, start: int, text: str, c: int) -> bool:
+        """True if the left edge stays a cut of the text that ends at `c` code points behind it.
+
+        It is stable in the text before the edit, so this is asked of cuts in that text only."""
+        if start == 0 or start + c >= self._start:
+            return True
+        judged = slice_of(self._rope, self._first, start) + text[:c]
+        absorbed = self._absorbed_at(start)
+        return self._is_cut(self._window(judged), start - self._first, absorbed)
+
+    def _searched(self, text: str) -> int:
+        """How many code points of a last segment need not be searched for cuts again."""
+        margin = max(_SEEN // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
+        return max(0, len(text) - margin)
+
+    def _grown_segment(self, start: int) -> Segment | None:
+        """The old last segment, if the edit only appends to it and it is long."""
+        if self._stop != self._start or self._start != self._length:
+            return None
+        last = next(segments_before(self._rope, self._length), None)
+        if last is None or last[0] != start or last[1].absorbed or last[1].chars < _LONG:
+            return None
+        return last[1]
+
+    def _absorbed_at(self, start: int) -> int:
+        """How many code points the segment that begins at `start` leaves out."""
+        return next((s.absorbed for at, s in segments_after(self._rope, start) if at == start), 0)
+
+    def _edges(self, text: str, searched: int, open_end: bool) -> list[tuple[int, int]]:
+        """The cuts inside a text of its own behind `searched`, with what each absorbs.
+
+        With `open_end`, the last cut is the last stable one: the next append begins there."""
+        seams = Window(self._cuts, text, True, True).spread(searched, len(text), SEGMENT)
+        if open_end:
+            last = Window(self._cuts, text, True).last(seams[-1].position if seams else searched)
+            seams += [] if last is None else [last]
+        edges = [(seam.position, absorbed_by(seam)) for seam in seams]
+        return [(p, a) for p, a in edges if p + a < len(text)]
+
+    def _encoded(self, texts: list[str]) -> list[IdArray]:
+        """The ids of each text by itself, before post-processing."""
+        self._chars += sum(map(len, texts))
+        if sum(map(len, texts)) > _FEW and self._encoder.exact:
+            rows = self._encoder.unprocessed_batch(texts, self._tokenizer).rows
+            return [rows[k] for k in range(len(texts))]
+        return [ids_of(self._tokenizer, text) for text in texts]
+
+    def _why_whole(self) -> str:
+        said = "no cut of the text stays certified beside the edit"
+        return self._cuts.refusal or said
+
+
+def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
+    """The ids of a text by the tokenizer's own call, before post-processing; uint32, (n,)."""
+    return np.asarray(tokenizer.encode(text), dtype=np.uint32)
+
+
+def _equal_at_start(one: IdArray, other: IdArray) -> int:
+    """How many ids at the start of the two arrays are equal."""
+    size = min(len(one), len(other))
+    different = np.flatnonzero(one[:size] != other[:size])
+    return int(different[0]) if len(different) else size
+
+
+def _with_small_joined(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
+    """Join the last segment of `left` and the first new one, if both are short and not the last.
+
+    Appends of single characters then do not leave a segment for each word."""
+    if left is None or len(new) < 2:
+        return left, new
+    at, before = next(segments_before(left, left.chars))
+    first = new[0]
+    if len(before.text) >= SEGMENT or len(first.text) >= SEGMENT:
+        return left, new
+    ids = concatenate_ids([before.ids, first.ids])
+    whole = Segment(before.text + first.text, ids, before.absorbed)
+    return split(left, at)[0], [whole, *new[1:]]

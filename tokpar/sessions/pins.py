@@ -1,0 +1,225 @@
+"""Ids that a model produced, kept as they are in the middle of a text (theorem 38).
+
+A transcript is rows: texts, which the tokenizer encoded, and pins, whose ids are given. The text of
+a pin is the bytes of its tokens in place. A byte that is no part of a character is one lone
+surrogate of the text, as Python's error handler "surrogateescape" writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.errors import OptionError
+from tokpar.interfaces import SpellsTokens, TokenizerAdapter
+from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
+from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by
+
+Encode = Callable[[str], IdArray]
+_NO_IDS: IdArray = np.empty(0, np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row of a transcript: a text with its ids, or a pin.
+
+    `data`: the bytes of a pin; None for a text. A text is the part of `rope` after its first
+    `skipped` code points, and its ids are those after the first `skipped_ids`."""
+
+    rope: Rope = None
+    skipped: int = 0
+    skipped_ids: int = 0
+    data: bytes | None = None
+    given: IdArray = field(default_factory=lambda: _NO_IDS)
+
+    @cached_property
+    def text(self) -> str:
+        if self.data is not None:
+            return self.data.decode("utf-8", "surrogateescape")
+        return slice_of(self.rope, self.skipped, 0 if self.rope is None else self.rope.chars)
+
+    @cached_property
+    def ids(self) -> IdArray:
+        """The ids of the row; uint32, (n,)."""
+        if self.data is not None:
+            return self.given
+        return concatenate_ids(ids_after(self.rope, self.skipped_ids))
+
+    @property
+    def count(self) -> int:
+        whole = 0 if self.rope is None else self.rope.count
+        return len(self.given) if self.data is not None else whole - self.skipped_ids
+
+    def edges(self) -> Iterator[tuple[int, int]]:
+        """Yield (code points, ids) before each cut inside the text where nothing is absorbed."""
+        place = ids = 0
+        for _, segment in segments_after(self.rope, 0):
+            if place > self.skipped and not segment.absorbed:
+                yield place - self.skipped, ids - self.skipped_ids
+            place, ids = place + segment.chars, ids + segment.count
+
+
+@dataclass(frozen=True, eq=False)
+class Pinned:
+    """The rows of a session up to the end of its last pin: no edit changes them.
+
+    `context`: the end of the last pin from which on the next text is encoded (P2); its ids are
+    `context_ids`. Without one, the next text is encoded by itself (P1)."""
+
+    rows: tuple[Row, ...] = ()
+    chars: int = 0
+    count: int = 0
+    context: str = ""
+    context_ids: IdArray = field(default_factory=lambda: _NO_IDS)
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(row.text for row in self.rows)
+
+    @cached_property
+    def ids(self) -> IdArray:
+        return concatenate_ids([row.ids for row in self.rows])
+
+
+NOTHING_PINNED = Pinned()
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of a session, and whether its ids are those of the tokenizer (theorem 38).
+
+    [start, stop): code points of the text. [first, last): the ids. `state`: "canonical": the ids
+    are those of a full encode of the text. "given": they are not, and stay as they were given.
+    "undecidable": the text there has half a character, so no full encode exists."""
+
+    start: int
+    stop: int
+    first: int
+    last: int
+    state: Literal["canonical", "given", "undecidable"]
+
+
+def bytes_of_pin(tokenizer: TokenizerAdapter, ids: IdArray, text: str | None) -> bytes:
+    """The bytes of the tokens of a pin. Raises OptionError if they are not known."""
+    own: bytes | None = None
+    if isinstance(tokenizer, SpellsTokens):
+        tokens = [(id_, tokenizer.token_bytes(id_)) for id_ in ids.tolist()]
+        unknown = next((id_ for id_, token in tokens if token is None), None)
+        if unknown is not None and text is None:
+            raise OptionError(
+                f"id {unknown} has no bytes of its own in {tokenizer.name}, so the text of the pin "
+                "is not known; pass pin(ids, text=...)"
+            )
+        if unknown is None:
+            own = b"".join(token or b"" for _, token in tokens)
+    elif text is None:
+        raise OptionError(
+            f"the tokens of {tokenizer.name} do not spell their text, so the text of the pin is "
+            "not known; pass pin(ids, text=...)"
+        )
+    if text is None:
+        return own or b""
+    data = text.encode("utf-8")
+    if own is not None and own != data:
+        raise OptionError(f"the ids of the pin spell {own!r}, got text={text!r}")
+    return data
+
+
+def ids_of_pin(ids: Sequence[int] | IdArray) -> IdArray:
+    """The ids of a pin; uint32, (n,). Raises OptionError for anything else."""
+    found = np.asarray(ids)
+    if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
+        raise OptionError(f"pin takes a sequence of ids, got {ids!r:.80}")
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < 1 << 32:
+        raise OptionError("the ids of a pin must be at least 0 and below 2**32")
+    return found.astype(np.uint32)
+
+
+def context_of(cuts: StableCuts, text: str) -> str:
+    """The end of a pin's text from its last stable cut on, "" if the text ends in half a character.
+
+    "" also if half a character stands before, and no cut behind it is certain."""
+    valid = _valid_from(text)
+    window = Window(cuts, text[valid:], begins=valid == 0)
+    seam = window.last(0) if cuts.refusal is None else None
+    if seam is not None:
+        return window.text[seam.position + absorbed_by(seam) :]
+    return text if valid == 0 else ""
+
+
+def _valid_from(text: str) -> int:
+    """Where the longest suffix without a lone surrogate begins."""
+    bad = (k for k in range(len(text) - 1, -1, -1) if "\ud800" <= text[k] <= "\udfff")
+    return next(bad, -1) + 1
+
+
+def regions_of(rows: Sequence[Row], cuts: StableCuts, encode: Encode) -> tuple[Region, ...]:
+    """Whether the ids of each part of a transcript are those of its whole text (theorem 38).
+
+    The text is divided at certified cuts whose number of ids is known: at edges of rows, and at the
+    first and last cut that is certified in a text and in the whole. `encode` decides each part that
+    is not inside one text."""
+    rows = [row for row in rows if row.text or row.count]
+    text = "".join(row.text for row in rows)
+    ids = concatenate_ids([row.ids for row in rows])
+    edges = _known_edges(rows, _Judge(text, cuts))
+    found: list[Region] = []
+    for (start, first, cored), (stop, last, _) in pairwise(edges):
+        part = text[start:stop]
+        if cored:
+            state: Literal["canonical", "given", "undecidable"] = "canonical"
+        elif _valid_from(part):
+            state = "undecidable"
+        else:
+            same = np.array_equal(encode(part), ids[first:last])
+            state = "canonical" if same else "given"
+        if found and found[-1].state == state:
+            start, first = found[-1].start, found[-1].first
+            found.pop()
+        found.append(Region(start, stop, first, last, state))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Certifies cuts of a text that may have half characters, which no cut may depend on."""
+
+    text: str
+    cuts: StableCuts
+
+    def is_cut(self, p: int) -> bool:
+        start, window = next((s, w) for s, w in self._windows if p <= s + len(w.text))
+        seam = window.seam(p - start)
+        return seam is not None and not absorbed_by(seam)
+
+    @cached_property
+    def _windows(self) -> list[tuple[int, Window]]:
+        bad = [k for k, char in enumerate(self.text) if "\ud800" <= char <= "\udfff"]
+        edges = [(-1, 0), *((k, k + 1) for k in bad), (len(self.text), 0)]
+        parts = [(start, stop) for (_, start), (stop, _) in pairwise(edges)]
+        return [
+            (a, Window(self.cuts, self.text[a:b], a == 0, b == len(self.text))) for a, b in parts
+        ]
+
+
+def _known_edges(rows: Sequence[Row], judge: _Judge) -> list[tuple[int, int, bool]]:
+    """(code points, ids) before each cut that divides the transcript, and the two ends.
+
+    True: up to the next edge lies one text between two cuts that are certified in it, too."""
+    place = count = 0
+    edges = [(0, 0, False)]
+    for row in rows:
+        if place and judge.is_cut(place):
+            edges.append((place, count, False))
+        inside = [(place + p, count + n) for p, n in row.edges() if judge.is_cut(place + p)]
+        if inside:
+            edges += [(*inside[0], len(inside) > 1)]
+        if len(inside) > 1:
+            edges += [(*inside[-1], False)]
+        place, count = place + len(row.text), count + row.count
+    return [*edges, (place, count, False)] if place or count else []

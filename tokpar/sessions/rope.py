@@ -1,0 +1,173 @@
+"""A text in segments, each with its ids: an immutable balanced tree, so that versions share parts.
+
+A rope is joined and split at the edges of segments in logarithmic time (AVL trees joined by height:
+Blelloch, Ferizovic and Sun, Just Join for Parallel Ordered Sets, 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tokpar.arrays import IdArray, concatenate_ids
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """The text between two certified cuts, and its ids.
+
+    `absorbed`: how many code points at the start of `text` the ids do not hold, because the
+    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched`: how many code points at
+    its start certainly hold no stable cut."""
+
+    text: str
+    ids: IdArray
+    absorbed: int = 0
+    searched: int = 0
+
+    @property
+    def height(self) -> int:
+        return 0
+
+    @property
+    def chars(self) -> int:
+        return len(self.text)
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """Two ropes in order, with the code points and the ids of both."""
+
+    left: Tree
+    right: Tree
+    height: int
+    chars: int
+    count: int
+
+
+Tree = Segment | Node
+Rope = Tree | None
+"""None: no segment."""
+
+
+def _node(left: Tree, right: Tree) -> Node:
+    height = 1 + max(left.height, right.height)
+    return Node(left, right, height, left.chars + right.chars, left.count + right.count)
+
+
+def rope_of(segments: Sequence[Segment]) -> Rope:
+    """The rope of the segments, in order."""
+    if len(segments) < 2:
+        return segments[0] if segments else None
+    middle = len(segments) // 2
+    left, right = rope_of(segments[:middle]), rope_of(segments[middle:])
+    assert left is not None
+    assert right is not None
+    return _node(left, right)
+
+
+def joined(left: Rope, right: Rope) -> Rope:
+    """The rope of `left` and then `right`."""
+    return _join(left, right) if left is not None and right is not None else left or right
+
+
+def _join(left: Tree, right: Tree) -> Tree:
+    if isinstance(left, Node) and left.height > right.height + 1:
+        return _balanced(left.left, _join(left.right, right))
+    if isinstance(right, Node) and right.height > left.height + 1:
+        return _balanced(_join(left, right.left), right.right)
+    return _node(left, right)
+
+
+def _balanced(left: Tree, right: Tree) -> Node:
+    """The node of two trees whose heights differ by two at most."""
+    if isinstance(left, Node) and left.height > right.height + 1:
+        if left.left.height >= left.right.height or not isinstance(left.right, Node):
+            return _node(left.left, _node(left.right, right))
+        inner = left.right
+        return _node(_node(left.left, inner.left), _node(inner.right, right))
+    if isinstance(right, Node) and right.height > left.height + 1:
+        if right.right.height >= right.left.height or not isinstance(right.left, Node):
+            return _node(_node(left, right.left), right.right)
+        inner = right.left
+        return _node(_node(left, inner.left), _node(inner.right, right.right))
+    return _node(left, right)
+
+
+def split(rope: Rope, position: int) -> tuple[Rope, Rope]:
+    """The parts of a rope before and after `position`, code points, an edge of a segment."""
+    if rope is None or position <= 0:
+        return None, rope
+    if position >= rope.chars:
+        return rope, None
+    assert isinstance(rope, Node), "a rope is split between two segments"
+    if position <= rope.left.chars:
+        left, right = split(rope.left, position)
+        return left, joined(right, rope.right)
+    left, right = split(rope.right, position - rope.left.chars)
+    return joined(rope.left, left), right
+
+
+def segments_before(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
+    """Yield (start, segment) of all segments that start before `position`, last first."""
+    waiting = [(0, rope)] if rope is not None else []
+    while waiting:
+        start, tree = waiting.pop()
+        if start >= position:
+            continue
+        if isinstance(tree, Segment):
+            yield start, tree
+        else:
+            waiting += [(start, tree.left), (start + tree.left.chars, tree.right)]
+
+
+def segments_after(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
+    """Yield (start, segment) of all segments that end after `position`, first first."""
+    waiting = [(0, rope)] if rope is not None else []
+    while waiting:
+        start, tree = waiting.pop()
+        if start + tree.chars <= position:
+            continue
+        if isinstance(tree, Segment):
+            yield start, tree
+        else:
+            waiting += [(start + tree.left.chars, tree.right), (start, tree.left)]
+
+
+def slice_of(rope: Rope, start: int, stop: int) -> str:
+    """The text [start, stop) of the rope, code points."""
+    found = []
+    for at, segment in segments_after(rope, start):
+        if at >= stop:
+            break
+        found.append(segment.text[max(0, start - at) : stop - at])
+    return "".join(found)
+
+
+def first_ids(rope: Rope, count: int) -> IdArray:
+    """The first `count` ids of a rope."""
+    found: list[IdArray] = []
+    for _, segment in segments_after(rope, 0):
+        if count <= 0:
+            break
+        found.append(segment.ids[:count])
+        count -= len(found[-1])
+    return concatenate_ids(found)
+
+
+def ids_after(rope: Rope, first: int) -> list[IdArray]:
+    """The ids from number `first` on, an array for each segment."""
+    found: list[IdArray] = []
+    waiting = [(0, rope)] if rope is not None else []
+    while waiting:
+        before, tree = waiting.pop()
+        if before + tree.count <= first:
+            continue
+        if isinstance(tree, Segment):
+            found.append(tree.ids[max(0, first - before) :])
+        else:
+            waiting += [(before + tree.left.count, tree.right), (before, tree.left)]
+    return found

@@ -1,0 +1,162 @@
+"""A session as bytes, and back: data only, checked when it is read.
+
+The blob is a line that names the format, one line of JSON, the texts as UTF-8, the ids as
+little-endian uint32, and the sha256 of all that. Reading it runs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.sessions.pins import Row
+from tokpar.sessions.rope import Rope, Segment, rope_of, segments_after
+
+MAGIC = b"tokpar session 1\n"
+_DIGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The parts of a session that a blob holds.
+
+    `rope`: the text after the last pin, after its context of `context` code points. `alone`: that
+    text by itself (P1)."""
+
+    rows: tuple[Row, ...]
+    context: int
+    rope: Rope
+    alone: Rope
+    by_itself: bool
+    revision: int
+
+
+def fingerprint_for(tokenizer: TokenizerAdapter) -> str:
+    """The digest of all that decides the ids. Raises OptionError for a tokenizer without one."""
+    found = getattr(tokenizer, "fingerprint", None)
+    if not isinstance(found, str):
+        raise OptionError(
+            f"a session of {tokenizer.name} cannot be saved: the tokenizer has no fingerprint by "
+            "which the session would find it again"
+        )
+    return found
+
+
+def written(saved: Saved, tokenizer: TokenizerAdapter) -> bytes:
+    """The blob of a session."""
+    writer = _Writer()
+    rows: list[dict[str, Any]] = []
+    for row in saved.rows:
+        if row.data is not None:
+            rows.append({"pin": writer.add(row.data, row.given)})
+        else:
+            rows.append({"text": writer.rope(row.rope), "skipped": [row.skipped, row.skipped_ids]})
+    head = {
+        "fingerprint": fingerprint_for(tokenizer),
+        "revision": saved.revision,
+        "rows": rows,
+        "context": saved.context,
+        "rope": writer.rope(saved.rope),
+        "alone": writer.rope(saved.alone),
+        "by_itself": saved.by_itself,
+    }
+    body = MAGIC + json.dumps(head).encode() + b"\n" + writer.content()
+    return body + hashlib.sha256(body).digest()
+
+
+class _Writer:
+    """Collects bytes and ids, and says how many each part has."""
+
+    def __init__(self) -> None:
+        self._data: list[bytes] = []
+        self._ids: list[IdArray] = []
+
+    def add(self, data: bytes, ids: IdArray) -> list[int]:
+        self._data.append(data)
+        self._ids.append(ids)
+        return [len(data), len(ids)]
+
+    def rope(self, rope: Rope) -> list[list[int]]:
+        """[bytes, ids, absorbed] of each segment."""
+        segments = (segment for _, segment in segments_after(rope, -1))
+        return [[*self.add(s.text.encode(), s.ids), s.absorbed] for s in segments]
+
+    def content(self) -> bytes:
+        """All bytes, then all ids."""
+        return b"".join(self._data) + concatenate_ids(self._ids).astype("<u4").tobytes()
+
+
+def read(blob: bytes, tokenizer: TokenizerAdapter) -> Saved:
+    """The session of a blob. Raises FileFormatError for a blob that is cut, changed, or made for
+    another tokenizer."""
+    body, digest = blob[:-_DIGEST], blob[-_DIGEST:]
+    if not body.startswith(MAGIC):
+        raise FileFormatError(f"this is no saved session: it begins with {bytes(blob[:20])!r}")
+    if hashlib.sha256(body).digest() != digest:
+        raise FileFormatError("the saved session was cut or changed: its sha256 is another one")
+    line, _, content = body[len(MAGIC) :].partition(b"\n")
+    head = json.loads(line)
+    if head.get("fingerprint") != fingerprint_for(tokenizer):
+        raise FileFormatError(
+            f"the session was saved with another tokenizer than {tokenizer.name}: fingerprint "
+            f"{str(head.get('fingerprint'))[:12]}..., not {fingerprint_for(tokenizer)[:12]}..."
+        )
+    try:
+        reader = _Reader(content, _sizes(head))
+        rows = tuple(reader.row(row) for row in head["rows"])
+        rope, alone = reader.rope(head["rope"]), reader.rope(head["alone"])
+        told = int(head["context"]), rope, alone, bool(head["by_itself"]), int(head["revision"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"the saved session does not say what it holds: {error!r}") from error
+    return Saved(rows, *told)
+
+
+def require_ids(saved: Saved, encode: Callable[[str], IdArray]) -> None:
+    """Raise FileFormatError if the ids of a segment are not those of its text."""
+    for rope in (*(row.rope for row in saved.rows), saved.rope, saved.alone):
+        for at, segment in segments_after(rope, -1):
+            if not np.array_equal(encode(segment.text[segment.absorbed :]), segment.ids):
+                raise FileFormatError(
+                    f"the saved session has other ids than its tokenizer for the segment at code "
+                    f"point {at} of a text: {segment.text[:40]!r}"
+                )
+
+
+def _sizes(head: dict[str, Any]) -> int:
+    """How many bytes of text the blob holds."""
+    parts = [[row["pin"]] if "pin" in row else row["text"] for row in head["rows"]]
+    return sum(part[0] for some in (*parts, head["rope"], head["alone"]) for part in some)
+
+
+class _Reader:
+    """Reads the parts of a blob in the order in which `_Writer` added them."""
+
+    def __init__(self, content: bytes, size: int) -> None:
+        self._data, self._at = content[:size], 0
+        self._ids, self._id = np.frombuffer(content[size:], "<u4").astype(np.uint32), 0
+
+    def take(self, size: int, count: int) -> tuple[bytes, IdArray]:
+        data = self._data[self._at : self._at + size]
+        ids = self._ids[self._id : self._id + count]
+        self._at, self._id = self._at + size, self._id + count
+        return data, ids
+
+    def rope(self, parts: Sequence[Sequence[int]]) -> Rope:
+        found = []
+        for size, count, absorbed in parts:
+            data, ids = self.take(size, count)
+            found.append(Segment(data.decode(), ids, absorbed))
+        return rope_of(found)
+
+    def row(self, row: dict[str, Any]) -> Row:
+        if "pin" in row:
+            data, ids = self.take(*row["pin"])
+            return Row(data=data, given=ids)
+        return Row(self.rope(row["text"]), *row["skipped"])

@@ -1,0 +1,331 @@
+"""A text that is edited again and again, and its ids (theorems 36 and 38)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate
+from tokpar.errors import OptionError
+from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
+from tokpar.sessions.common_ends import common_prefix, common_suffix
+from tokpar.sessions.editing import Edit, Editing, EncodesTexts, ids_of
+from tokpar.sessions.pins import (
+    NOTHING_PINNED,
+    Pinned,
+    Region,
+    Row,
+    bytes_of_pin,
+    context_of,
+    ids_of_pin,
+    regions_of,
+)
+from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, slice_of
+from tokpar.sessions.saved import Saved, read, require_ids, written
+from tokpar.sessions.stable_cuts import stable_cuts_for
+from tokpar.spans import alone
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """What one edit changed: ``old[:replace_from] + replacement_ids`` are the new ids.
+
+    Both are ids before special tokens, truncation and padding. `revision`: the revision that the
+    edit made. `encoded`: how many code points were encoded. `why`: why the whole text was encoded
+    again, or ""."""
+
+    replace_from: int
+    revision: int
+    encoded: int
+    why: str
+    _rope: Rope
+    _before: int
+
+    @cached_property
+    def replacement_ids(self) -> IdArray:
+        """The ids that take the place of ``old[replace_from:]``; uint32, (n,), read-only."""
+        return frozen_ids(concatenate_ids(ids_after(self._rope, self.replace_from - self._before)))
+
+
+class Session:
+    """A text and its ids, encoded again only near each edit. Make it with `Encoder.session`.
+
+    All positions are code points. A session is thread-safe: edits happen one after the other. Every
+    edit takes `revision`, the revision that the caller saw last, and raises OptionError if another
+    edit came between. After an error the session is as it was."""
+
+    def __init__(self, encoder: EncodesTexts, text: str = "") -> None:
+        self._encoder = encoder
+        self._tokenizer = encoder.tokenizer
+        self._lock = threading.RLock()
+        self._ids: IdArray | None = None
+        self._kept = 0
+        self._revision = 0
+        self._pinned = NOTHING_PINNED
+        self._rope: Rope = self._edited(None, 0, 0, _checked(text)).rope
+        self._alone: Rope = None
+        self._by_itself = False
+        self._text: str | None = text
+
+    def __repr__(self) -> str:
+        size = f"{len(self):,} code points, {self._count():,} ids"
+        return f"<Session of {self._tokenizer.name!r}, revision {self._revision}: {size}>"
+
+    def __len__(self) -> int:
+        """The length of the text, code points."""
+        own = 0 if self._rope is None else self._rope.chars
+        return self._pinned.chars + own - len(self._pinned.context)
+
+    @property
+    def revision(self) -> int:
+        """How many edits made the text."""
+        return self._revision
+
+    @property
+    def text(self) -> str:
+        """The whole text. A byte of a pin that is no part of a character is a lone surrogate."""
+        with self._lock:
+            if self._text is None:
+                self._text = self._pinned.text + self._last_row.text
+            return self._text
+
+    @property
+    def unprocessed_ids(self) -> IdArray:
+        """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
+        with self._lock:
+            if self._ids is None or self._kept < max(len(self._ids), self._count()):
+                known = concatenate_ids([]) if self._ids is None else self._ids[: self._kept]
+                pinned, row = self._pinned, self._last_row
+                own = max(0, len(known) - pinned.count) + row.skipped_ids
+                rest = [pinned.ids[len(known) :], *ids_after(row.rope, own)]
+                self._ids = frozen_ids(concatenate_ids([known, *rest]))
+                self._kept = len(self._ids)
+            return self._ids
+
+    @property
+    def ids(self) -> IdArray:
+        """The ids of the text, as `Encoder.encode` returns them; uint32, (n,), read-only."""
+        with self._lock:
+            own, text, tokenizer = self.unprocessed_ids, self.text, self._unchanged()
+            pins = bool(self._pinned.rows)
+        if not isinstance(tokenizer, PostProcesses):
+            return own
+        try:
+            return frozen_ids(alone(tokenizer, own, text))
+        except LookupError:  # only the tokenizer's own call can post-process this text
+            if pins:
+                raise
+            return self._encoder.encode(text).ids
+
+    def append(self, text: str, *, revision: int | None = None) -> Patch:
+        """Add `text` at the end. Encodes `text`, and the characters after the last stable cut."""
+        with self._lock:
+            return self._replace(len(self), len(self), text, revision)
+
+    def replace(self, start: int, stop: int, text: str, *, revision: int | None = None) -> Patch:
+        """Put `text` in the place of the code points [start, stop)."""
+        with self._lock:
+            return self._replace(start, stop, text, revision)
+
+    def truncate(self, position: int, *, revision: int | None = None) -> Patch:
+        """Remove everything from code point `position` on."""
+        with self._lock:
+            return self._replace(position, len(self), "", revision)
+
+    def update(self, text: str, *, revision: int | None = None) -> Patch:
+        """Make `text` the whole text. Encodes only what differs from the old text.
+
+        Takes the longest common prefix and suffix of the two texts as unchanged."""
+        with self._lock:
+            old, pinned = self.text, self._pinned.chars
+            _require_str(text)
+            start = common_prefix(old, text)
+            most = min(len(old), len(text)) - max(start, pinned)
+            same = common_suffix(old, text, max(0, most))
+            new = text[start : len(text) - same]
+            patch = self._replace(start, max(start, len(old) - same), new, revision)
+            self._text = text
+            return patch
+
+    def pin(
+        self, ids: Sequence[int] | IdArray, text: str | None = None, *, revision: int | None = None
+    ) -> Patch:
+        """Add ids that a model produced. They stay as they are, whatever the tokenizer would do.
+
+        Their text is the bytes of their tokens in place, special tokens as their content; a
+        tokenizer whose tokens do not spell their text needs `text`. Half a character may be
+        completed by the next pin. The next text is encoded as the tokenizer would after the pin
+        where that leaves the ids of the pin's end alone, else by itself (theorem 38, P2 and P1).
+        No edit changes the text up to the end of a pin. Raises OptionError."""
+        with self._lock:
+            self._require(len(self), len(self), revision)
+            tokenizer, given = self._unchanged(), ids_of_pin(ids)
+            data, before = bytes_of_pin(tokenizer, given, text), self._count()
+            new = Segment("", frozen_ids(given))
+            rows = self._all_rows
+            if rows and rows[-1].data is not None:  # half a character may begin there
+                data = rows[-1].data + data
+                given, rows = concatenate_ids([rows[-1].given, given]), rows[:-1]
+            pin = Row(data=data, given=given)
+            context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
+            rope = self._edited(None, 0, 0, context).rope
+            self._pinned, self._rope = _pinned((*rows, pin), context, rope), rope
+            self._alone, self._by_itself, self._text = None, False, None
+            self._kept = min(self._kept, before)
+            self._revision += 1
+            return Patch(before, self._revision, len(context), "", new, before)
+
+    @property
+    def canonical(self) -> tuple[Region, ...]:
+        """Whether the ids of each part are those of a full encode of the text (theorem 38).
+
+        Without pins, all of them are."""
+        with self._lock:
+            tokenizer = self._unchanged()
+            if not self._pinned.rows:
+                size = len(self), self._count()
+                return (Region(0, size[0], 0, size[1], "canonical"),) if any(size) else ()
+            cuts = stable_cuts_for(facts_of(tokenizer))
+            return regions_of(self._all_rows, cuts, partial(ids_of, tokenizer))
+
+    def to_bytes(self) -> bytes:
+        """The session as bytes for `Encoder.session_from_bytes`: data, and its sha256.
+
+        Raises OptionError for a tokenizer without a fingerprint."""
+        with self._lock:
+            rows, last = self._pinned.rows, self._rope
+            size = len(self._pinned.context)
+            saved = Saved(rows, size, last, self._alone, self._by_itself, self._revision)
+            return written(saved, self._unchanged())
+
+    @classmethod
+    def from_bytes(
+        cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
+    ) -> Session:
+        """The session of `to_bytes`. `encode_again`: encode each segment, and compare the ids.
+
+        Raises FileFormatError for a blob that was cut or changed, that another tokenizer made, or
+        whose ids are not those of its segments."""
+        session = cls(encoder)
+        saved = read(blob, session._tokenizer)
+        if encode_again:
+            require_ids(saved, partial(ids_of, session._tokenizer))
+        if saved.rows:
+            context = slice_of(saved.rope, 0, saved.context)
+            before = session._edited(None, 0, 0, context).rope
+            session._pinned = _pinned(saved.rows, context, before)
+        session._rope, session._alone, session._by_itself = saved.rope, saved.alone, saved.by_itself
+        session._revision, session._text = saved.revision, None
+        return session
+
+    def fork(self) -> Session:
+        """A session with the same text and ids, edited by itself from now on. Copies nothing."""
+        with self._lock:
+            twin = object.__new__(Session)
+            twin.__dict__ |= self.__dict__ | {"_lock": threading.RLock()}
+            return twin
+
+    def _count(self) -> int:
+        return self._pinned.count + self._last_row.count
+
+    @property
+    def _last_row(self) -> Row:
+        """The text after the last pin."""
+        if self._by_itself:
+            return Row(self._alone)
+        return Row(self._rope, len(self._pinned.context), len(self._pinned.context_ids))
+
+    @property
+    def _all_rows(self) -> tuple[Row, ...]:
+        last = self._last_row
+        return (*self._pinned.rows, last) if last.text or last.count else self._pinned.rows
+
+    def _replace(self, start: int, stop: int, text: str, revision: int | None) -> Patch:
+        self._require(start, stop, revision)
+        text, pinned, was_by_itself = _checked(text), self._pinned, self._by_itself
+        context, own = len(pinned.context), len(pinned.context_ids)
+        start, stop = start - pinned.chars, stop - pinned.chars
+        edit = self._edited(self._rope, start + context, stop + context, text)
+        alone_edit = None
+        if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
+            alone_edit = self._edited_alone(edit.rope, start, stop, text)
+        kept = 0
+        if was_by_itself == (alone_edit is not None):
+            kept = (
+                max(0, edit.replace_from - own) if alone_edit is None else alone_edit.replace_from
+            )
+        self._rope, self._text = edit.rope, None
+        self._by_itself = alone_edit is not None
+        self._alone = None if alone_edit is None else alone_edit.rope
+        row = self._last_row
+        self._kept = min(self._kept, pinned.count + kept)
+        self._revision += 1
+        before = pinned.count - row.skipped_ids
+        told = edit.encoded, edit.why, row.rope, before
+        return Patch(pinned.count + kept, self._revision, *told)
+
+    def _edited_alone(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
+        """The text after the last pin, encoded by itself (P1). `rope` has it after the context."""
+        if self._by_itself:
+            return self._edited(self._alone, start, stop, text)
+        whole = slice_of(rope, len(self._pinned.context), 0 if rope is None else rope.chars)
+        return self._edited(None, 0, 0, whole)
+
+    def _require(self, start: int, stop: int, revision: int | None) -> None:
+        """Raise OptionError for positions or a revision that cannot be meant."""
+        if revision is not None and revision != self._revision:
+            raise OptionError(
+                f"the edit is for revision {revision} of the session, which is at revision "
+                f"{self._revision}; look at the text again, then edit"
+            )
+        for name, place in (("start", start), ("stop", stop)):
+            if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
+                raise OptionError(f"{name} must be an int, got {type(place).__name__}")
+        if not 0 <= start <= stop <= len(self):
+            raise OptionError(
+                f"positions must be 0 <= start <= stop <= {len(self)}, the code points of the "
+                f"text; got start {start} and stop {stop}"
+            )
+        if start < self._pinned.chars:
+            raise OptionError(
+                f"the text up to code point {self._pinned.chars} ends with pinned ids, which no "
+                f"edit changes; got start {start}: edit a fork that was made before the pin"
+            )
+
+    def _unchanged(self) -> TokenizerAdapter:
+        """The tokenizer of the session. Raises OptionError if the caller changed it."""
+        if self._encoder.tokenizer is not self._tokenizer:
+            raise OptionError(
+                f"the tokenizer {self._tokenizer.name} was changed after the session began, so the "
+                "ids of the session are those of another tokenizer; begin a new session"
+            )
+        return self._tokenizer
+
+    def _edited(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
+        return Editing(self._encoder, self._unchanged(), rope, start, stop, text).result()
+
+
+def _pinned(rows: tuple[Row, ...], context: str, rope: Rope) -> Pinned:
+    """The rows up to the end of a pin, and what the next text is encoded after: `rope` has it."""
+    chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
+    return Pinned(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
+
+
+def _require_str(text: object) -> None:
+    if not isinstance(text, str):
+        raise OptionError(f"text must be a str, got {type(text).__name__}")
+
+
+def _checked(text: str) -> str:
+    _require_str(text)
+    if has_surrogate(text):
+        place = next(k for k, char in enumerate(text) if "\ud800" <= char <= "\udfff")
+        raise OptionError(
+            f"the text of a session cannot hold a lone surrogate, got {text[place]!r} at code "
+            f"point {place}; decode the text as UTF-8 with errors='replace'"
+        )
+    return text

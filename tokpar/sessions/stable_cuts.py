@@ -1,0 +1,315 @@
+"""Find the cuts that stay certified whatever text comes later, or stands before (theorems 34, 35).
+
+A cut is *stable* in S if it is certified in SX for every X, *co-stable* in R if it is certified in
+ZR for every Z. All positions are code points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from tokpar.cuts.added_token_guard import maybe_space, maybe_word
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.stream_cuts import UnfinishedText
+from tokpar.types import AddedToken, Facts, Seam
+
+_NEAR, _BLOCK = 128, 4096
+"""How many positions are checked one by one, and the block size of the array search after that."""
+
+
+class Edge(NamedTuple):
+    """A position where an added token may begin or end whose other end is outside the window.
+
+    `single_word` and `strips`: True if such a token has the flag, on the side of this window."""
+
+    position: int
+    single_word: bool
+    strips: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TokenParts:
+    """The proper beginnings and the proper ends of the contents of added tokens."""
+
+    tokens: tuple[AddedToken, ...]
+
+    @cached_property
+    def longest(self) -> int:
+        return max((len(token.content) for token in self.tokens), default=0)
+
+    @cached_property
+    def lstrip(self) -> bool:
+        """True if some token strips the white space before it."""
+        return any(token.lstrip for token in self.tokens)
+
+    @cached_property
+    def rstrip(self) -> bool:
+        """True if some token strips the white space after it."""
+        return any(token.rstrip for token in self.tokens)
+
+    @cached_property
+    def beginnings(self) -> dict[str, tuple[bool, bool]]:
+        """Maps each proper beginning to (single_word, lstrip) of the tokens that begin so."""
+        parts = ((t.content[:k], t.single_word, t.lstrip) for t, k in self._cut())
+        return _merged(parts)
+
+    @cached_property
+    def endings(self) -> dict[str, tuple[bool, bool]]:
+        """Maps each proper end to (single_word, rstrip) of the tokens that end so."""
+        parts = ((t.content[k:], t.single_word, t.rstrip) for t, k in self._cut())
+        return _merged(parts)
+
+    def _cut(self) -> Iterator[tuple[AddedToken, int]]:
+        for token in self.tokens:
+            yield from ((token, k) for k in range(1, len(token.content)))
+
+
+def _merged(parts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[bool, bool]]:
+    found: dict[str, tuple[bool, bool]] = {}
+    for part, single, strips in parts:
+        known = found.get(part, (False, False))
+        found[part] = (known[0] or single, known[1] or strips)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class StableCuts:
+    """Finds the stable and co-stable cuts of one tokenizer. Build it with `stable_cuts_for`."""
+
+    finder: CutFinder
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Why no text of the tokenizer has a certified cut, or None."""
+        return None if self.finder.edges.refusal is None else self.finder.refusal
+
+    @cached_property
+    def parts(self) -> TokenParts:
+        return TokenParts(self.finder.facts.added_tokens)
+
+    @cached_property
+    def looks_ahead(self) -> int:
+        """How many characters on either side of a cut the normalizer stages may read (N)."""
+        return UnfinishedText(self.finder).looks_ahead
+
+    def reach(self, seam: Seam) -> tuple[int, int]:
+        """How many characters before and after the cut decide it, added tokens left out.
+
+        With a normalizer, the characters whose image decides it must be final (N)."""
+        left, right = self._read_by_rule(seam)
+        if self._reads_image(seam):
+            left, right = max(left, self.looks_ahead), max(right + 1, self.looks_ahead)
+        return left, right
+
+    def _read_by_rule(self, seam: Seam) -> tuple[int, int]:
+        """How many characters before and after the cut its rule reads in the normalized text."""
+        witness = dict(seam.witness)
+        if "absorbed" in witness:
+            return 1, 2
+        if seam.theorem == "44":
+            return seam.position - int(witness["anchor"]) + 1, int(witness["right"])
+        if seam.rule == "K10" and witness["left"] != "non-space":
+            return int(witness["left"]), int(witness["right"])
+        return (2, 2) if self.finder.facts.scheme == "spaces" else (1, 1)
+
+    def _reads_image(self, seam: Seam) -> bool:
+        """True if the certificate of the cut depends on the normalized text around it."""
+        normalized = self.finder.normalized
+        if normalized.tokens:
+            return True
+        at_space = dict(seam.witness).get("right") == "space" and normalized.keeps_universal
+        by_raw_text = self.finder.facts.scheme in ("bert", "spaces") or at_space
+        return bool(normalized.stages) and not by_raw_text
+
+
+def stable_cuts_for(facts: Facts) -> StableCuts:
+    """The `StableCuts` for these facts. The facts cache the object."""
+    return facts.derived(_stable_cuts)
+
+
+def _stable_cuts(facts: Facts) -> StableCuts:
+    return StableCuts(finder_for(facts))
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A part of a text, and the cuts in it that are certified whatever stands outside.
+
+    `begins`: no text stands before the window. Else the cuts are co-stable in it. `ends`: no text
+    follows the window. Else the cuts are stable in it."""
+
+    cuts: StableCuts
+    text: str
+    begins: bool = False
+    ends: bool = False
+
+    def seam(self, p: int) -> Seam | None:
+        """The seam before code point `p`, 0 < p < len(text), or None."""
+        finder = self.cuts.finder
+        if self.cuts.refusal is not None or not 0 < p < len(self.text):
+            return None
+        seam = finder.certify(self.text, p)
+        if seam is not None and not self.holds(seam):
+            seam = None if seam.rule == "K9" else finder.edges.certify(self.text, p)
+            seam = seam if seam is not None and self.holds(seam) else None
+        return seam
+
+    def last(self, after: int) -> Seam | None:
+        """The last seam in (after, len(text)), or None."""
+        end = len(self.text)
+        near = max(after, end - _NEAR)
+        seam = self._last_of(range(end - 1, near, -1))
+        for stop in range(near + 1, after + 1, -_BLOCK):
+            if seam is not None:
+                break
+            seam = self._last_of(self._likely(max(after + 1, stop - _BLOCK), stop))
+        return seam
+
+    def spread(self, start: int, stop: int, size: int) -> list[Seam]:
+        """Seams in (start, stop) that are `size` code points or more apart."""
+        seams: list[Seam] = []
+        if self.cuts.refusal is not None:
+            return seams
+        target = start + size
+        while target < stop:
+            after = seams[-1] if seams else None
+            seam = self.cuts.finder.find(self.text, target, stop, after=after)
+            if seam is None:
+                break
+            target = seam.position + 1
+            if self.holds(seam):
+                seams.append(seam)
+                target = seam.position + size
+        return seams
+
+    def holds(self, seam: Seam) -> bool:
+        """True if a certified cut of the window's text is certified whatever stands outside."""
+        p, text = seam.position, self.text
+        left, right = self.cuts.reach(seam)
+        if not (self.begins or self.ends) and len(text) < self.cuts.parts.longest:
+            return False
+        if not self.begins and (p < left or not self._stays_behind(seam, left, right)):
+            return False
+        if not self.ends and (p + right > len(text) or not self._stays_before(seam, right)):
+            return False
+        unclear = bool(self.cuts.finder.normalized.tokens)
+        return not (unclear and maybe_space(text[p - 1]) and maybe_space(text[p]))
+
+    def _likely(self, start: int, stop: int) -> list[int]:
+        """The positions in [start, stop) that may be seams, descending."""
+        finder, text = self.cuts.finder, self.text
+        if finder.windows is None:
+            return list(range(stop - 1, start - 1, -1))
+        found = finder.windows.likely(text, start, stop)
+        found |= {p for p in range(start, stop) if finder.edges.near(text, p)}
+        return sorted(found, reverse=True)
+
+    def _last_of(self, places: Iterable[int]) -> Seam | None:
+        return next(filter(None, map(self.seam, places)), None)
+
+    @cached_property
+    def _begun(self) -> list[Edge]:
+        """Where an added token may begin that ends after the window, ascending (a)."""
+        table, size = self.cuts.parts.beginnings, len(self.text)
+        first = max(0, size - self.cuts.parts.longest + 1)
+        found = ((s, table.get(self.text[s:])) for s in range(first, size))
+        return [Edge(s, *flags) for s, flags in found if flags is not None]
+
+    @cached_property
+    def _ended(self) -> list[Edge]:
+        """Where an added token may end that begins before the window, ascending."""
+        table = self.cuts.parts.endings
+        last = min(len(self.text), self.cuts.parts.longest - 1)
+        found = ((e, table.get(self.text[:e])) for e in range(1, last + 1))
+        return [Edge(e, *flags) for e, flags in found if flags is not None]
+
+    def _stays_before(self, seam: Seam, right: int) -> bool:
+        """True if no text after the window makes an added token that disturbs the cut.
+
+        Conditions (a), (b) and (d) of lemma 35."""
+        p, text = seam.position, self.text
+        last = self._last_read(seam, right)
+        if last > len(text) or any(edge.position < last for edge in self._begun):
+            return False
+        if any(e.position == p and e.single_word for e in self._begun) and maybe_word(text[p - 1]):
+            return False
+        return all(self._strips_nothing_before(place) for place in _places(seam))
+
+    def _stays_behind(self, seam: Seam, left: int, right: int) -> bool:
+        """True if no text before the window makes an added token that disturbs the cut.
+
+        The mirror of (a), (b) and (c)."""
+        p, text = seam.position, self.text
+        first = self._first_read(seam, left)
+        if first < 0 or any(edge.position > first for edge in self._ended):
+            return False
+        if any(e.position == p and e.single_word for e in self._ended) and maybe_word(text[p]):
+            return False
+        return all(self._strips_nothing_behind(place) for place in _places(seam))
+
+    def _strips_nothing_before(self, p: int) -> bool:
+        """Condition (d) at `p`: no later `lstrip` token takes white space on both sides."""
+        if not self.cuts.parts.lstrip or not maybe_space(self.text[p - 1]):
+            return True
+        stops = [edge.position for edge in self._begun if edge.strips]
+        return not any(_blank(self.text[p:stop]) for stop in (*stops, len(self.text)))
+
+    def _strips_nothing_behind(self, p: int) -> bool:
+        """The mirror of (d) at `p`: no earlier `rstrip` token takes white space on both sides."""
+        if not self.cuts.parts.rstrip or not maybe_space(self.text[p]):
+            return True
+        starts = [edge.position for edge in self._ended if edge.strips]
+        return not any(_blank(self.text[start:p]) for start in (0, *starts))
+
+    def _last_read(self, seam: Seam, right: int) -> int:
+        """The end of the characters that no later added token may share or strip."""
+        p = seam.position
+        if seam.rule == "K9":
+            return p + len(_content(seam)) * (dict(seam.witness)["edge"] == "start")
+        if "absorbed" in dict(seam.witness):
+            return p + 2
+        if seam.rule != "K10" or right == 1:
+            return p
+        last = p + right
+        if self.cuts.parts.lstrip or self.cuts.parts.rstrip:
+            last += 1 + _leading_spaces(self.text[last:])
+        return last
+
+    def _first_read(self, seam: Seam, left: int) -> int:
+        """The start of the characters that no earlier added token may share or strip."""
+        p = seam.position
+        if seam.rule == "K9":
+            return p - len(_content(seam)) * (dict(seam.witness)["edge"] == "end")
+        if "absorbed" in dict(seam.witness):
+            return p - 1
+        if seam.rule != "K10" or left == 1:
+            return p
+        first = p - left
+        if self.cuts.parts.lstrip or self.cuts.parts.rstrip:
+            first -= 1 + _leading_spaces(self.text[:first][::-1])
+        return first
+
+
+def absorbed_by(seam: Seam) -> int:
+    """How many characters after the cut the right part leaves out (theorem 6.4)."""
+    return int(dict(seam.witness).get("absorbed", 0))
+
+
+def _places(seam: Seam) -> tuple[int, ...]:
+    """The positions that must be A-safe: the absorb rule asks for two."""
+    p = seam.position
+    return (p, p + 1) if absorbed_by(seam) else (p,)
+
+
+def _content(seam: Seam) -> str:
+    return str(dict(seam.witness)["token"])
+
+
+def _blank(text: str) -> bool:
+    return all(map(maybe_space, text))
+
+
+def _leading_spaces(text: str) -> int:
+    return next((k for k, char in enumerate(text) if not maybe_space(char)), len(text))
