@@ -10,6 +10,8 @@ Encode a text, many texts, and ids back to a text:
 array([6728, 5246], dtype=uint32)
 >>> [len(encoding) for encoding in tokpar.encode_batch(["Hello world", "Hello"])]
 [2, 1]
+>>> [len(encoding) for encoding in tokpar.encode_iter(iter(["Hello world", "Hello"]))]
+[2, 1]
 >>> tokpar.count("Hello world")
 2
 >>> tokpar.decode([6728, 5246])

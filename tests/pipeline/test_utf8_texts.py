@@ -115,7 +115,7 @@ def test_a_column_that_is_long_enough_is_not_copied() -> None:
 def test_no_text_that_the_cache_answers_becomes_a_str(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [WORDS * k for k in range(40)]
+    rows = [WORDS * k for k in range(1, 40)]
     with tokpar.Encoder(named_tokenizers()[name]) as encoder:
         expected = encoder.encode_batch(rows)
 
@@ -178,10 +178,11 @@ def test_a_character_that_two_rows_share_is_not_utf8() -> None:
 
 @pytest.mark.parametrize("offsets", [[0, 3, 1], [0, 1, 40], [-1, 1, 2]])
 def test_offsets_outside_the_buffer_are_refused(offsets: list[int]) -> None:
+    """By pyarrow, in some of its versions, when the array is made."""
     buffers = [None, pyarrow.py_buffer(np.array(offsets, dtype=np.int32)), pyarrow.py_buffer(b"ab")]
-    array = pyarrow.Array.from_buffers(pyarrow.string(), 2, buffers)
-    with pytest.raises(tokpar.OptionError, match="the offsets of this Arrow array are wrong"):
-        tokpar.encode_batch(array)
+    refusals = tokpar.OptionError, pyarrow.ArrowInvalid
+    with pytest.raises(refusals, match=r"offsets of this Arrow array are wrong|offsets"):
+        tokpar.encode_batch(pyarrow.Array.from_buffers(pyarrow.string(), 2, buffers))
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--max-tokens", type=int, required=True, metavar="N", help=most)
     shared = "tokens that a chunk has in common with the next one"
     add("--overlap", type=int, default=0, metavar="N", help=shared)
-    ends = "where a chunk may end: between two tokens, at a certified cut, after a line or sentence"
-    add("--boundary", choices=BOUNDARIES, default="token", help=ends)
+    ends = f"where a chunk may end, one of {', '.join(BOUNDARIES)}; default: between two tokens"
+    add("--boundary", choices=BOUNDARIES, default="token", metavar="WHERE", help=ends)
     add("--no-ids", action="store_true", help="write everything but the ids")
     add("--out", type=Path, metavar="FILE", help="write the lines there: .jsonl")
     options.declare_encoding(parser)

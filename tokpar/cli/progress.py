@@ -63,7 +63,12 @@ class ProgressExecutor:
         inner = self._chosen(texts, tokenizer)
         if not isinstance(inner, LooksUp):
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
-        places = certified_spaces(texts[0], tokenizer) if len(texts) == 1 else []
+        if len(texts) > 1:
+            found = [inner.look_up(texts[own], tokenizer) for own in self._moving(texts)]
+            return Rows.joined([rows for rows, _ in found]), np.concatenate(
+                [own for _, own in found]
+            )
+        places = certified_spaces(texts[0], tokenizer)
         if not places:
             return inner.look_up(texts, tokenizer)
         ids: list[IdArray] = []

@@ -157,7 +157,7 @@ def look_up(
         for text in texts
         if finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
     ]
-    for subject, some in ((tokenizer, own), (tokenizer, own[::3]), (Unknown(), own)):
+    for subject, some in ((tokenizer, own), (tokenizer, own[::3]), (Unknown(), [])):
         wrong = _served_wrong(executor, subject, some)
         if wrong is not None:
             return wrong
