@@ -65,9 +65,8 @@ class ProgressExecutor:
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         if len(texts) > 1:
             found = [inner.look_up(texts[own], tokenizer) for own in self._moving(texts)]
-            return Rows.joined([rows for rows, _ in found]), np.concatenate(
-                [own for _, own in found]
-            )
+            flags = np.concatenate([served for _, served in found])
+            return Rows.joined([rows for rows, _ in found]), flags
         places = certified_spaces(texts[0], tokenizer)
         if not places:
             return inner.look_up(texts, tokenizer)
