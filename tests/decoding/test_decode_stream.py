@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import needs_below_one
 from tests.decoding.decoders_drawn import (
     DecoderSpec,
     divided,
@@ -77,6 +78,7 @@ def test_byte_level_reads_the_last_token_of_bpe_as_a_whole() -> None:
     check_spec(spec_of(stages, ["Ġa", "b", ""]), [], [[0], [2], [1, 0], [0]], skip=False)
 
 
+@needs_below_one
 @pytest.mark.ids
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import needs_below_one
 from tests.support.decode_streams import KINDS, encoder_of
 from tests.support.small_encodings import small_encoding
 from tokpar import Encoder
@@ -13,6 +14,7 @@ from tokpar.decoding import tables
 from tokpar.errors import EngineError, OptionError
 
 
+@needs_below_one
 @pytest.mark.ids
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())

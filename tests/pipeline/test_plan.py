@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
+from tests.conftest import needs_below_one
 from tests.support.fakes import WordHash
 from tests.support.paths import DEFAULT
 from tokpar.errors import EngineError
@@ -107,6 +108,7 @@ def test_long_texts_are_looked_up_whole_where_the_caller_set_no_size(whole: bool
     assert batch[1].lossless
 
 
+@needs_below_one
 def test_an_encoder_plans_anew_when_its_tokenizer_was_changed() -> None:
     from tokenizers import AddedToken, Tokenizer
 
