@@ -65,8 +65,8 @@ class ProgressExecutor:
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         if len(texts) > 1:
             found = [inner.look_up(texts[own], tokenizer) for own in self._moving(texts)]
-            flags = np.concatenate([served for _, served in found])
-            return Rows.joined([rows for rows, _ in found]), flags
+            served = np.concatenate([flags for _, flags in found])
+            return Rows.joined([rows for rows, _ in found]), served
         places = certified_spaces(texts[0], tokenizer)
         if not places:
             return inner.look_up(texts, tokenizer)
