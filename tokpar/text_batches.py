@@ -103,7 +103,7 @@ def _rows_of(given: Any, encode: EncodeBatch, first: int) -> Callable[[int], Enc
         row = encode(texts_of(given, first))
     except (MismatchError, WorkerError):
         raise
-    except Exception:
+    except Exception:  # which text fails, and by what error, shows when each is encoded alone
         return lambda k: _named(lambda: encode(texts_of(given[k : k + 1], first + k))(0), first + k)
     return lambda k: _named(lambda: row(k), first + k)
 

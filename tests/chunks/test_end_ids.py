@@ -147,3 +147,19 @@ def test_arguments_that_cannot_be_used(arguments: dict[str, Any], message: str) 
 def test_a_limit_below_0_is_refused() -> None:
     with pytest.raises(OptionError, match="limit must be an int of at least 0, got -1"):
         tokpar.Encoder().count("text", limit=-1)
+
+
+def test_parts_of_a_text_are_exact_where_the_strategy_is_approximate() -> None:
+    """An approximate encoder gave 23 chunks with other ids than their slices have alone."""
+    text = "12345678901234567890 hello, world. " * 40
+    own = tokpar.encode(text, strategy="serial").ids.tolist()
+    with tokpar.Encoder(strategy="overlap", chunk_chars=13, allow_approximate=True) as encoder:
+        assert encoder.encode(text).ids.tolist() != own
+        chunks = list(encoder.chunks(text, 20))
+        assert encoder.encode(text, max_tokens=50).ids.tolist() == own[:50]
+        assert encoder.encode(text, max_tokens=50, side="left").ids.tolist() == own[-50:]
+        assert encoder.count(text, limit=10**6) == len(own)
+    for chunk in chunks:
+        alone = tokpar.encode(text[chunk.start : chunk.stop], strategy="serial").ids.tolist()
+        assert chunk.ids.tolist() == alone
+        assert len(alone) <= 20
