@@ -230,7 +230,7 @@ class Recount:
         Raises EngineError if a region now has another number of ids than in `counts`."""
         before, lengths = [NO_INTS], dict[str, int]()
         sides = sides_of(self.everywhere.licence)
-        absorbed = int(dict(self.everywhere.licence.witness).get("absorbed", 0))
+        absorbed = self.everywhere.licence.absorbed
         ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
         for (start, stop), (first, last) in ends:
             edges = np.concatenate(

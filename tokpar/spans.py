@@ -143,7 +143,7 @@ def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> S
     cuts = [seam for seam in planned if seam.rule in CERTIFIED_CUTS]
     places = [0, *(seam.position for seam in cuts), len(text)]
     edges = [0, *(seam.token for seam in cuts), len(ids)]
-    absorbed = [0, *(int(dict(seam.witness).get("absorbed", 0)) for seam in cuts)]
+    absorbed = [0, *(seam.absorbed for seam in cuts)]
     located = []
     base = 0
     for k, left_out in enumerate(absorbed):

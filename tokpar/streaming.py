@@ -148,7 +148,7 @@ def _between_cuts(
             tried = max(tried, horizon)
             continue
         ids = _encoded(encode, text[: seam.position], start)
-        taken = seam.position + int(dict(seam.witness).get("absorbed", 0))
+        taken = seam.position + seam.absorbed
         text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
         yield ids
     yield _encoded(encode, text, start)

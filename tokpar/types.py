@@ -44,6 +44,11 @@ class Seam:
     witness: Witness = ()
     token: int = -1
 
+    @property
+    def absorbed(self) -> int:
+        """How many code points after the cut the right side leaves out (theorem 6.4)."""
+        return int(dict(self.witness).get("absorbed", 0))
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

@@ -23,7 +23,7 @@ from tokpar.errors import EngineError
 from tokpar.interfaces import SpellsTokens, TokenizerAdapter, facts_of
 from tokpar.sessions import editing, endless
 from tokpar.sessions.session import Patch, Session
-from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by, stable_cuts_for
+from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
 
 def ids_of(adapter: TokenizerAdapter, text: str) -> list[int]:
@@ -40,7 +40,7 @@ def check_stable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[st
         seam = window.seam(p)
         if seam is None:
             continue
-        left, skipped = ids_of(adapter, text[:p]), p + absorbed_by(seam)
+        left, skipped = ids_of(adapter, text[:p]), p + seam.absorbed
         for more in continuations(rng, tokens, text):
             seen["stable x continuation"] += 1
             whole = text + more
@@ -61,7 +61,7 @@ def check_costable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[
         for before in predecessors(rng, tokens, text):
             seen["co-stable x predecessor"] += 1
             whole, at = before + text + rng.choice(further), len(before) + p
-            right = ids_of(adapter, whole[at + absorbed_by(seam) :])
+            right = ids_of(adapter, whole[at + seam.absorbed :])
             assert ids_of(adapter, whole) == ids_of(adapter, whole[:at]) + right, (whole, at)
 
 

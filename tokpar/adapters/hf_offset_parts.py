@@ -36,7 +36,7 @@ def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
     for seam in seams:
         assert seam.rule in CERTIFIED_CUTS
         yield Part(row, start + absorbed, seam.position, absorbed)
-        start, absorbed = seam.position, int(dict(seam.witness).get("absorbed", 0))
+        start, absorbed = seam.position, seam.absorbed
     yield Part(row, start + absorbed, len(text), absorbed)
 
 

@@ -30,7 +30,7 @@ _WINDOW = 64
 
 def absorbed_at(seam: Seam | None) -> int:
     """Returns how many code points after the seam a dummy prefix stands for (theorem 6.4)."""
-    return 0 if seam is None else int(dict(seam.witness).get("absorbed", 0))
+    return 0 if seam is None else seam.absorbed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -124,7 +124,7 @@ def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Insid
 
 def absorbed(cut: Seam | None) -> int:
     """Returns how many code points after a cut the right chunk leaves out without overlap (6.4)."""
-    return 0 if cut is None else int(dict(cut.witness).get("absorbed", 0))
+    return 0 if cut is None else cut.absorbed
 
 
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:

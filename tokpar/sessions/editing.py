@@ -27,7 +27,7 @@ from tokpar.sessions.rope import (
     slice_of,
     split,
 )
-from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by, stable_cuts_for
+from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
 SEGMENT = 256
 """Code points that a segment has at least, but for the last two."""
@@ -157,7 +157,7 @@ class Editing:
 
     def _is_cut(self, window: Window, p: int, absorbed: int) -> bool:
         seam = window.seam(p)
-        return seam is not None and absorbed_by(seam) == absorbed
+        return seam is not None and seam.absorbed == absorbed
 
     def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
         """The encoded segments of the new text between the two edges."""
@@ -222,7 +222,7 @@ class Editing:
         if open_end:
             last = Window(self._cuts, text, True).last(seams[-1].position if seams else searched)
             seams += [] if last is None else [last]
-        edges = [(seam.position, absorbed_by(seam)) for seam in seams]
+        edges = [(seam.position, seam.absorbed) for seam in seams]
         return [(p, a) for p, a in edges if p + a < len(text)]
 
     def _encoded(self, texts: list[str]) -> list[IdArray]:

@@ -18,7 +18,7 @@ from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.errors import OptionError
 from tokpar.interfaces import SpellsTokens, TokenizerAdapter
 from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
-from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by
+from tokpar.sessions.stable_cuts import StableCuts, Window
 
 Encode = Callable[[str], IdArray]
 _NO_IDS: IdArray = np.empty(0, np.uint32)
@@ -148,7 +148,7 @@ def context_of(cuts: StableCuts, text: str) -> str:
     window = Window(cuts, text[valid:], begins=valid == 0)
     seam = window.last(0) if cuts.refusal is None else None
     if seam is not None:
-        return window.text[seam.position + absorbed_by(seam) :]
+        return window.text[seam.position + seam.absorbed :]
     return text if valid == 0 else ""
 
 
@@ -195,7 +195,7 @@ class _Judge:
     def is_cut(self, p: int) -> bool:
         start, window = next((s, w) for s, w in self._windows if p <= s + len(w.text))
         seam = window.seam(p - start)
-        return seam is not None and not absorbed_by(seam)
+        return seam is not None and not seam.absorbed
 
     @cached_property
     def _windows(self) -> list[tuple[int, Window]]:

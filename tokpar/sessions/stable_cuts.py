@@ -292,15 +292,10 @@ class Window:
         return first
 
 
-def absorbed_by(seam: Seam) -> int:
-    """How many characters after the cut the right part leaves out (theorem 6.4)."""
-    return int(dict(seam.witness).get("absorbed", 0))
-
-
 def _places(seam: Seam) -> tuple[int, ...]:
     """The positions that must be A-safe: the absorb rule asks for two."""
     p = seam.position
-    return (p, p + 1) if absorbed_by(seam) else (p,)
+    return (p, p + 1) if seam.absorbed else (p,)
 
 
 def _content(seam: Seam) -> str:

@@ -133,7 +133,7 @@ def certified_cuts(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         seam = finder.certify(text, place)
         if seam is None:
             continue
-        after = place + int(dict(seam.witness).get("absorbed", 0))
+        after = place + seam.absorbed
         halves = [ids_of(tokenizer, text[:place]), ids_of(tokenizer, text[after:])]
         wrong = ids_differ(expected, np.concatenate(halves), text, tokenizer)
         if wrong is not None:
