@@ -21,9 +21,10 @@ from tokpar.certificate.check_context import (
     witness_values,
 )
 from tokpar.certificate.context_rules import RuleChecker, looks_at_two
-from tokpar.certificate.findings import CheckReport, Finding
+from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_checks import id_findings, serial_difference, text_ids, well_formed
+from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
+from tokpar.certificate.id_proof import CERTAIN, IdProof, prove_ids
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
@@ -32,7 +33,6 @@ from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 
 _RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
-_CERTAIN = ("K1", "K2", "K3", "K9", "K10")
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
     ("K1", "20"): ("non-space", "space"),
@@ -53,26 +53,51 @@ class Checkable(Protocol):
 
 
 def check(
-    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, level: str = Level.IDS
 ) -> CheckReport:
-    """Check that every seam of `encoding` is licensed and that its ids are the ids of `text`.
+    """Check an encoding of `text`, and say what was proved.
 
-    The checker compares tokens that tile the text with the text's characters. It only counts other
-    tokens. Without `full`, it tokenizes only what a rule needs. K5: a few tokens around each seam,
-    or both parts if truncation or padding hides the ids. K6: as many short runs as the token has
-    bytes. K8: both windows. With `full`, it also compares the ids, one by one, with the serial
-    encode of the whole text."""
+    `level`: what is to be proved (`Level`).
+    `seams`: each seam is licensed by its rule. Tokens that tile the text must spell it; else ids
+    are not looked at. A rule may tokenize a little. K5: a few tokens around each seam, or both
+    parts if truncation or padding hides the ids. K6: as many short runs as the token has bytes. K8:
+    both windows.
+    `ids`: also, the ids are those of the tokenizer's own serial call (theorem 31).
+    `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
+    Raises OptionError for an unknown level."""
+    wanted = Level.of(level)
     facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
     findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
     licensed = not findings
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
-    found, notes = id_findings(core, seams.planned, cuts, answers, full and licensed)
+    found, notes = id_findings(core, seams.planned, cuts, answers, wanted is not Level.SEAMS)
     findings += found
-    if full:
-        findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
-    return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
+    proof = None
+    if wanted is not Level.SEAMS:
+        proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
+        findings += proof.findings
+    count = len(seams.planned) + len(cuts)
+    return _report(findings, count, wanted, proof, notes)
+
+
+def _report(
+    findings: Sequence[Finding],
+    seams: int,
+    level: Level,
+    proof: IdProof | None,
+    notes: tuple[str, ...],
+) -> CheckReport:
+    proved = [f"each of {seams:,} seams is licensed by its rule"]
+    if proof is None:
+        missing: tuple[str, ...] = ("that the ids are those of the tokenizer",)
+    else:
+        proved.append(f"the ids are those of the tokenizer: {proof.proved}")
+        missing = ()
+    if findings:
+        return CheckReport(tuple(findings), seams, level, (), (*proved, *missing), notes)
+    return CheckReport((), seams, level, tuple(proved), missing, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:
@@ -117,7 +142,7 @@ def seam_findings(
         held[finding.seam] = False
         yield finding
     if everywhere is not None:
-        certain = np.array([rule in _CERTAIN for rule, _, _ in planned.licences], dtype=np.bool_)
+        certain = np.array([rule in CERTAIN for rule, _, _ in planned.licences], dtype=np.bool_)
         held &= certain[planned.codes] if len(planned) else held
         ends = planned.positions[held]
         yield from everywhere_findings(everywhere, np.sort(planned.positions), ends, ground)
