@@ -21,7 +21,6 @@ from tests.support.certified import (
     dummy_case,
     encoding_of,
     kinds,
-    witness,
 )
 from tests.support.tokenizers_drawn import contents, hf_tokenizers, texts_with, tiktoken_encodings
 from tokpar.arrays import IdArray, utf8_bytes
