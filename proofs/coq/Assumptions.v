@@ -10,6 +10,6 @@ Definition main_theorems :=
    @P_definition, @theorem_14, @theorem_14_lossless, @lemma_17, @lemma_17_many, @theorem_15,
    @theorem_15_clean, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_20_gpt2,
    @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @theorem_22, @theorem_22_cl100k,
-   @theorem_22_cl100k_tiktoken, @ascii_sound).
+   @theorem_22_cl100k_tiktoken, @basic_sound).
 
 Print Assumptions main_theorems.
