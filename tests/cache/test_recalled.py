@@ -66,6 +66,7 @@ def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
 
 
 @needs_kernel
+@pytest.mark.each_value
 @pytest.mark.parametrize("flag", ["", "lstrip", "rstrip", "single_word"])
 @pytest.mark.parametrize("content", ["<s>", "|s", " <s>", "the lazy", "é x", "x "])
 def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(

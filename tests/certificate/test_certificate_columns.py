@@ -189,6 +189,7 @@ FACTS: dict[str, Callable[[], Facts]] = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", [*FACTS])
 @pytest.mark.parametrize("tokens", ["none", "specials"])
 def test_columns_and_judge_agree_on_every_pair_of_characters(name: str, tokens: str) -> None:

@@ -51,6 +51,7 @@ def encoded_with_bar(tokenizer: Any, text: str) -> tuple[tokpar.Encoding, list[B
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("size", [16, 61, 500])
 @pytest.mark.parametrize(
     "name",

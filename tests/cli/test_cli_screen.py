@@ -48,6 +48,7 @@ def test_help_fits(width: int) -> None:
         assert_fits(run(command, "--help"), width)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -248,6 +248,7 @@ FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_stretches_that_a_form_leaves_alone_are_divided(form: str, kind: str) -> None:
@@ -261,6 +262,7 @@ def test_stretches_that_a_form_leaves_alone_are_divided(form: str, kind: str) ->
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", ["ha" * N, "Cafe\u0301 " * 40 + "ha" * N + " \u212b" * 40])
 def test_windows_of_a_stretch_meet_where_both_have_edges(form: str, text: str) -> None:

@@ -592,6 +592,7 @@ WRONG: dict[str, Callable[[Seam], Seam]] = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("stored", [False, True])
 def test_the_checker_refuses_a_damaged_seam(name: str, stored: bool) -> None:

@@ -127,6 +127,7 @@ def test_a_bad_option_is_refused_by_name_and_value(strategy: str, options: dict[
     assert name == "chunk_chars" or repr(value) in str(error.value)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "bert_part", "default"])
 @pytest.mark.parametrize(
     ("strategy", "options"),

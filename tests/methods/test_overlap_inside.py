@@ -114,6 +114,7 @@ def chunked(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("accept", [by_pre_token, certified])
 @pytest.mark.parametrize("family", FAMILIES)
 @given(case=chunked())
@@ -233,6 +234,7 @@ def reaching_back() -> Tokenizer:
     return byte_level([("Ń", "A"), ("=", "=")], pattern)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "text",
     [
