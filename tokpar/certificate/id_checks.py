@@ -23,7 +23,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.seams import Columns
-from tokpar.types import Rows
+from tokpar.types import Rows, Rule, Theorem
 
 PROBE = 2**31
 """Ids from here on stand for "id number k of the text itself" when post-processing is probed."""
@@ -207,9 +207,9 @@ def parts_encode(
 
     The two segments of a K8 seam are encoded together, because the seam may divide a word."""
     licences = [seams.licences[code] for code in seams.codes.tolist()]
-    apart = [k for k, (rule, _, _) in enumerate(licences) if rule != "K8"]
+    apart = [k for k, (rule, _, _) in enumerate(licences) if rule != Rule.COMMON_WORD]
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, apart)):
-        absorbed = k > 0 and licences[apart[k - 1]][1] == "6.4"
+        absorbed = k > 0 and licences[apart[k - 1]][1] == Theorem.ABSORBED_SPACE
         if not _encodes(text[start + absorbed : stop], ids[first:last], tokenizer):
             message = f"expected ids {first} to {last} from the text from {start} to {stop}"
             seam = apart[k] if k < len(apart) else len(seams) - 1
