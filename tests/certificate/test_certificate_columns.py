@@ -247,8 +247,8 @@ holds = checker._holds
 EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
 MISTAKES: list[tuple[Any, str, Any]] = [
     (context_rules, "_KEPT", dict.fromkeys(context_rules._KEPT, EVERY_KIND)),
-    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K1"}),
-    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K3"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "20"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "4.8"}),
     (checker, "looks_at_two", lambda licence, facts: licence[:2] in context_rules._OF_PAIRS),
     (checker, "_holds", lambda condition, of: True),
     (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),

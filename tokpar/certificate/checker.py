@@ -24,21 +24,20 @@ from tokpar.certificate.context_rules import RuleChecker, looks_at_two
 from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
-from tokpar.certificate.id_proof import CERTAIN, IdProof, prove_ids
+from tokpar.certificate.id_proof import IdProof, prove_ids
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import Facts, Seam
+from tokpar.types import CERTIFIED_CUTS, Facts, Rule, Seam, Theorem
 
-_RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
-    ("K1", "20"): ("non-space", "space"),
-    ("K3", "4.8"): ("any", "space"),
-    ("K10", "40"): ("non-space", "space"),
-    ("K10", "42"): ("non-space", "space"),
+    (Theorem.SPACE_AFTER_NONSPACE.rule, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
+    (Theorem.LOCAL_PAIR.rule, Theorem.LOCAL_PAIR): ("any", "space"),
+    (Theorem.WINDOW.rule, Theorem.WINDOW): ("non-space", "space"),
+    (Theorem.WINDOW_OF_SPLITS.rule, Theorem.WINDOW_OF_SPLITS): ("non-space", "space"),
 }
 
 
@@ -126,7 +125,7 @@ def seam_findings(
     if not len(planned) and not dense:
         return
     got = f"{len(planned)}" if not dense else f"{len(planned)} and {dense} regions full of them"
-    others = dense or any(rule != "K9" for rule, _, _ in planned.licences)
+    others = dense or any(rule != Rule.ADDED_TOKEN_EDGE for rule, _, _ in planned.licences)
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
@@ -142,7 +141,7 @@ def seam_findings(
         held[finding.seam] = False
         yield finding
     if everywhere is not None:
-        certain = np.array([rule in CERTAIN for rule, _, _ in planned.licences], dtype=np.bool_)
+        certain = np.array([rule in CERTIFIED_CUTS for rule, _, _ in planned.licences], np.bool_)
         held &= certain[planned.codes] if len(planned) else held
         ends = planned.positions[held]
         yield from everywhere_findings(everywhere, np.sort(planned.positions), ends, ground)
@@ -208,8 +207,8 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
     require(0 < at < length, "position", f"{inside}, got {at}")
     require(at > last, "order", f"expected a position above {last}, got {at}")
     require(seam.rule is not None, "uncertified", "no rule licenses it (approximate result)")
-    known = f"expected one of {', '.join(_RULES)}, got {seam.rule}"
-    require(seam.rule in _RULES, "unknown rule", known)
+    known = f"expected one of {', '.join(Rule)}, got {seam.rule}"
+    require(seam.rule in [*Rule], "unknown rule", known)
 
 
 def everywhere_findings(
@@ -283,11 +282,11 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
 
 
 def _absorbing(licence: Seam) -> bool:
-    return (licence.rule, licence.theorem) == ("K3", "6.4")
+    return licence.theorem == Theorem.ABSORBED_SPACE and licence.rule == Rule.LOCAL_PAIR
 
 
 def _by_stages(licence: Seam) -> bool:
-    return (licence.rule, licence.theorem) == ("K3", "50")
+    return licence.theorem == Theorem.STAGES_AT_SPACE and licence.rule == Rule.LOCAL_PAIR
 
 
 def _require_licence(licence: Seam, ground: CheckContext) -> None:
@@ -311,7 +310,7 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
     judge = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
     judge.require_characters(replace(licence, position=1))
-    named = "windows" if licence.rule == "K10" else "family"
+    named = "windows" if licence.rule == Rule.WINDOW else "family"
     sides = witness_values(licence, named, "left", "right")[1:]
     require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
     kept = looks_at_two((*key, licence.witness), facts)

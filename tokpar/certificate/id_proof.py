@@ -15,9 +15,7 @@ from tokpar.certificate.segment_ids import SegmentIds, Segments, segment_ids
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
 from tokpar.seams import Columns, Seams
-
-CERTAIN = ("K1", "K2", "K3", "K9", "K10")
-"""The rules of certified cuts: the text on each side has its own ids (theorem 27)."""
+from tokpar.types import CERTIFIED_CUTS, Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ def certain(planned: Columns) -> IntArray:
 
     The other seams may lie inside a pre-token. They are dropped: the segment around such a seam is
     encoded as a whole."""
-    rules = np.array([rule in CERTAIN for rule, _, _ in planned.licences], dtype=np.bool_)
+    rules = np.array([rule in CERTIFIED_CUTS for rule, _, _ in planned.licences], dtype=np.bool_)
     return np.flatnonzero(rules[planned.codes]) if len(planned) else planned.codes
 
 
@@ -70,10 +68,12 @@ def prove_ids(
 
 def _segments(seams: Seams, chosen: IntArray, cuts: IntArray, answers: TokenizerProbe) -> Segments:
     planned, everywhere = seams.planned, seams.everywhere
-    absorbs = np.array([theorem == "6.4" for _, theorem, _ in planned.licences], dtype=np.int64)
+    absorbs = np.array(
+        [theorem == Theorem.ABSORBED_SPACE for _, theorem, _ in planned.licences], dtype=np.int64
+    )
     own = answers.written.at(planned.positions[chosen])
     absorbed = absorbs[planned.codes[chosen]] if len(chosen) else own
-    dense = int(everywhere is not None and everywhere.licence.theorem == "6.4")
+    dense = int(everywhere is not None and everywhere.licence.theorem == Theorem.ABSORBED_SPACE)
     every = np.concatenate((own, cuts))
     order = np.argsort(every, kind="stable")
     left_out = np.concatenate((absorbed, np.full(len(cuts), dense)))

@@ -100,4 +100,3 @@ def pair_rule(pairs: dict[tuple[int, int], tuple[int, int]]) -> Rule:
         return pairs.get((u, v))
 
     return rule
-

@@ -66,9 +66,7 @@ def _busy(
     return np.flatnonzero(begins), np.flatnonzero(ends)
 
 
-def _guessed(
-    starts: IntArray, stops: IntArray, symbols: NDArray[np.uint8], space: int
-) -> Chains:
+def _guessed(starts: IntArray, stops: IntArray, symbols: NDArray[np.uint8], space: int) -> Chains:
     """Returns chains that begin at the ranges' starts, and about every `LANE` characters inside,
     where possible before a `space` after another symbol."""
     lengths = stops - starts
