@@ -48,6 +48,7 @@ from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.check_context import CheckContext, RefusedError, SeamContext
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
 from tokpar.certificate.context_rules import RuleChecker
+from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import spelled, token_counts
 from tokpar.certificate.spelling import spells
@@ -383,7 +384,7 @@ def test_a_dense_certificate_is_judged_without_its_seams(full: bool) -> None:
     tokenizer, text, encoding = dense_case()
     report = check(encoding, text, tokenizer, full)
     assert report.findings == ()
-    assert report.notes == ()
+    assert report.notes == (AS_TOLD,)
     assert report.seams == len(spaces_behind_text(text, 0, len(text)))
     with pytest.raises(LookupError):
         len(encoding.seams)

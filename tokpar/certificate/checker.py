@@ -21,13 +21,14 @@ from tokpar.certificate.check_context import (
     witness_values,
 )
 from tokpar.certificate.context_rules import RuleChecker, looks_at_two
+from tokpar.certificate.fact_differences import checked_facts
 from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import id_findings, serial_difference, text_ids, well_formed
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 
@@ -62,17 +63,18 @@ def check(
     or both parts if truncation or padding hides the ids. K6: as many short runs as the token has
     bytes. K8: both windows. With `full`, it also compares the ids, one by one, with the serial
     encode of the whole text."""
-    facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
+    known, seams = checked_facts(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
-    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
+    findings = [*_other_text(encoding, text), *known.findings]
+    findings += seam_findings(seams, text, known.facts, answers)
     licensed = not findings
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
     found, notes = id_findings(core, seams.planned, cuts, answers, full and licensed)
     findings += found
     if full:
         findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
-    return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
+    return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes + known.notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:
