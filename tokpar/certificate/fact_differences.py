@@ -10,7 +10,13 @@ import numpy as np
 
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.own_facts import facts_of_file
-from tokpar.certificate.tokenizer_file import CustomPartError, read_origin, state_of
+from tokpar.certificate.own_postprocess import postprocess_differences, postprocess_of
+from tokpar.certificate.tokenizer_file import (
+    CustomPartError,
+    TokenizerFile,
+    read_origin,
+    state_of,
+)
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import TellsOrigin, TokenizerAdapter, facts_of
 from tokpar.types import Facts, NormalizerStage, Origin
@@ -53,7 +59,7 @@ def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
     readings, state = told.derived(_readings), state_of(origin)
     found = next((each for before, each in readings if before == state), None)
     if found is None:
-        found = _read(told, origin)
+        found = _read(told, origin, tokenizer)
         readings[:] = [(state, found), *readings[: _MOST_KEPT - 1]]
     found.facts.proofs.update(told.proofs)
     return found
@@ -65,16 +71,29 @@ def _readings(_: Facts) -> list[tuple[object, CheckedFacts]]:
     return []
 
 
-def _read(told: Facts, origin: Origin) -> CheckedFacts:
+def _read(told: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFacts:
+    findings = list[Finding]()
     try:
-        own = facts_of_file(read_origin(origin))
+        file = read_origin(origin)
+        own = facts_of_file(file)
+        if isinstance(file, TokenizerFile):
+            findings += _postprocess_findings(file, origin, tokenizer)
     except CustomPartError as error:
         own = replace(told, unprovable=str(error), added_token_cuts_refused=str(error))
     except FileFormatError:
         return CheckedFacts(told, notes=(AS_TOLD,))
-    findings = tuple(differences(told, own))
+    findings += differences(told, own)
     refusals = {name: getattr(own, name) or getattr(told, name) for name in _REFUSALS}
-    return CheckedFacts(replace(own, **refusals), findings)
+    return CheckedFacts(replace(own, **refusals), tuple(findings))
+
+
+def _postprocess_findings(
+    file: TokenizerFile, origin: Origin, tokenizer: TokenizerAdapter
+) -> Iterator[Finding]:
+    own = postprocess_of(file, origin.settings)
+    if own is not None:
+        for name, read, done in postprocess_differences(own, tokenizer):
+            yield _finding(name, done, read)
 
 
 def differences(told: Facts, own: Facts) -> Iterator[Finding]:

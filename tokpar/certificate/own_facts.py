@@ -88,7 +88,30 @@ def _of_json(file: TokenizerFile) -> Facts:
     if facts.unprovable is not None:
         refused = _unsure_model(model, "spaces") or hidden
         facts = _by_stages(facts, normalizers, pieces, model, refused)
+    if file.line_one:
+        facts = _of_line_one(facts)
     return _with_tokens(facts, model, listed)
+
+
+def _of_line_one(facts: Facts) -> Facts:
+    """With the refusals for tokenizers 1.x, which finds added tokens in other places than 0.2x if
+    they have flags, or are searched in normalized text, and runs its own code for some regexes."""
+    marks = facts.scheme in ("metaspace", "dummy")
+    marks |= any(stage.kind == "Metaspace" for stage in facts.pre_tokenizers)
+    moved = [token for token in facts.added_tokens if token.normalized]
+    flagged = any(t.lstrip or t.rstrip or t.single_word for t in facts.added_tokens)
+    unsure = flagged or (moved and (facts.normalizers or marks))
+    found = "where tokenizers 1.x finds its added tokens is not proved" if unsure else None
+    sources = filter(None, map(_regex, facts.pre_tokenizers))
+    strange = any(family_named("oniguruma", (source,)) is None for source in sources)
+    behind = moved and facts.scheme not in ("regex", "whole")
+    return replace(
+        facts,
+        unprovable=facts.unprovable or found or ("a regex of no known family" if strange else None),
+        added_token_cuts_refused=facts.added_token_cuts_refused
+        or found
+        or ("added tokens are searched in normalized text" if behind else None),
+    )
 
 
 def _with_tokens(facts: Facts, model: OwnVocabulary, added: Collection[AddedToken]) -> Facts:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tokpar.certificate.format_two import in_format_one
 from tokpar.errors import FileFormatError
 from tokpar.types import AddedToken, Origin
 
@@ -20,6 +21,7 @@ _SETTINGS = (
     *("continuing_subword_prefix", "end_of_word_suffix", "unk_token", "byte_fallback"),
     *("ignore_merges", "max_input_chars_per_word"),
 )
+_STAGES = ("normalizer", "pre_tokenizer", "post_processor")
 _SAMPLES = 32
 
 
@@ -79,28 +81,19 @@ def read_origin(origin: Origin) -> TokenizerFile | RankFile:
 def state_of(origin: Origin) -> tuple[object, ...]:
     """Returns what a change of the tokenizer changes, as far as it can be told in microseconds.
     States are compared with ==."""
-    source = origin.source
-    settings = tuple(sorted((name, repr(value)) for name, value in origin.settings.items()))
-    own: Any = engine_of(source)
-    if _is_of("tokenizers", "Tokenizer", own) and hasattr(own, "model"):
-        model, size = own.model, own.get_vocab_size(with_added_tokens=False)
-        return (
-            id(own),
-            settings,
-            _skips_special(source),
-            *(_stated(getattr(own, name)) for name in ("normalizer", "pre_tokenizer")),
-            own.get_vocab_size(with_added_tokens=True),
-            tuple(getattr(model, name, None) for name in (*_SETTINGS, *_SAMPLING)),
-            tuple(model.id_to_token(k) for k in range(0, size, 1 + size // _SAMPLES)),
-        )
-    if _is_of("tiktoken", "Encoding", source):
-        own = source
-        ranks, specials = own._mergeable_ranks, own._special_tokens
-        return id(own), settings, own._pat_str, id(ranks), len(ranks), tuple(specials.items())
-    return id(source), settings
+    source: Any = origin.source
+    own = engine_of(source)
+    given = id(own), dict(origin.settings)
+    if _is_of("tokenizers", "Tokenizer", own):
+        last = "" if own is not source else repr((own.truncation, own.padding))
+        return *given, last, *(_stated(source) if hasattr(own, "model") else ())
+    if _is_of("tiktoken", "Encoding", own):
+        ranks = own._mergeable_ranks
+        return *given, own._pat_str, id(ranks), len(ranks), dict(own._special_tokens)
+    return given
 
 
-def engine_of(source: object) -> object:
+def engine_of(source: object) -> Any:
     """Returns the `tokenizers.Tokenizer` in a tokenizer of transformers; another object as it
     is."""
     return getattr(source, "backend_tokenizer", source)
@@ -112,11 +105,11 @@ def _is_of(package: str, name: str, source: object) -> bool:
     return kind is not None and isinstance(source, kind)
 
 
-def _parsed(data: bytes | str) -> Config:
+def _parsed(data: bytes | str) -> dict[str, Any]:
     config = json.loads(data)
     if not isinstance(config, dict) or not isinstance(config.get("model"), dict):
         raise FileFormatError("expected a tokenizer.json with a model")
-    return config
+    return dict(in_format_one(config))
 
 
 def _skips_special(source: Any) -> bool:
@@ -127,7 +120,20 @@ def _skips_special(source: Any) -> bool:
     return bool(source.encode_special_tokens)
 
 
-def _stated(part: Any) -> object:
+def _stated(source: Any) -> tuple[object, ...]:
+    """The parts of a tokenizer below 1.0, and samples of its vocabulary."""
+    own = engine_of(source)
+    model, size = own.model, own.get_vocab_size(with_added_tokens=False)
+    return (
+        _skips_special(source),
+        *(_pickled(getattr(own, name)) for name in _STAGES),
+        own.get_vocab_size(with_added_tokens=True),
+        *(getattr(model, name, None) for name in (*_SETTINGS, *_SAMPLING)),
+        *(model.id_to_token(k) for k in range(0, size, 1 + size // _SAMPLES)),
+    )
+
+
+def _pickled(part: Any) -> object:
     if part is None:
         return None
     try:
@@ -137,7 +143,9 @@ def _stated(part: Any) -> object:
 
 
 def _hugging_face(source: Any) -> TokenizerFile:
-    own: Any = engine_of(source)
+    own = engine_of(source)
+    if not hasattr(own, "model"):  # 1.x gives its file only to be pickled
+        return TokenizerFile(_parsed(own.__reduce__()[1][0]), line_one=True)
     config = _written(own) if _is_dense(own) else _told(own)
     model = own.model
     sampling = {name: getattr(model, name, None) for name in _SAMPLING}
@@ -146,6 +154,8 @@ def _hugging_face(source: Any) -> TokenizerFile:
     if isinstance(vocab, dict) and len(vocab) != size:  # the library writes one token of each id
         vocab = own.get_vocab(with_added_tokens=False)
     config = {**config, "model": {**config["model"], **sampling, "vocab": vocab}}
+    if source is not own:  # transformers leaves the arguments of its last call there
+        config |= {"truncation": None, "padding": None}
     return TokenizerFile(config, skips_special=_skips_special(source), lists_classes=True)
 
 
@@ -157,17 +167,17 @@ def _is_dense(own: Any) -> bool:
     return size > 0 and all(own.model.id_to_token(k) is not None for k in places)
 
 
-def _written(own: Any) -> Config:
+def _written(own: Any) -> dict[str, Any]:
     try:
         return _parsed(own.to_str())
     except Exception as error:
         raise _as_custom(error) from error
 
 
-def _told(own: Any) -> Config:
+def _told(own: Any) -> dict[str, Any]:
     """The parts of the file one by one, the vocabulary as the engine tells it."""
     config: dict[str, Any] = {}
-    for name in ("normalizer", "pre_tokenizer", "post_processor"):
+    for name in _STAGES:
         part = getattr(own, name)
         try:
             config[name] = None if part is None else json.loads(part.__getstate__())
