@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES, IntArray
 from tokpar.certificate.check_context import RefusedError
-from tokpar.certificate.frozen_tables import TABLES, load_pictographs, load_tables
+from tokpar.certificate.frozen_tables import (
+    TABLES,
+    load_categories,
+    load_pictographs,
+    load_tables,
+)
 from tokpar.certificate.window_classes import POINTS
 
 Mask = NDArray[np.bool_]
@@ -26,7 +31,7 @@ _NAMES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Z
 _BITS = {name: 1 << k for k, name in enumerate(_NAMES.split())}
 _ALL = (1 << len(_BITS)) - 1
 _OF_ATOM = {"cjk": "Lo", "low_block": "S", "space_Z": "Z", "space_control": "Cc"}
-_USED = ("atoms", "pictographs")
+_USED = ("atoms", "pictographs", "categories")
 _TOKEN = re.compile(
     r"\\(?P<not>[pP])\{(?P<caret>\^?)(?P<name>\w+)\}|\\(?P<letter>[sSdDwWrntfv])"
     r"|\\x(?P<two>[0-9a-fA-F]{2})|\\u(?P<four>[0-9a-fA-F]{4})|\\(?P<itself>[^\w\s]| )"
@@ -230,6 +235,9 @@ def _table() -> tuple[IntArray, IntArray]:
     point that is in no table may have any category."""
     ranges = [(low, high, _bits_of(name)) for low, high, name in load_tables().ranges]
     ranges += [(low, high, _category("S")) for low, high in load_pictographs()]
+    for names, spans in load_categories().items():
+        bits = _joined(map(_category, names.split()))
+        ranges += [(low, high, bits) for low, high in spans]
     possible = np.full(POINTS, _ALL, dtype=np.int64)
     for low, high, bits in ranges:
         possible[low : high + 1] = bits
