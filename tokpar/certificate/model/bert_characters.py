@@ -1,4 +1,4 @@
-"""What BERT's normalizer and pre-tokenizer make of each character of the frozen set (theorem 33)."""
+"""What BERT's normalizer and pre-tokenizer make of each frozen character (theorem 33)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def normalized_kind(settings: BertNormalizer, kind_of: Callable[[str], Kind], ch
     if load_tables().atom_of(char) is None:
         return UNKNOWN, char
     if settings.clean_text:
-        if char not in "\t\n\r" and unicodedata.category(char)[0] == "C" or char in "\0\ufffd":
+        control = char not in "\t\n\r" and unicodedata.category(char)[0] == "C"
+        if control or char == "\ufffd":
             return WORD, ""
         char = " " if char in SPACES else char
     chinese = settings.chinese and any(low <= ord(char) <= high for low, high in _CHINESE)

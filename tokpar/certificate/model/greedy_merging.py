@@ -40,7 +40,7 @@ class GreedyMerging:
             data = b"".join([spelled[number] for number in row])
             work.spend(len(data) ** 2)
             if self.merged(data) != row:
-                return key + count * (width == 1)
+                return int(key) + count * (width == 1)
             if len(self._kept) >= _MOST_KNOWN:
                 self._kept.clear()
             self._kept.add(key)
@@ -106,4 +106,3 @@ def pair_rule(pairs: dict[tuple[int, int], tuple[int, int]]) -> Rule:
         return pairs.get((u, v))
 
     return rule
-

@@ -32,7 +32,8 @@ class LaidText:
         self.text = Utf8Text(whole)
         edges = np.cumsum([0, *map(len, laid)])
         matched = [k for k, (_, id_) in enumerate(parts) if id_ is not None]
-        self._ranges = edges[np.array([matched, matched], dtype=np.int64) + [[0], [1]]]
+        at = np.array(matched, dtype=np.int64)
+        self._ranges = np.stack([edges[at], edges[at + 1]])
         marks = np.zeros(len(whole) + 1, dtype=np.uint8)
         marks[edges] = 1
         for machine in tokenizer.machines:

@@ -63,9 +63,7 @@ def model_findings(tokenizer: TokenizerAdapter, text: str, ids: object) -> Model
         return ModelProof((), (), (refusal.kind, str(refusal)))
 
 
-def file_findings(
-    file: JsonFile | RankFile | VocabularyFile, text: str, ids: object
-) -> ModelProof:
+def file_findings(file: JsonFile | RankFile | VocabularyFile, text: str, ids: object) -> ModelProof:
     """Does what `model_findings` does, for a file. Raises no error for any file or ids."""
     try:
         require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")

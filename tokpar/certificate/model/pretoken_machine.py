@@ -24,11 +24,11 @@ class PretokenMachine:
     """The moves of one pattern.
 
     `moves[x + c]` is, for symbol c in state x, the next state times 8, plus `HIT` if a match ends
-    before c, plus `DEAD` if no match can end later. With `HIT`, `DEAD` and `AGAIN` the next state is
-    that of a new attempt which begins with c. States are multiples of `size` + 1; 0 is the start.
-    c = `size`: the end of the text. `idle`: the symbols before which an attempt fails at once, if such a
-    symbol also ends every other attempt like the end of the text; else no symbol. `gapless`: the
-    symbols at which an attempt always matches, whatever follows."""
+    before c, plus `DEAD` if no match can end later. With `AGAIN` the next state is that of a new
+    attempt which begins with c. States are multiples of `size` + 1; 0 is the start. c = `size`: the
+    end of the text. `idle`: the symbols before which an attempt fails at once, if such a symbol
+    also ends every other attempt like the end of the text; else no symbol. `gapless`: the symbols
+    at which an attempt always matches, whatever follows."""
 
     pattern: str
     symbols: Partition
@@ -86,10 +86,10 @@ def _tables(
     pattern: str, symbols: Partition, states: list[list[int]], hits: list[list[bool]]
 ) -> PretokenMachine:
     hit, to = np.array(hits, dtype=np.bool_), np.array(states, dtype=np.int64)
-    alive = hit.any(axis=1)
+    alive: NDArray[np.bool_] = hit.any(axis=1)
     while True:
-        more = alive | alive[to].any(axis=1)
-        if (more == alive).all():
+        more: NDArray[np.bool_] = alive | alive[to].any(axis=1)
+        if np.array_equal(more, alive):
             break
         alive = more
     dead = np.append(~alive[to], np.ones((len(to), 1), dtype=np.bool_), axis=1)
@@ -100,10 +100,10 @@ def _tables(
     idle = dead[0, :-1]
     ends = dead[:, :-1][:, idle].all() and (hit[:, :-1][:, idle] == hit[:, -1:]).all()
     idle = np.append(idle & bool(ends), False)
-    sure = hit[:, -1]
+    sure: NDArray[np.bool_] = hit[:, -1]
     while True:
-        fewer = sure & (hit[:, :-1] | sure[to]).all(axis=1)
-        if (fewer == sure).all():
+        fewer: NDArray[np.bool_] = sure & (hit[:, :-1] | sure[to]).all(axis=1)
+        if np.array_equal(fewer, sure):
             break
         sure = fewer
     return PretokenMachine(pattern, symbols, moves.reshape(-1), idle, sure[to[0]])

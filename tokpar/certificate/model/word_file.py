@@ -78,11 +78,12 @@ def word_tokenizer_of_json(file: JsonFile) -> WordTokenizer:
     kind = object_in(config, "pre_tokenizer").get("type")
     require(kind in _KINDS, "pre-tokenizer", f"pre-tokenizer {kind} is not known")
     kind_of, normalizer = _KINDS[kind], config.get("normalizer")
-    bert = isinstance(normalizer, Mapping) and normalizer.get("type") == "BertNormalizer"
-    stages = () if bert else normalizer_of_json(config)
-    if bert:
-        kind_of = partial(normalized_kind, bert_normalizer(normalizer), kind_of)
-    alike = not bert and not stages
+    stages: tuple[Normalize, ...] = ()
+    if isinstance(normalizer, Mapping) and normalizer.get("type") == "BertNormalizer":
+        kind_of, alike = partial(normalized_kind, bert_normalizer(normalizer), kind_of), False
+    else:
+        stages = normalizer_of_json(config)
+        alike = not stages
     return WordTokenizer(
         vocabulary=vocabulary,
         unknown=unknown or 0,

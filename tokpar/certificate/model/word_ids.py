@@ -119,4 +119,5 @@ class WordRows:
         sizes = (offsets[1:] - offsets[:-1])[which]
         ends = np.cumsum(sizes)
         shift = np.repeat(offsets[which] - ends + sizes, sizes)
-        return every[shift + np.arange(len(shift))]
+        found: IntArray = every[shift + np.arange(len(shift))]
+        return found
