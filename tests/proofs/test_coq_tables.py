@@ -1,4 +1,4 @@
-"""Tables.v has the patterns that tokpar knows, and its symbols are all characters of the engines."""
+"""Tables.v has the patterns that tokpar knows; its symbols are all characters of the engines."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ HEAD = """\
     Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables; do not edit.
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
-    tokpar/data/tables/windows. A window of two characters is in the table if it is safe, a window of
-    three if no safe window is part of it. *)
+    tokpar/data/tables/windows. A window of two characters is in the table if it is safe, a window
+    of three if no safe window is part of it. *)
 From Coq Require Import List.
 From Tokpar Require Import PreTokens Patterns Windows.
 Import ListNotations.
