@@ -30,7 +30,7 @@ _FOR_CUTS = (
     *("scheme", "family", "patterns", "normalizers", "pre_tokenizers"),
     *("prefix_space", "first_prefix", "longest_word", "chars_before_mark", "tiles"),
 )
-_INSIDE = ("longest_token", "token_count")
+_INSIDE = ("longest_token",)
 _REFUSALS = ("unprovable", "added_token_cuts_refused", "pretoken_cuts_refused")
 _SHOWN = 160
 _MOST_KEPT = 4
@@ -128,6 +128,8 @@ def differences(told: Facts, own: Facts) -> Iterator[Finding]:
             names += _INSIDE
     for name in dict.fromkeys(names):
         yield from _difference(name, getattr(told, name), getattr(own, name))
+    if told.token_count and told.unprovable is None:
+        yield from _difference("token_count", told.token_count, own.token_count)
     for name in _REFUSALS:
         reason = getattr(own, name)
         if getattr(told, name) is None and reason is not None:
