@@ -487,7 +487,7 @@ def test_truncation_limits_the_check_and_the_report_says_so() -> None:
     text = "One two three four five"
     tokenizer = regex_tokenizer("o200k", kind=Cut)
     seams = [Seam(3, "K1", "20", witness("o200k", "non-space", "space"))]
-    report = check(by_hand(tokenizer, text, seams), text, tokenizer)
+    report = check(by_hand(tokenizer, text, seams), text, tokenizer, level="seams")
     assert report.ok
     assert "limited" in report.notes[0]
     assert check(by_hand(tokenizer, text, seams), text, tokenizer).ok

@@ -576,7 +576,9 @@ class Hiding:
 def test_k5_and_k6_are_judged_where_truncation_hides_the_ids() -> None:
     for make in (agreeing_case, run_case, whole_case):
         tokenizer, text, encoding = make()
-        report = check(encoding_of(encoding.ids[:4], encoding.seams), text, Hiding(tokenizer))
+        report = check(
+            encoding_of(encoding.ids[:4], encoding.seams), text, Hiding(tokenizer), "seams"
+        )
         assert report.ok
         assert "limited" in report.notes[0]
     tokenizer, text, encoding = agreeing_case()

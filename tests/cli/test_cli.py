@@ -347,7 +347,7 @@ def test_level_seams_says_that_it_proves_nothing_of_ids(
 ) -> None:
     outcome = run("check", long_file, "--certificate", certificate, "--level", "seams")
     assert outcome.code == 0
-    assert "not proved: that the ids are those of the tokenizer" in outcome.out
+    assert "not proved: that the ids are the tokenizer's" in outcome.out
 
 
 def test_letters_in_place_of_words_pass_level_seams_and_fail_level_ids(

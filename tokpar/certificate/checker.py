@@ -25,7 +25,8 @@ from tokpar.certificate.fact_differences import checked_facts
 from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
-from tokpar.certificate.id_proof import IdProof, prove_ids
+from tokpar.certificate.id_proof import prove_ids
+from tokpar.certificate.model.model_proof import ModelProof, model_findings
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
@@ -33,6 +34,7 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import CERTIFIED_CUTS, Facts, Rule, Seam, Theorem
 
+HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
     (Theorem.SPACE_AFTER_NONSPACE.rule, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
@@ -76,30 +78,39 @@ def check(
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
     found, notes = id_findings(core, seams.planned, cuts, answers, wanted is not Level.SEAMS)
     findings += found
-    proof = None
-    if wanted is not Level.SEAMS:
-        proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
-        findings += proof.findings
     count = len(seams.planned) + len(cuts)
-    return _report(findings, count, wanted, proof, notes + known.notes)
+    notes = known.notes if wanted is Level.IDS else (*notes, *known.notes)
+    proved = (f"each of {count:,} seams is licensed by its rule",)
+    if wanted is Level.SEAMS:
+        return _report(
+            findings, count, wanted, proved, ("that the ids are the tokenizer's",), notes
+        )
+    if wanted is Level.MODEL:
+        shown = model_findings(tokenizer, text, core.ids) if core.ids is not None else HIDDEN
+        findings += shown.findings
+        by_file = ("the ids follow from the tokenizer's file (theorems 32, 33)",)
+        report = _report(findings, count, wanted, proved + by_file, shown.assumptions, notes)
+        if shown.refused is None:
+            return report
+        refused = ": ".join(shown.refused)
+        return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
+    proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
+    findings += proof.findings
+    by_call = (f"the ids are the tokenizer's: {proof.proved}",)
+    return _report(findings, count, wanted, proved + by_call, (), notes)
 
 
 def _report(
     findings: Sequence[Finding],
     seams: int,
     level: Level,
-    proof: IdProof | None,
+    proved: tuple[str, ...],
+    not_proved: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> CheckReport:
-    proved = [f"each of {seams:,} seams is licensed by its rule"]
-    if proof is None:
-        missing: tuple[str, ...] = ("that the ids are those of the tokenizer",)
-    else:
-        proved.append(f"the ids are those of the tokenizer: {proof.proved}")
-        missing = ()
     if findings:
-        return CheckReport(tuple(findings), seams, level, (), (*proved, *missing), notes)
-    return CheckReport((), seams, level, tuple(proved), missing, notes)
+        proved, not_proved = (), (*proved, *not_proved)
+    return CheckReport(tuple(findings), seams, level, proved, not_proved, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tokpar.certificate.added_token_rule import occurring
 from tokpar.certificate.check_context import require
@@ -90,7 +91,7 @@ def _next_id(given: Iterable[int], size: int) -> int:
 def added_of_ranks(specials: Mapping[str, int], allowed: frozenset[str]) -> AddedTokens:
     """Returns the special tokens of tiktoken that are matched. Refused if chance decides which."""
     ordered = sorted(specials)
-    for short, long in zip(ordered, ordered[1:], strict=False):
+    for short, long in pairwise(ordered):
         chance = long.startswith(short) and not allowed.isdisjoint(ordered)
         beside = f"special token {long!r} begins with {short!r}: chance decides"
         require(not chance, "added token", beside)

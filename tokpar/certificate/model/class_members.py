@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES, IntArray
 from tokpar.certificate.check_context import RefusedError
-from tokpar.certificate.frozen_tables import TABLES, load_pictographs, load_tables
+from tokpar.certificate.frozen_tables import (
+    TABLES,
+    load_categories,
+    load_pictographs,
+    load_tables,
+)
 from tokpar.certificate.window_classes import POINTS
 
 Mask = NDArray[np.bool_]
@@ -26,7 +31,7 @@ _NAMES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Z
 _BITS = {name: 1 << k for k, name in enumerate(_NAMES.split())}
 _ALL = (1 << len(_BITS)) - 1
 _OF_ATOM = {"cjk": "Lo", "low_block": "S", "space_Z": "Z", "space_control": "Cc"}
-_USED = ("atoms", "pictographs")
+_USED = ("atoms", "pictographs", "categories")
 _TOKEN = re.compile(
     r"\\(?P<not>[pP])\{(?P<caret>\^?)(?P<name>\w+)\}|\\(?P<letter>[sSdDwWrntfv])"
     r"|\\x(?P<two>[0-9a-fA-F]{2})|\\u(?P<four>[0-9a-fA-F]{4})|\\(?P<itself>[^\w\s]| )"
@@ -34,6 +39,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _LETTERS = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
+_FOLDS = {0x17F: "s", 0x212A: "k"}
 _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 
 
@@ -47,10 +53,13 @@ class Members:
     ranges: tuple[tuple[int, int], ...] = ()
     inside: tuple[Members, ...] = ()
     inverted: bool = False
+    folded: tuple[int, ...] = ()
+    """Code points that some engine folds to a member. They are undecided."""
 
     def edges(self) -> set[int]:
         """Returns the code points at which explicit ranges begin, or have just ended."""
         own = {edge for low, high in self.ranges for edge in (low, high + 1)}
+        own |= {edge for code in self.folded for edge in (code, code + 1)}
         return own.union(*(each.edges() for each in self.inside))
 
     def decided(self, starts: IntArray, possible: IntArray) -> tuple[Mask, Mask]:
@@ -65,6 +74,8 @@ class Members:
         for each in self.inside:
             also, not_also = each.decided(starts, possible)
             found, never = found | also, never & not_also
+        sure = ~np.isin(starts, self.folded)
+        found, never = found & sure, never & sure
         return (never, found) if self.inverted else (found, never)
 
 
@@ -171,14 +182,16 @@ def _category(name: str) -> int:
 
 
 def _both_cases(members: Members, source: str) -> Members:
-    """Returns a class of ASCII characters in both cases. Folding adds no character of the tables
-    to these classes."""
+    """Returns a class of ASCII characters in both cases.
+
+    The engines also fold U+017F to s and U+212A to k, each by its own rules."""
     codes = {code for low, high in members.ranges for code in range(low, high + 1)}
     plain = not (members.categories or members.inside or members.inverted)
     if not plain or not codes or max(codes) > 0x7F:
         raise RefusedError("pattern", f"class {source!r} is folded")
     cases = {ord(case) for code in codes for case in (chr(code).lower(), chr(code).upper())}
-    return Members(ranges=tuple((code, code) for code in sorted(cases)))
+    also = tuple(code for code, char in _FOLDS.items() if ord(char) in cases)
+    return Members(ranges=tuple((code, code) for code in sorted(cases)), folded=also)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +243,9 @@ def _table() -> tuple[IntArray, IntArray]:
     point that is in no table may have any category."""
     ranges = [(low, high, _bits_of(name)) for low, high, name in load_tables().ranges]
     ranges += [(low, high, _category("S")) for low, high in load_pictographs()]
+    for names, spans in load_categories().items():
+        bits = _joined(map(_category, names.split()))
+        ranges += [(low, high, bits) for low, high in spans]
     possible = np.full(POINTS, _ALL, dtype=np.int64)
     for low, high, bits in ranges:
         possible[low : high + 1] = bits

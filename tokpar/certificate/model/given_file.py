@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.strict_json import parsed
+from tokpar.certificate.model.strict_json import digest_of, parsed
 from tokpar.errors import TokparError
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import AddedToken
@@ -16,14 +17,22 @@ from tokpar.types import AddedToken
 
 @dataclass(frozen=True, eq=False)
 class JsonFile:
-    """A parsed ``tokenizer.json``. Oniguruma runs its patterns.
+    """A ``tokenizer.json``, as JSON or parsed. Oniguruma runs its patterns.
 
-    `digest`: sha256 of the JSON. `skip_special`: the engine does not match special tokens
-    (`encode_special_tokens`)."""
+    `skip_special`: the engine does not match special tokens (`encode_special_tokens`)."""
 
-    config: Mapping[str, Any]
-    digest: str
+    source: str | Mapping[str, Any]
     skip_special: bool = False
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The parsed file. Refused if it is no JSON object."""
+        return parsed(self.source)
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the JSON, in hexadecimal digits."""
+        return digest_of(self.source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +78,11 @@ def given_file(tokenizer: TokenizerAdapter) -> JsonFile | RankFile | VocabularyF
     if isinstance(given.get("encoding"), Mapping):
         return _ranks(given["encoding"], given.get("allowed_special", ()))
     if "config" in given:
-        return json_file(given["config"], bool(given.get("encode_special_tokens", False)))
+        return JsonFile(given["config"], bool(given.get("encode_special_tokens", False)))
     exact = not given.get("properize", False)
     require("vocabulary" in given and exact, "file", f"the file of {tokenizer.name} is not known")
     vocabulary: VocabularyFile = given["vocabulary"]
     return vocabulary
-
-
-def json_file(config: str | Mapping[str, Any], skip_special: bool = False) -> JsonFile:
-    """Returns a ``tokenizer.json``, given as JSON or parsed. Refused if it is no JSON object."""
-    digest, data = parsed(config)
-    return JsonFile(data, digest, skip_special)
 
 
 def _ranks(encoding: Mapping[str, Any], allowed: Iterable[str]) -> RankFile:

@@ -13,19 +13,24 @@ Json = Mapping[str, Any]
 MOST_ID = (1 << 32) - 1
 
 
-def parsed(config: str | Json) -> tuple[str, Json]:
-    """Returns the sha256 of a JSON object, and the object. Refused if the JSON is malformed.
-
-    `config`: JSON, or an object that is already parsed."""
+def parsed(config: str | Json) -> Json:
+    """Returns a JSON object, given as JSON or parsed. Refused if the JSON is malformed."""
     try:
-        text = config if isinstance(config, str) else json.dumps(config)
-        data = json.loads(text, object_pairs_hook=_object) if config is text else config
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    except (ValueError, TypeError, RecursionError) as error:
+        data = json.loads(config, object_pairs_hook=_object) if isinstance(config, str) else config
+    except (ValueError, RecursionError) as error:
         raise RefusedError("file", f"the tokenizer's file is no JSON: {error}") from None
     if not isinstance(data, Mapping):
         raise RefusedError("file", "the tokenizer's file is no JSON object")
-    return digest, data
+    return data
+
+
+def digest_of(config: str | Json) -> str:
+    """Returns the sha256 of a JSON object. Refused if it cannot be written as JSON."""
+    try:
+        text = config if isinstance(config, str) else json.dumps(config)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise RefusedError("file", f"the tokenizer's file is no JSON: {error}") from None
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
