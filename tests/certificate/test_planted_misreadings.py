@@ -3,6 +3,7 @@ without them there is none."""
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tokenizers import (
     AddedToken,
     Regex,
     Tokenizer,
+    decoders,
     models,
     normalizers,
     pre_tokenizers,
@@ -22,11 +24,14 @@ from tokenizers import (
 )
 
 import tokpar
+from tests.conftest import needs_kernel
 from tests.support.charsmaps import charsmap
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
-from tokpar.adapters import hf_copy, hf_postprocess
+from tokpar.adapters import hf_copy, hf_postprocess, hf_v0
 from tokpar.adapters.hf_source import Caller
 from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.cache.merges import merges_of
+from tokpar.cache.new_segments import Pieces
 from tokpar.facts import hf_facts
 from tokpar.types import Facts
 
@@ -414,3 +419,32 @@ def test_nothing_is_found_without_the_misreading(name: str) -> None:
     found = report_of(CASES[name].tokenizer()).findings
     is_random = name == "dropout missed"
     assert [each for each in found if each.kind == "facts" or not is_random] == []
+
+
+@needs_kernel
+@pytest.mark.tables_at_once
+def test_a_merge_that_the_planner_reads_twice_is_found_in_the_ids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Merges are no fact that a seam rests on. Level `ids` finds what they make of a text, even
+    where the comparisons with the engine overlook it."""
+
+    def doubled(model: Any, written: bytes | None, size: int, source: Any) -> Any:
+        state = json.loads(model.__getstate__())
+        state["merges"] += state["merges"][:1] * planted  # of equal pairs the last counts
+        return merges_of(json.dumps(state).encode(), size)
+
+    monkeypatch.setattr(hf_v0, "_merges", doubled)
+    monkeypatch.setattr(Pieces, "difference", lambda self, seed: None)
+    monkeypatch.setattr(Pieces, "_compare", lambda self, piece, ids: None)
+    vocab = {letter: byte for byte, letter in enumerate(byte_characters())}
+    text = "some abc words " * 40_000
+    for planted, last in ((False, "zq"), (True, "qz")):
+        merges = [("a", "b"), ("b", "c"), (last[0], last[1])]
+        own = Tokenizer(models.BPE({**vocab, "ab": 256, "bc": 257, last: 258}, merges))
+        own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        own.decoder = decoders.ByteLevel()
+        encoding = tokpar.encode(text, own)
+        assert (encoding.ids.tolist() != own.encode(text).ids) == planted
+        assert tokpar.check(encoding, text, own, level="seams").ok
+        assert tokpar.check(encoding, text, own, level="ids").ok != planted
