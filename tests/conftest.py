@@ -17,6 +17,7 @@ import random
 import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -100,6 +101,48 @@ os.environ["TIKTOKEN_CACHE_DIR"] = ""
 # or each of the many processes compiles all that it imports, and the tests with their assertions
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In quick, a test marked `each_value` runs for each value of each of its parametrisations;
+    the other profiles run it for each combination of values."""
+    if not is_quick():
+        return
+    of_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("each_value"):
+            of_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = {id(item) for group in of_test.values() for item in not_needed(group)}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+    items[:] = [item for item in items if id(item) not in left_out]
+
+
+def not_needed(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The items of a test without a few in which each value occurs, the rarest combined first."""
+    values = [values_of(item) for item in items]
+    missing, times = set[object]().union(*values), Counter[object]()
+    kept = set[int]()
+    while missing:
+        best = max(
+            range(len(items)),
+            key=lambda k: (len(values[k] & missing), -sum(times[value] for value in values[k])),
+        )
+        missing -= values[best]
+        times.update(values[best])
+        kept.add(best)
+    return [item for k, item in enumerate(items) if k not in kept]
+
+
+def values_of(item: pytest.Item) -> set[object]:
+    """One value for each parametrisation of the item; those with several names give a tuple."""
+    callspec = getattr(item, "callspec", None)
+    given: dict[str, object] = dict(callspec.params) if callspec else {}
+    found: set[object] = set()
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        names = tuple(name.strip() for name in names)
+        found.add((names, *(id(given.pop(name, None)) for name in names)))
+    return found | {(name, id(value)) for name, value in given.items()}
 
 
 def pytest_collection_finish() -> None:

@@ -427,6 +427,17 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What the engine of an adapter runs, as the caller gave it. A checker reads it by itself.
+
+    `source`: the tokenizer object of its library, the bytes of a ``tokenizer.json``, such a file
+    parsed, or a `Vocabulary`. `settings`: the caller's settings that decide what is encoded."""
+
+    source: object
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class DecodingParts:
     """How a tokenizer decodes, part by part, for `Encoder.decode_stream`.
 

@@ -89,6 +89,7 @@ TEMPLATE = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "parts",
     [

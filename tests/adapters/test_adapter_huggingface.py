@@ -606,6 +606,7 @@ def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8"))["model"]["type"] == ours.model
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("engine", [None, "pure"])
 @pytest.mark.parametrize("truncation", [False, True])
 @pytest.mark.parametrize("padding", [False, True])

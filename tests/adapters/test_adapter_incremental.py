@@ -366,6 +366,7 @@ def shaped(name: str) -> dict[str, Any]:
     return config
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("engine", ["pure", "incremental"])
 @pytest.mark.parametrize("name", SHAPES)
 def test_files_in_the_shape_of_published_ones(tmp_path: Path, name: str, engine: str) -> None:

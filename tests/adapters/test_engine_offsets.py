@@ -224,6 +224,7 @@ def test_metaspace_first_goes_by_the_place_that_the_engine_tells(
     assert own.encode(text).offsets == [(0, 1) if first else (1, 2)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("strategy", "options"),
     [

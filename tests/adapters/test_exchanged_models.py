@@ -36,6 +36,7 @@ FORWARD = ("a", "b"), ("b", "c"), ("c", "a")
 BACKWARD = FORWARD[::-1]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("readable", [True, False])
 @pytest.mark.parametrize("strategy", ["auto", "cut", "recursive", "serial"])
 def test_a_kept_encoder_follows_an_exchanged_model_of_the_same_tokens(

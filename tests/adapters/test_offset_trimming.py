@@ -22,6 +22,7 @@ def masking(content: str, **flags: bool) -> Tokenizer:
     return own
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("flags", [{"lstrip": True}, {"rstrip": True}, {"normalized": True}, {}])
 @pytest.mark.parametrize("content", ["<mask>", " <m>", "a", "Ġ"])
 @pytest.mark.parametrize("names", [(), ("NFC",), ("Replace space by mark",)])

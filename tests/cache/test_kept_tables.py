@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -58,6 +58,14 @@ def arrays(pieces: Pieces) -> list[list[int]]:
 def kept_file(folder: Path) -> Path:
     (path,) = folder.glob("*.tables")
     return path
+
+
+class KeptFile(NamedTuple):
+    """The name and content of a file of tables, and the arrays that were kept in it."""
+
+    name: str
+    content: bytes
+    arrays: list[list[int]]
 
 
 def test_tables_are_made_once_and_found_again(folder: Path) -> None:
@@ -112,15 +120,28 @@ SPOILT: dict[str, Callable[[bytes, str], bytes]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole_file(tmp_path_factory: pytest.TempPathFactory, classes_folder: Path) -> KeptFile:
+    """What one tokenizer keeps on disk."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tokpar.patterns.charclass_cache.directory", lambda kind: classes_folder)
+        patched.setenv("TOKPAR_CACHE", str(folder))
+        found = arrays(made(large()))
+    path = kept_file(folder / KIND)
+    return KeptFile(path.name, path.read_bytes(), found)
+
+
 @pytest.mark.parametrize("how", SPOILT)
-def test_a_file_that_is_not_whole_and_its_own_is_ignored(how: str, folder: Path) -> None:
-    first = made(large())
-    path = kept_file(folder)
-    content = path.read_bytes()
-    path.write_bytes(SPOILT[how](content, path.stem))
+def test_a_file_that_is_not_whole_and_its_own_is_ignored(
+    how: str, folder: Path, whole_file: KeptFile
+) -> None:
+    path = folder / whole_file.name
+    path.parent.mkdir()
+    path.write_bytes(SPOILT[how](whole_file.content, path.stem))
     assert read(path.stem) is None
-    assert arrays(made(large())) == arrays(first)
-    assert path.read_bytes() == content
+    assert arrays(made(large())) == whole_file.arrays
+    assert path.read_bytes() == whole_file.content
 
 
 def test_a_folder_that_cannot_be_read_or_written_is_no_error(

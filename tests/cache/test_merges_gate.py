@@ -178,6 +178,7 @@ def test_a_file_that_is_read_in_two_ways_or_in_none_is_refused(name: str, case: 
 
 
 @needs_kernel
+@pytest.mark.each_value
 @pytest.mark.parametrize("ignore_merges", [True, False])
 @pytest.mark.parametrize("merges", [[], [("a", "b")], [("a", "b"), ("x", "y"), ("ab", "c")]])
 def test_a_token_that_the_engine_does_not_write_is_not_overlooked(

@@ -52,6 +52,7 @@ ATOMS = "".join(CATEGORIES)
 
 
 @TWINS
+@pytest.mark.each_value
 @pytest.mark.parametrize("engine", ENGINES)
 @RELAXED
 @given(data=st.data())
@@ -92,6 +93,7 @@ def _encodes(text: str) -> bool:
 
 
 @TWINS
+@pytest.mark.each_value
 @pytest.mark.parametrize("family", ["gpt2", "llama3", "qwen2", "o200k", "tekken", "deepseek"])
 @given(some=st.lists(ENCODABLE, min_size=1, max_size=6))
 @example(some=["", "\0", "a\u0378b", "\U0010ffff", "  \u3000\n \u2028x", "٣٣٣٣٣٣٣", "'ſ'S"])

@@ -96,6 +96,7 @@ def test_drawn_tokenizers_have_the_serial_ids_with_and_without_pieces(
     assert counted[1] == 0
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("normalizer", [None, "NFC", "Lowercase", "NFD"])
 @pytest.mark.parametrize("name", ["default", "deepseek_part"])
 def test_odd_texts_have_the_serial_ids(name: str, normalizer: str | None) -> None:

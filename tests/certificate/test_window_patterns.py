@@ -46,6 +46,7 @@ def trees(pattern: str, engine: str) -> list[Any]:
     return found
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("pattern", [*FAMILIES, *PATTERNS, *FOLDED])
 def test_what_is_decided_is_read_the_same(pattern: str, engine: str) -> None:

@@ -37,6 +37,7 @@ def said(out: str) -> tuple[int, str, str]:
     return int(found[1].replace(",", "")), found[2], found[3]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "tokenizer",
     [

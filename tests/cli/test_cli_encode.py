@@ -244,6 +244,7 @@ def test_a_directory_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) 
 # ------------------------------------------------------------------------------- counted in parts
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "tokenizer", ["default", VOCAB / "deepseek_part.json", VOCAB / "metaspace_unigram.json"]
 )

@@ -24,6 +24,7 @@ WRONG_AT_DELIMITERS = [
 ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", TIKTOKEN)
 @pytest.mark.parametrize(("text", "p"), WRONG_AT_DELIMITERS)
 def test_a_delimiter_is_no_token_boundary(name: str, text: str, p: int) -> None:
@@ -60,6 +61,7 @@ def test_the_midpoint_filter_loses_a_byte_of_400_ones() -> None:
     assert_lossless(tokenizer, text)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "text", ["1" * 257, "a" * 257, "=" * 257, "\n" * 257, "x" + " " * 256 + "x"]
 )

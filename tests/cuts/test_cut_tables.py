@@ -399,6 +399,7 @@ def test_range_class_is_a_class_of_its_ranges() -> None:
 RANGES = [(0x30, 0x39), (0x61, 0x7A), (0xD800, 0xDFFF), (0xE000, 0x10000), (0x1F600, 0x1F64F)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("size", [1, 3, 5_000, 300_000])
 @pytest.mark.parametrize("odd", ["", "A", "\ud7ff", "\U00010001", "\U0001f650", "\U0010ffff"])
 @pytest.mark.parametrize("letters", ["a9", "\U0001f600", "z\U0001f64f\ud800\udfff\ue000"])

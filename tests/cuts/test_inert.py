@@ -248,6 +248,7 @@ FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_stretches_that_a_form_leaves_alone_are_divided(form: str, kind: str) -> None:
@@ -256,11 +257,12 @@ def test_stretches_that_a_form_leaves_alone_are_divided(form: str, kind: str) ->
     for size in (64, 300):
         encoding = encoded(tokenizer, text, size)
         assert rules(encoding) & expected, rules(encoding)
-        full = check(encoding, text, tokpar.load(tokenizer, add_special_tokens=False), full=True)
+        full = check(encoding, text, tokpar.load(tokenizer, add_special_tokens=False))
         assert full.ok, full.findings
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", ["ha" * N, "Cafe\u0301 " * 40 + "ha" * N + " \u212b" * 40])
 def test_windows_of_a_stretch_meet_where_both_have_edges(form: str, text: str) -> None:
@@ -298,7 +300,7 @@ def test_every_strategy_keeps_the_ids(strategy: str) -> None:
     adapter = tokpar.load(tokenizer, add_special_tokens=False)
     encoding = tokpar.encode(text, adapter, strategy=strategy)
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert check(encoding, text, adapter, full=True).ok
+    assert check(encoding, text, adapter).ok
 
 
 PIECES = (
@@ -336,7 +338,7 @@ def test_drawn_texts_with_drawn_normalizers(
     text = "".join(piece * times for piece in pieces)
     encoding = encoded(tokenizer, text, 64)
     adapter = tokpar.load(tokenizer, add_special_tokens=False)
-    report = check(encoding, text, adapter, full=True)
+    report = check(encoding, text, adapter)
     assert report.ok, report.findings
 
 
@@ -389,7 +391,7 @@ def test_the_checker_finds_miscounted_ids_beside_a_window() -> None:
     ids = encoding.ids.copy()
     ids[seam.token] += 1
     wrong = encoding_of(ids, encoding.seams)
-    assert not check(wrong, text, tokenizer, full=True).ok
+    assert not check(wrong, text, tokenizer).ok
 
 
 def test_hidden_ids_are_tokenized_again() -> None:

@@ -72,6 +72,7 @@ TEXTS: dict[str, tuple[str, set[str]]] = {
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_texts_without_cuts_are_divided_inside_pre_tokens(name: str, kind: str) -> None:
@@ -335,6 +336,7 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
 # ------------------------------------------------------------------------------- the planner
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "default"])
 def test_the_plan_counts_its_seams(name: str, kind: str) -> None:

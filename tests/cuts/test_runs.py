@@ -21,6 +21,7 @@ from tokpar.types import Facts
 pytestmark = pytest.mark.ids
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("middle", ["b", "ab", "é"])
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "tekken_part", "default"])
 def test_a_pre_token_that_only_begins_and_ends_like_a_run_is_none(name: str, middle: str) -> None:

@@ -26,12 +26,14 @@ NEWLINES = [
 WORD = "unbelievable"
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", BYTE_LEVEL)
 @pytest.mark.parametrize("text", NEWLINES)
 def test_newlines_between_spaces_and_slashes(name: str, text: str) -> None:
     assert_lossless(part(name), text, sizes=(1, 2, 3))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", BYTE_LEVEL)
 @pytest.mark.parametrize("text", ["123456", "x 1234567 y", "12 345 6789", "3.14159265,271828"])
 def test_digits_in_every_phase(name: str, text: str) -> None:
@@ -63,12 +65,14 @@ def test_an_added_token_that_holds_shorter_ones(text: str) -> None:
     assert_lossless(with_added(*NESTED), text, sizes=(1, 2, 3, 4))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("text", ["x  <s>  y", "x<s>y", " <s> <s> ", "ab <s>\n  ab", "<s>  <s>b"])
 def test_an_added_token_with_flags_next_to_an_edge(flags: dict[str, Any], text: str) -> None:
     assert_lossless(with_added(AddedToken("<s>", **flags)), text, sizes=(1, 2, 3, 4))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("length", [99, 100, 101, 102, 150, 201, 300])
 @pytest.mark.parametrize("frame", ["{}", "a {} b", "{}, {}"])
 def test_bert_words_longer_than_it_takes(length: int, frame: str) -> None:
@@ -76,6 +80,7 @@ def test_bert_words_longer_than_it_takes(length: int, frame: str) -> None:
     assert_lossless(part("bert_part"), frame.format(word, word[:50]), sizes=(7, 40, 64))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", [normalizers.NFC(), normalizers.NFKC(), normalizers.NFD()])
 @pytest.mark.parametrize(
     "text", ["e\u0301 e\u0301", "가\u11a8 x", "\u09c7\u09be \u09c7", "a\u0323\u0307b"]

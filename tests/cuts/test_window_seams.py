@@ -155,6 +155,7 @@ def test_all_places_beside_added_tokens_are_those_that_are_certified(
     assert_all_places(finding, content.join(parts))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("length", [400, 401, 402])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_anchor_in_a_run_behind_an_added_token_is_a_certified_cut(
@@ -211,6 +212,7 @@ def test_cuts_of_drawn_patterns_are_lossless(engine: str) -> None:
     assert engine == "fancy-regex" or counts["42"] > 10
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("kind", ["plain", "NFC", "NFKC, Lowercase", "Replace", "Strip", "prefix"])
 @pytest.mark.usefixtures("quick")
@@ -236,6 +238,7 @@ def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
     assert counts["K10"] > 0
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("engine", MAKERS)
 def test_every_strategy_gives_the_serial_ids(engine: str, pattern: str) -> None:

@@ -97,6 +97,7 @@ def test_every_stored_text_gets_its_real_ids(name: str) -> None:
         assert encode(expand_text(text)) == expand_ids(packed), text
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", PARTS)
 def test_every_family_of_texts_gets_its_real_ids(name: str, family: str) -> None:

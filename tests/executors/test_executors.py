@@ -119,6 +119,7 @@ def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("spans", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 1000, 20000, 10**6])
 def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, spans: bool) -> None:

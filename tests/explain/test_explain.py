@@ -63,6 +63,7 @@ def names(row: Row) -> list[str]:
 # the values
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("strategy", SMALL)
 @pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "bert_part", "llama_style"])
 def test_a_certified_seam_shows_what_both_chunks_found_and_the_serial_tokens(

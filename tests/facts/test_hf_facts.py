@@ -139,6 +139,7 @@ def test_stages_that_nothing_is_proved_about_are_named(
     assert str(reason or None) in str(found.unprovable)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("between", cases(["", "a", " ", "\n", "1", "!"], ["", "a"]))
 @pytest.mark.parametrize("family", cases(ALONE, ALONE[::3]))
 def test_the_regex_of_a_family_leaves_no_character_out(family: str, between: str) -> None:

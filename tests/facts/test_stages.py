@@ -288,6 +288,7 @@ def test_a_row_that_cuts_may_have_any_stage_behind() -> None:
 # ------------------------------------------------------------------------- the five behaviors
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("pattern", ["a", "a+"])

@@ -306,6 +306,7 @@ def test_it_is_of_the_originals_class_and_made_once_for_each() -> None:
     assert mine.is_fast
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize(
     "copied",

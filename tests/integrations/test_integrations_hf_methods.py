@@ -197,6 +197,7 @@ def test_signatures_are_those_of_the_original(name: str) -> None:
             assert getattr(view, method).__doc__ == value.__doc__
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize(
     "copied",
@@ -227,6 +228,7 @@ def test_a_changed_tokenizer_does_what_the_changed_original_does(
         assert plain(mine) == plain(own)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", ["__call__", "encode"])
 @pytest.mark.parametrize("wrong", [None, 1, "yes"])
 def test_what_is_no_bool_is_refused_as_the_original_refuses_it(method: str, wrong: Any) -> None:
@@ -360,6 +362,7 @@ def test_a_class_that_is_registered_is_saved_alike(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------- through tokpar
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", [*SMALL, *FULL])
 @pytest.mark.parametrize("method", ENCODING)
 def test_texts_of_these_methods_go_through_tokpar(method: str, name: str) -> None:

@@ -67,7 +67,7 @@ def joined(
     plan = Plan(adapter, Given(chunks), SerialExecutor(), OverlapMerger(accept))
     encoding = pipeline.encode_batch([text], plan)[0]
     assert encoding.ids.tolist() == serial(own, text)
-    report = tokpar.check(encoding, text, adapter, full=True)
+    report = tokpar.check(encoding, text, adapter)
     assert report.ok, report.findings
     return encoding
 
@@ -114,6 +114,7 @@ def chunked(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("accept", [by_pre_token, certified])
 @pytest.mark.parametrize("family", FAMILIES)
 @given(case=chunked())
@@ -233,6 +234,7 @@ def reaching_back() -> Tokenizer:
     return byte_level([("Ń", "A"), ("=", "=")], pattern)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "text",
     [

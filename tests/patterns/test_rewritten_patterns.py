@@ -45,6 +45,7 @@ kept_encoding = functools.cache(encoding_of)
 
 
 @pytest.mark.tables_kept
+@pytest.mark.each_value
 @pytest.mark.parametrize("pattern", [*CHANGED, *KEPT])
 @pytest.mark.parametrize("text", ["xab", "xabb", "abbab", "acaabcab", "a1 b a "])
 def test_ids_are_the_engines_own(pattern: str, text: str) -> None:

@@ -192,6 +192,7 @@ OVERLAPPING: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("executor", ["serial", "threads", "processes"])
 @pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)
 def test_an_engine_that_fails_on_a_slice_only_is_asked_for_the_whole_text(

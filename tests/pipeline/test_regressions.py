@@ -132,6 +132,7 @@ def test_of_added_tokens_that_are_alike_the_object_s_own_is_taken(most: int | No
     assert {3, 4} <= taken
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
 def test_added_tokens_are_compared_whatever_truncation_leaves(most: int, padded: bool) -> None:
@@ -145,6 +146,7 @@ def test_added_tokens_are_compared_whatever_truncation_leaves(most: int, padded:
     assert encoding.report.chunks > 1
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("direction", ["right", "left"])
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 4, None])
 def test_flags_of_a_token_that_was_added_again_are_noticed_in_what_truncation_leaves(

@@ -338,6 +338,7 @@ def giants() -> list[Giant]:
     ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("giant", giants(), ids=lambda giant: giant.name)
 @pytest.mark.parametrize("name", PARTS)
 def test_inside_one_giant_pre_token_few_bytes_are_kept(name: str, giant: Giant) -> None:

@@ -117,6 +117,7 @@ def remembering(path: Path, engine: str | None, lowercase: bool) -> Any:
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
 @given(text=cased_text)
@@ -140,6 +141,7 @@ def test_ids_spans_and_decoded_text_are_those_of_hf(
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
 @given(text=texts(added=("[MASK]",), max_size=60) | several_lines)

@@ -7,6 +7,7 @@ provably the same as greedy ones. Anything else raises `UnsupportedPatternError`
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -304,9 +305,15 @@ class _Parser:
     def members(self, ranges: Iterable[tuple[int, int]]) -> frozenset[str]:
         """Atoms whose code points all lie in `ranges`; an atom that is cut in two is refused."""
         wanted = merged(ranges)
+        starts = [low for low, _ in wanted]
         found = set()
+        ends = [high for _, high in wanted]
         for atom in self.atoms.values():
-            inside = sum(_overlap(span, piece) for span in atom.ranges for piece in wanted)
+            inside = sum(
+                _overlap(span, piece)
+                for span in atom.ranges
+                for piece in wanted[bisect_left(ends, span[0]) : bisect_right(starts, span[1])]
+            )
             if inside and inside < sum(high - low + 1 for low, high in atom.ranges):
                 raise self.error(f"a class that splits the atom {atom.name!r}")
             if inside:

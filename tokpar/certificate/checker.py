@@ -21,16 +21,20 @@ from tokpar.certificate.check_context import (
     witness_values,
 )
 from tokpar.certificate.context_rules import RuleChecker, looks_at_two
-from tokpar.certificate.findings import CheckReport, Finding
+from tokpar.certificate.fact_differences import checked_facts
+from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_checks import id_findings, serial_difference, text_ids, well_formed
+from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
+from tokpar.certificate.id_proof import prove_ids
+from tokpar.certificate.model.model_proof import ModelProof, model_findings
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import CERTIFIED_CUTS, Facts, Rule, Seam, Theorem
 
+HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
     (Theorem.SPACE_AFTER_NONSPACE.rule, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
@@ -51,26 +55,61 @@ class Checkable(Protocol):
 
 
 def check(
-    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, level: str = Level.IDS
 ) -> CheckReport:
-    """Check that every seam of `encoding` is licensed and that its ids are the ids of `text`.
+    """Check an encoding of `text`, and say what was proved.
 
-    The checker compares tokens that tile the text with the text's characters. It only counts other
-    tokens. Without `full`, it tokenizes only what a rule needs. K5: a few tokens around each seam,
-    or both parts if truncation or padding hides the ids. K6: as many short runs as the token has
-    bytes. K8: both windows. With `full`, it also compares the ids, one by one, with the serial
-    encode of the whole text."""
-    facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
+    `level`: what is to be proved (`Level`).
+    `seams`: each seam is licensed by its rule. Tokens that tile the text must spell it; else ids
+    are not looked at. A rule may tokenize a little. K5: a few tokens around each seam, or both
+    parts if truncation or padding hides the ids. K6: as many short runs as the token has bytes. K8:
+    both windows.
+    `ids`: also, the ids are those of the tokenizer's own serial call (theorem 31).
+    `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
+    Raises OptionError for an unknown level."""
+    wanted = Level.of(level)
+    known, seams = checked_facts(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
-    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
+    findings = [*_other_text(encoding, text), *known.findings]
+    findings += seam_findings(seams, text, known.facts, answers)
     licensed = not findings
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
-    found, notes = id_findings(core, seams.planned, cuts, answers, full and licensed)
+    found, notes = id_findings(core, seams.planned, cuts, answers, wanted is not Level.SEAMS)
     findings += found
-    if full:
-        findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
-    return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
+    count = len(seams.planned) + len(cuts)
+    notes = known.notes if wanted is Level.IDS else (*notes, *known.notes)
+    proved = (f"each of {count:,} seams is licensed by its rule",)
+    if wanted is Level.SEAMS:
+        return _report(
+            findings, count, wanted, proved, ("that the ids are the tokenizer's",), notes
+        )
+    if wanted is Level.MODEL:
+        shown = model_findings(tokenizer, text, core.ids) if core.ids is not None else HIDDEN
+        findings += shown.findings
+        by_file = ("the ids follow from the tokenizer's file (theorems 32, 33)",)
+        report = _report(findings, count, wanted, proved + by_file, shown.assumptions, notes)
+        if shown.refused is None:
+            return report
+        refused = ": ".join(shown.refused)
+        return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
+    proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
+    findings += proof.findings
+    by_call = (f"the ids are the tokenizer's: {proof.proved}",)
+    return _report(findings, count, wanted, proved + by_call, (), notes)
+
+
+def _report(
+    findings: Sequence[Finding],
+    seams: int,
+    level: Level,
+    proved: tuple[str, ...],
+    not_proved: tuple[str, ...],
+    notes: tuple[str, ...],
+) -> CheckReport:
+    if findings:
+        proved, not_proved = (), (*proved, *not_proved)
+    return CheckReport(tuple(findings), seams, level, proved, not_proved, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:
