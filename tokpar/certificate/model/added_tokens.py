@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tokpar.certificate.added_token_rule import occurring
 from tokpar.certificate.check_context import require

@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _LETTERS = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
+_FOLDS = {0x17F: "s", 0x212A: "k"}
 _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 
 
@@ -52,10 +53,13 @@ class Members:
     ranges: tuple[tuple[int, int], ...] = ()
     inside: tuple[Members, ...] = ()
     inverted: bool = False
+    folded: tuple[int, ...] = ()
+    """Code points that some engine folds to a member. They are undecided."""
 
     def edges(self) -> set[int]:
         """Returns the code points at which explicit ranges begin, or have just ended."""
         own = {edge for low, high in self.ranges for edge in (low, high + 1)}
+        own |= {edge for code in self.folded for edge in (code, code + 1)}
         return own.union(*(each.edges() for each in self.inside))
 
     def decided(self, starts: IntArray, possible: IntArray) -> tuple[Mask, Mask]:
@@ -70,6 +74,8 @@ class Members:
         for each in self.inside:
             also, not_also = each.decided(starts, possible)
             found, never = found | also, never & not_also
+        sure = ~np.isin(starts, self.folded)
+        found, never = found & sure, never & sure
         return (never, found) if self.inverted else (found, never)
 
 
@@ -176,14 +182,16 @@ def _category(name: str) -> int:
 
 
 def _both_cases(members: Members, source: str) -> Members:
-    """Returns a class of ASCII characters in both cases. Folding adds no character of the tables
-    to these classes."""
+    """Returns a class of ASCII characters in both cases.
+
+    The engines also fold U+017F to s and U+212A to k, each by its own rules."""
     codes = {code for low, high in members.ranges for code in range(low, high + 1)}
     plain = not (members.categories or members.inside or members.inverted)
     if not plain or not codes or max(codes) > 0x7F:
         raise RefusedError("pattern", f"class {source!r} is folded")
     cases = {ord(case) for code in codes for case in (chr(code).lower(), chr(code).upper())}
-    return Members(ranges=tuple((code, code) for code in sorted(cases)))
+    also = tuple(code for code, char in _FOLDS.items() if ord(char) in cases)
+    return Members(ranges=tuple((code, code) for code in sorted(cases)), folded=also)
 
 
 @dataclass(frozen=True, eq=False)
