@@ -31,7 +31,7 @@ from tokpar.patterns.class_tables import (
     range_class,
     recognise,
 )
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 REGEX_FAMILIES = [recipe.name for recipe in RECIPES]
 RECIPE = {recipe.name: recipe for recipe in RECIPES}
