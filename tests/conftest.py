@@ -103,9 +103,14 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+FIRST = "tests/proofs/test_coq.py"
+"""Begins with the longest test of all, which would be the last to end."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In quick, a test marked `each_value` runs for each value of each of its parametrisations;
     the other profiles run it for each combination of values."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if not is_quick():
         return
     of_test: dict[str, list[pytest.Item]] = {}
