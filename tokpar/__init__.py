@@ -28,7 +28,7 @@ Keep an `Encoder` where many calls are made; its pool of threads stays open:
 
 Check an encoding: every seam again, and with `full` the ids of the serial call, too:
 
->>> tokpar.check(encoding, "The quick brown fox jumps over the lazy dog. " * 2000, full=True).ok
+>>> tokpar.check(encoding, "The quick brown fox jumps over the lazy dog. " * 2000).ok
 True
 
 Load a tokenizer with settings, and choose how a text is cut and joined:

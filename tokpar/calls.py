@@ -110,13 +110,18 @@ def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iter
 
 
 def check(
-    encoding: Any, text: str, tokenizer: object = DEFAULT_TOKENIZER, *, full: bool = False
+    encoding: Any, text: str, tokenizer: object = DEFAULT_TOKENIZER, *, level: str = "ids"
 ) -> CheckReport:
-    """Re-derive every seam of `encoding` independently of how it was found; `full=True` also
-    compares with the serial encode."""
+    """Check an encoding of `text`, independently of how it was made. The report is true if all that
+    `level` proves was proved.
+
+    `level`: "seams": each seam is licensed by its rule; nothing is said of ids. "ids": also, the
+    ids are those of the tokenizer's own call, which encodes each distinct segment once (theorem
+    31). "model": also, the ids follow from the tokenizer's file, without a call (theorems 32, 33).
+    Raises OptionError for another level."""
     from tokpar.certificate import checker
 
-    return checker.check(encoding, text, load(tokenizer), full)
+    return checker.check(encoding, text, load(tokenizer), level)
 
 
 def strategies() -> list[StrategyRecord]:

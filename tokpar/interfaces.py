@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.types import Chunk, Chunks, DecodingParts, Facts, Joins, Pieces, Rows, Seam, Split
+from tokpar.types import (
+    Chunk,
+    Chunks,
+    DecodingParts,
+    Facts,
+    Joins,
+    Origin,
+    Pieces,
+    Rows,
+    Seam,
+    Split,
+)
 
 
 class TokenizerAdapter(Protocol):
@@ -170,6 +181,15 @@ class HasFacts(Protocol, metaclass=Ability):
 
     @property
     def facts(self) -> Facts: ...
+
+
+@runtime_checkable
+class TellsOrigin(Protocol, metaclass=Ability):
+    """An adapter that hands over what its engine runs. A checker derives the facts from it again,
+    and compares them with `facts`."""
+
+    @property
+    def origin(self) -> Origin: ...
 
 
 @runtime_checkable

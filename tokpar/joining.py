@@ -15,7 +15,19 @@ from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import EncodesMany, Flags, LooksUp, Mends, TokenizerAdapter, facts_of
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
-from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
+from tokpar.types import (
+    Chunk,
+    Join,
+    Piece,
+    Report,
+    Rows,
+    Rule,
+    Seam,
+    Split,
+    fused,
+    stands_apart,
+    tiles,
+)
 
 # Rounds of local repair before the whole text is encoded serially. Each round at least halves the
 # number of open seams, so more rounds would only repeat work.
@@ -270,7 +282,9 @@ class Recount:
 def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
     """Returns the window proofs that the witnesses of K10 licences name, by sha256."""
     known = facts_of(tokenizer).proofs
-    named = {str(dict(witness).get("windows")) for rule, _, witness in licences if rule == "K10"}
+    named = {
+        str(dict(witness).get("windows")) for rule, _, witness in licences if rule == Rule.WINDOW
+    }
     return {digest: known[digest] for digest in sorted(named & known.keys())}
 
 

@@ -54,6 +54,7 @@ from tokpar.types import (
     Scheme,
     Seam,
     Split,
+    Theorem,
     Witness,
 )
 
@@ -102,6 +103,7 @@ __all__ = [
     "Splitter",
     "SplitterKind",
     "Strategy",
+    "Theorem",
     "TokenizerAdapter",
     "TokenizerSource",
     "TokparError",

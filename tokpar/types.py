@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -21,10 +22,67 @@ from tokpar.arrays import (
 )
 
 _Made = TypeVar("_Made")
-Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
-"""The kinds of seams that a theorem licenses (proofs/README.md)."""
-CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K2", "K3", "K9", "K10")
+
+
+class Rule(StrEnum):
+    """The kinds of seams that a theorem licenses (docs/glossary.md). Equal to its number, "K1"."""
+
+    SPACE_AFTER_NONSPACE = "K1"
+    DIGIT_PHASE = "K2"
+    LOCAL_PAIR = "K3"
+    NO_TOKEN_ACROSS = "K4"
+    COMMON_BOUNDARIES = "K5"
+    CONSTANT_RUN = "K6"
+    COMMON_WORD = "K8"
+    ADDED_TOKEN_EDGE = "K9"
+    WINDOW = "K10"
+
+    __repr__ = str.__repr__
+
+
+class Theorem(StrEnum):
+    """The theorems that license seams: a page in ``proofs/`` each. Equal to its number, "20"."""
+
+    LOCAL_PAIR = "4.8"
+    COMMON_BOUNDARIES = "5'"
+    ABSORBED_SPACE = "6.4"
+    CONSTANT_RUN = "11"
+    COMMON_WORD = "12"
+    SPACE_AFTER_NONSPACE = "20"
+    NO_TOKEN_ACROSS = "24"
+    ADDED_TOKEN_EDGE = "29"
+    WINDOW = "40"
+    WINDOW_OF_SPLITS = "42"
+    ANCHORED_WINDOW = "44"
+    STAGES_AT_SPACE = "50"
+
+    __repr__ = str.__repr__
+
+    @property
+    def rule(self) -> Rule:
+        """The kind of the seams that the theorem licenses."""
+        return _RULE_OF[self]
+
+
+_RULE_OF = {
+    **{theorem: Rule[theorem.name] for theorem in Theorem if theorem.name in Rule.__members__},
+    Theorem.ABSORBED_SPACE: Rule.LOCAL_PAIR,
+    Theorem.STAGES_AT_SPACE: Rule.LOCAL_PAIR,
+    Theorem.WINDOW_OF_SPLITS: Rule.WINDOW,
+    Theorem.ANCHORED_WINDOW: Rule.WINDOW,
+}
+
+
+CERTIFIED_CUTS = (
+    Rule.SPACE_AFTER_NONSPACE,
+    Rule.DIGIT_PHASE,
+    Rule.LOCAL_PAIR,
+    Rule.ADDED_TOKEN_EDGE,
+    Rule.WINDOW,
+)
 """The rules of certified cuts: either side of such a seam may be encoded without the other side."""
+WITHIN_PRETOKEN = (Rule.NO_TOKEN_ACROSS, Rule.COMMON_BOUNDARIES, Rule.CONSTANT_RUN)
+"""The rules of seams inside a pre-token of BPE."""
 Witness = tuple[tuple[str, int | str], ...]
 """(name, value) pairs that a checker needs to verify a seam."""
 
@@ -43,6 +101,11 @@ class Seam:
     theorem: str
     witness: Witness = ()
     token: int = -1
+
+    @classmethod
+    def by(cls, theorem: Theorem, position: int, witness: Witness = ()) -> Seam:
+        """Returns the seam at `position` that `theorem` licenses."""
+        return cls(position, theorem.rule, theorem, witness)
 
     @property
     def absorbed(self) -> int:
@@ -363,6 +426,17 @@ class Facts:
             self._derived.setdefault(make, make(self))
         found: _Made = self._derived[make]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the engine of an adapter runs, as the caller gave it. A checker reads it by itself.
+
+    `source`: the tokenizer object of its library, the bytes of a ``tokenizer.json``, such a file
+    parsed, or a `Vocabulary`. `settings`: the caller's settings that decide what is encoded."""
+
+    source: object
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -556,7 +556,7 @@ def test_edges_of_added_tokens_part_the_ids(
             assert ids(tokenizer, text[:p]) + ids(tokenizer, text[p:]) == whole, (text, p)
     encoding = tokpar.encode(text, tokenizer, strategy="cut", chunk_chars=1, executor="serial")
     assert list(encoding) == whole
-    assert tokpar.check(encoding, text, tokenizer, full=True).ok
+    assert tokpar.check(encoding, text, tokenizer).ok
 
 
 def test_only_the_start_of_a_token_is_a_cut_where_what_begins_a_text_gets_a_prefix() -> None:

@@ -130,8 +130,8 @@ def test_a_second_text_that_is_to_be_cut_is_no_hindrance(most: int) -> None:
                 continue
             encoding = encoder.encode(text)
             assert encoding.ids.tolist() == expected
-            for full in (False, True):
-                assert tokpar.check(encoding, text, tokpar.load(own), full=full).ok
+            for level in ("seams", "ids"):
+                assert tokpar.check(encoding, text, tokpar.load(own), level=level).ok
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])

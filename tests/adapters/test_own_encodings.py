@@ -88,7 +88,7 @@ def test_an_encoding_with_a_call_of_its_own_is_asked_by_it(
     assert encoding.ids.tolist() == expected
     assert encoding.report.chunks == 1
     assert f"the class {kind.__name__} has its own " in encoding.report.why
-    assert tokpar.check(encoding, text + LONG, own, full=True).ok
+    assert tokpar.check(encoding, text + LONG, own).ok
 
 
 @pytest.mark.parametrize("strategy", ["auto", "serial", "lopt", "recursive", "blocks"])
@@ -109,7 +109,7 @@ def test_no_strategy_splits_for_it(strategy: str) -> None:
 def test_the_ids_of_tiktoken_s_own_code_do_not_pass_for_its() -> None:
     own = made(Lowercasing)
     wrong = tokpar.encode(LONG, made(tiktoken.Encoding))
-    assert not tokpar.check(wrong, LONG, own, full=True).ok
+    assert not tokpar.check(wrong, LONG, own).ok
 
 
 def test_another_process_does_not_take_its_place() -> None:
@@ -173,5 +173,5 @@ def test_a_view_of_tiktoken_stands_for_its_encoding() -> None:
     encoding = tokpar.encode(LONG, view, strategy="cut", chunk_chars=64)
     assert encoding.report.chunks > 1
     assert encoding.ids.tolist() == own.encode(LONG) == view.encode(LONG)
-    assert tokpar.check(encoding, LONG, view, full=True).ok
+    assert tokpar.check(encoding, LONG, view).ok
     assert tokpar.Encoder(view).as_tiktoken().encode(LONG) == own.encode(LONG)

@@ -263,7 +263,7 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
             counts = [len(adapter.encode(row[:p])) for p in cuts.tolist()]
             assert [seam.token for seam in encoding.seams] == counts
         if encoding.ids.tolist() == alone:  # not padded to the longest
-            report = tokpar.check(encoding, row, adapter, full=True)
+            report = tokpar.check(encoding, row, adapter)
             assert report.ok, report.findings
 
 
@@ -277,7 +277,7 @@ def test_many_small_texts_are_divided(name: str) -> None:
     assert batch.report.executor == "memo"
     assert batch.report.plan.endswith(f"{len(rows):,} divided at every space")
     assert batch[3].report.plan == "divided at every space"
-    assert tokpar.check(batch[3], rows[3], tokenizer, full=True).ok
+    assert tokpar.check(batch[3], rows[3], tokenizer).ok
 
 
 @needs_kernel

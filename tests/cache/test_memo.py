@@ -75,7 +75,7 @@ def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
         other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
     assert encoding.report.plan == other.report.plan
     assert planned(encoding) == planned(other)
-    report = tokpar.check(encoding, text, adapter, full=True)
+    report = tokpar.check(encoding, text, adapter)
     assert report.ok, report.findings
     if encoding.seams.everywhere is not None:
         finder, like = finder_for(facts_of(adapter)), encoding.seams.everywhere.licence
@@ -240,7 +240,7 @@ def test_an_error_in_one_wave_is_no_other_waves(
     encoding = divided(text, adapter, wave=2000, chunk_chars=500)
     assert len(calls) > failing
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert tokpar.check(encoding, text, adapter, full=True).ok
+    assert tokpar.check(encoding, text, adapter).ok
 
 
 @needs_kernel

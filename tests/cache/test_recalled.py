@@ -58,7 +58,7 @@ def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
     for text, expected, encoding in zip(texts, own, batch, strict=True):
         if len(texts) == 1 or tokenizer.padding is None:
             assert encoding.ids.tolist() == expected
-            report = tokpar.check(encoding, text, adapter, full=True)
+            report = tokpar.check(encoding, text, adapter)
             assert report.ok, report.findings
         if encoding.report.plan == DIVIDED:
             cuts = [m.start() for m in re.finditer(f"(?<=[^{SPACES}])(?= )", text)]
@@ -85,7 +85,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     assert [each.report.plan == DIVIDED for each in batch] == [True, may, True, may]
     assert batch.report.plan.endswith(f"{4 if may else 2} divided at every space")
     for each, row in zip(batch, rows, strict=True):
-        assert tokpar.check(each, row, tokenizer, full=True).ok
+        assert tokpar.check(each, row, tokenizer).ok
     adapter: Any = tokpar.load(tokenizer)
     with patch("tokpar.cache.learning.MOST_NEW", ALWAYS):
         found, flags = adapter.remembered(rows, 2)
@@ -137,7 +137,7 @@ def test_long_texts_among_short_ones_keep_their_places() -> None:
         assert {1, 4, 5} <= divided <= {0, 1, 3, 4, 5, 6}
     assert batch.report.plan == f"0 of 7 texts cut, {len(divided)} divided at every space"
     for each, row in zip(batch, rows, strict=True):
-        assert tokpar.check(each, row, tokenizer, full=True).ok
+        assert tokpar.check(each, row, tokenizer).ok
 
 
 @pytest.mark.usefixtures("engine_only")

@@ -56,7 +56,7 @@ def test_batches_have_the_serial_ids_and_certificates(data: st.DataObject, spec:
         if encoding.seams.everywhere is not None and len(encoding.ids) == len(
             own_call(tokenizer, row)
         ):
-            report = tokpar.check(encoding, row, tokenizer, full=True)
+            report = tokpar.check(encoding, row, tokenizer)
             assert report.ok, report.findings
             assert [seam.position for seam in encoding.seams] == [
                 p for p in range(1, len(row)) if row[p] == " " and not row[p - 1].isspace()
@@ -89,8 +89,8 @@ def test_a_text_that_is_known_is_not_encoded_again() -> None:
             short = encoder.encode(ENGLISH[:300].strip())
     assert again.ids.tolist() == first.ids.tolist() == own_call(tokenizer, text)
     assert short.ids.tolist() == own_call(tokenizer, ENGLISH[:300].strip())
-    assert tokpar.check(again, text, adapter, full=True).ok
-    assert tokpar.check(short, ENGLISH[:300].strip(), adapter, full=True).ok
+    assert tokpar.check(again, text, adapter).ok
+    assert tokpar.check(short, ENGLISH[:300].strip(), adapter).ok
     stored = from_bytes(to_bytes(again, text, adapter.name))
     assert tokpar.check(stored, text, adapter).ok
 

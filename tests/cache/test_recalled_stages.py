@@ -41,7 +41,7 @@ def require_recalled(tokenizer: Tokenizer, texts: list[str]) -> int:
     batch, divided = encoded([texts[k] for k in known], adapter), 0
     for k, encoding in zip(known, batch, strict=True):
         assert encoding.ids.tolist() == own[k], (texts[k], tokenizer.to_str())
-        report = tokpar.check(encoding, texts[k], adapter, full=True)
+        report = tokpar.check(encoding, texts[k], adapter)
         assert report.ok, (texts[k], report.findings, tokenizer.to_str())
         divided += encoding.report.plan == DIVIDED and len(encoding.seams) > 0
     return divided
@@ -125,4 +125,4 @@ def test_chunks_of_a_long_text_are_divided_where_they_may_be() -> None:
     assert not finder.spaces_safe(text, 40_000, 50_000)
     encoding = tokpar.Encoder(GEMMA).encode(text)
     assert encoding.ids.tolist() == GEMMA.encode(text).ids
-    assert tokpar.check(encoding, text, GEMMA, full=True).ok
+    assert tokpar.check(encoding, text, GEMMA).ok

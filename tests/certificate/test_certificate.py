@@ -204,11 +204,11 @@ tiling = pytest.mark.parametrize("make", TILING)
 @case
 def test_a_right_encoding_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
     tokenizer, text, encoding = make()
-    for full in (False, True):
-        report = check(encoding, text, tokenizer, full=full)
+    for level in ("seams", "ids"):
+        report = check(encoding, text, tokenizer, level)
         assert report.findings == ()
         assert report.ok
-        assert (report.seams, report.full) == (len(encoding.seams), full)
+        assert (report.seams, report.level) == (len(encoding.seams), level)
 
 
 def mutations(seam: Seam) -> Iterator[Seam]:
@@ -239,8 +239,9 @@ def test_every_changed_field_of_a_seam_is_found(
     tokenizer, text, encoding = make()
     for k, seam in enumerate(encoding.seams):
         for mutant in mutations(seam):
-            full = mutant.position != seam.position and not tokenizer.facts.tiles
-            assert not check(with_seam(encoding, k, mutant), text, tokenizer, full).ok, mutant
+            moved = mutant.position != seam.position
+            level = "ids" if moved and not tokenizer.facts.tiles else "seams"
+            assert not check(with_seam(encoding, k, mutant), text, tokenizer, level).ok, mutant
 
 
 @case
@@ -249,7 +250,8 @@ def test_a_token_count_off_by_one_is_found(make: Callable[[], tuple[Any, str, En
     for k, seam in enumerate(encoding.seams):
         for token in (seam.token - 1, seam.token + 1, -1, 10_000):
             changed = with_seam(encoding, k, dataclasses.replace(seam, token=token))
-            assert not check(changed, text, tokenizer, full=not tokenizer.facts.tiles).ok
+            level = "seams" if tokenizer.facts.tiles else "ids"
+            assert not check(changed, text, tokenizer, level).ok
 
 
 def changed_ids(ids: IdArray) -> Iterator[IdArray]:
@@ -273,12 +275,12 @@ def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
 
 @pytest.mark.ids
 @case
-def test_a_changed_id_is_found_by_the_full_check(
+def test_a_changed_id_is_found_at_level_ids(
     make: Callable[[], tuple[Any, str, Encoding]],
 ) -> None:
     tokenizer, text, encoding = make()
     for ids in changed_ids(encoding.ids):
-        report = check(encoding_of(ids, encoding.seams), text, tokenizer, full=True)
+        report = check(encoding_of(ids, encoding.seams), text, tokenizer)
         assert "serial" in {finding.kind for finding in report.findings}
 
 
@@ -293,13 +295,13 @@ def test_a_text_changed_by_one_character_is_found(
             assert not check(encoding, changed, tokenizer).ok
 
 
-def test_the_full_check_names_the_first_differing_id_and_the_nearest_seam() -> None:
+def test_level_ids_names_the_first_differing_id_and_the_nearest_seam() -> None:
     tokenizer, text, encoding = cl100k_case()
     ids = encoding.ids.copy()
     ids[encoding.seams[2].token] += 1
     (finding,) = [
         f
-        for f in check(encoding_of(ids, encoding.seams), text, tokenizer, full=True).findings
+        for f in check(encoding_of(ids, encoding.seams), text, tokenizer).findings
         if f.kind == "serial"
     ]
     assert (finding.seam, finding.position) == (2, encoding.seams[2].position)
@@ -330,7 +332,7 @@ def test_unprovable_facts_license_no_seam_and_need_none() -> None:
     tokenizer = regex_tokenizer("o200k", kind=Bracketed)
     tokenizer.facts = dataclasses.replace(tokenizer.facts, unprovable="it is random")
     assert kinds(check(encoding, text, tokenizer)) == {"facts"}
-    assert check(encoding_of(encoding.ids, ()), text, tokenizer, full=True).ok
+    assert check(encoding_of(encoding.ids, ()), text, tokenizer).ok
 
 
 def test_a_surrogate_anywhere_licenses_no_seam() -> None:
@@ -475,7 +477,9 @@ def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
     for place in (0, -2, -1):
         ids = encoding.ids.copy()
         ids[place] += 1
-        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer)) == {"inserted"}
+        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer, level="seams")) == {
+            "inserted"
+        }
     assert "inserted" in kinds(check(encoding_of(encoding.ids[:2], ()), text, tokenizer))
 
 
@@ -483,10 +487,10 @@ def test_truncation_limits_the_check_and_the_report_says_so() -> None:
     text = "One two three four five"
     tokenizer = regex_tokenizer("o200k", kind=Cut)
     seams = [Seam(3, "K1", "20", witness("o200k", "non-space", "space"))]
-    report = check(by_hand(tokenizer, text, seams), text, tokenizer)
+    report = check(by_hand(tokenizer, text, seams), text, tokenizer, level="seams")
     assert report.ok
     assert "limited" in report.notes[0]
-    assert check(by_hand(tokenizer, text, seams), text, tokenizer, full=True).ok
+    assert check(by_hand(tokenizer, text, seams), text, tokenizer).ok
 
 
 def test_a_tokenizer_without_facts_licenses_nothing() -> None:
@@ -499,7 +503,7 @@ def test_a_tokenizer_without_facts_licenses_nothing() -> None:
     seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"), 1)]
     ids = np.arange(3, dtype=np.uint32)
     assert kinds(check(encoding_of(ids, seams), "a b", Bare())) == {"facts"}
-    assert check(encoding_of(ids, ()), "a b", Bare(), full=True).ok
+    assert check(encoding_of(ids, ()), "a b", Bare()).ok
 
 
 @pytest.mark.ids
@@ -512,7 +516,7 @@ def test_a_stored_certificate_checks_like_the_encoding(
     assert stored.seams == encoding.seams
     assert stored.ids.tolist() == encoding.ids.tolist()
     assert (stored.tokenizer, stored.strategy, stored.tokpar_version) == ("t", "by hand", "0.1.0")
-    assert check(stored, text, tokenizer, full=True).ok
+    assert check(stored, text, tokenizer).ok
     assert "text" in kinds(check(stored, text + " ", tokenizer))
     assert "text" in kinds(check(stored, text[:-1] + "?!"[text[-1] == "?"], tokenizer))
 
@@ -520,8 +524,8 @@ def test_a_stored_certificate_checks_like_the_encoding(
 def test_a_stored_certificate_keeps_surrogates_in_its_digest() -> None:
     tokenizer = regex_tokenizer("gpt2")
     stored = from_bytes(to_bytes(encoding_of(np.empty(0, np.uint32), ()), "\ud800", "t"))
-    assert "text" in kinds(check(stored, "\ud801", tokenizer))
-    assert check(stored, "\ud800", tokenizer).ok
+    assert "text" in kinds(check(stored, "\ud801", tokenizer, "seams"))
+    assert check(stored, "\ud800", tokenizer, "seams").ok
 
 
 def seconds_of(seams: list[Seam], text: str, facts: Facts, good: bool = True) -> float:

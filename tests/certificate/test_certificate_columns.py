@@ -49,6 +49,7 @@ from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.check_context import CheckContext, RefusedError, SeamContext
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
 from tokpar.certificate.context_rules import RuleChecker
+from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import spelled, token_counts
 from tokpar.certificate.spelling import spells
@@ -248,8 +249,8 @@ holds = checker._holds
 EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
 MISTAKES: list[tuple[Any, str, Any]] = [
     (context_rules, "_KEPT", dict.fromkeys(context_rules._KEPT, EVERY_KIND)),
-    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K1"}),
-    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K3"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "20"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "4.8"}),
     (checker, "looks_at_two", lambda licence, facts: licence[:2] in context_rules._OF_PAIRS),
     (checker, "_holds", lambda condition, of: True),
     (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),
@@ -317,7 +318,7 @@ def test_many_seams_of_a_certificate_are_judged_in_columns_and_one_wrong_is_foun
     tokenizer, text = cl100k(), "word word, 123456 more\n" * 200
     encoding = tokpar_like(tokenizer, text)
     seams = list(encoding.seams)
-    assert check(encoding, text, tokenizer, full=True).ok
+    assert check(encoding, text, tokenizer).ok
     for k in (0, 77, len(seams) - 1):
         wrong = [*seams[:k], dataclasses.replace(seams[k], position=seams[k].position + 1)]
         found = check(encoding_of(encoding.ids, [*wrong, *seams[k + 1 :]]), text, tokenizer)
@@ -380,12 +381,12 @@ def dense_case() -> tuple[Tik, str, Encoding]:
     return cl100k(), DENSE, dense_encoding(cl100k(), DENSE, PLACES, UNIVERSAL)
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_a_dense_certificate_is_judged_without_its_seams(full: bool) -> None:
+@pytest.mark.parametrize("level", ["seams", "ids"])
+def test_a_dense_certificate_is_judged_without_its_seams(level: str) -> None:
     tokenizer, text, encoding = dense_case()
-    report = check(encoding, text, tokenizer, full)
+    report = check(encoding, text, tokenizer, level)
     assert report.findings == ()
-    assert report.notes == ()
+    assert report.notes == (AS_TOLD,)
     assert report.seams == len(spaces_behind_text(text, 0, len(text)))
     with pytest.raises(LookupError):
         len(encoding.seams)
@@ -394,8 +395,8 @@ def test_a_dense_certificate_is_judged_without_its_seams(full: bool) -> None:
 def test_a_stored_dense_certificate_checks_like_the_encoding() -> None:
     tokenizer, text, encoding = dense_case()
     stored = from_bytes(to_bytes(encoding, text, "t"))
-    for full in (False, True):
-        assert check(stored, text, tokenizer, full) == check(encoding, text, tokenizer, full)
+    for level in ("seams", "ids"):
+        assert check(stored, text, tokenizer, level) == check(encoding, text, tokenizer, level)
 
 
 def regions_case(regions: list[tuple[int, int]], licence: Seam = UNIVERSAL) -> set[str]:
@@ -561,8 +562,8 @@ def test_regions_of_bert_and_metaspace_need_their_own_licence(scheme: str) -> No
     )
     text, licence = "the time  of a day, now", Seam(0, "K3", "4.8", witness(scheme, "any", "space"))
     encoding = dense_encoding(tokenizer, text, (3, 12), licence)
-    for full in (False, True):
-        report = check(encoding, text, tokenizer, full)
+    for level in ("seams", "ids"):
+        report = check(encoding, text, tokenizer, level)
         assert report.ok
         assert report.seams == 5
     other = dataclasses.replace(licence, witness=witness("gpt2", "any", "space"))
@@ -571,7 +572,7 @@ def test_regions_of_bert_and_metaspace_need_their_own_licence(scheme: str) -> No
         assert kinds(check(with_seams(encoding, seams), text, tokenizer)) == {kind}
     changed = encoding.ids.copy()
     changed[1] = changed[2]
-    assert not check(with_seams(encoding, encoding.seams, changed), text, tokenizer, full=True).ok
+    assert not check(with_seams(encoding, encoding.seams, changed), text, tokenizer).ok
 
 
 ABSORBED = Seam(0, "K3", "6.4", (("absorbed", 1),))
@@ -743,9 +744,9 @@ def test_dense_ids_that_cross_a_space_are_found_by_the_check() -> None:
     text = "ab cd"
     licence = Seam(0, "K1", "20", witness(str(tokenizer.facts.family), "non-space", "space"))
     encoding = dense_encoding(tokenizer, text, (), licence)
-    assert check(encoding, text, tokenizer, full=True).ok
+    assert check(encoding, text, tokenizer, level="seams").ok
     forged = np.array([ord("a"), 257, ord("c"), ord("d")], dtype=np.uint32)
-    report = check(with_seams(encoding, encoding.seams, forged), text, tokenizer)
+    report = check(with_seams(encoding, encoding.seams, forged), text, tokenizer, level="seams")
     assert {(f.kind, f.position) for f in report.findings} == {("token", 2)}
 
 
@@ -849,7 +850,7 @@ def test_an_encoding_that_was_pickled_or_copied_checks() -> None:
     tokenizer, encoding = divided()
     assert encoding.seams.everywhere is not None
     for other in (encoding, pickle.loads(pickle.dumps(encoding)), copy.deepcopy(encoding)):
-        report = check(other, ENGLISH, tokenizer, full=True)
+        report = check(other, ENGLISH, tokenizer)
         assert report.ok
         assert report.seams == len(encoding.seams)
 
@@ -873,7 +874,7 @@ def test_the_memory_of_words_writes_small_certificates() -> None:
     stored = from_bytes(data)
     assert stored.seams.everywhere is not None
     assert len(data) - 4 * len(encoding.ids) < 1500
-    assert check(stored, ENGLISH, tokenizer, full=True).ok
+    assert check(stored, ENGLISH, tokenizer).ok
 
 
 @pytest.mark.parametrize("settings", [{"strategy": "only_second"}, {"stride": 4}])
@@ -883,7 +884,7 @@ def test_a_truncation_that_refuses_longer_texts_hides_the_ids(settings: dict[str
     native.pre_tokenizer = pre_tokenizers.Whitespace()
     native.enable_truncation(4, **settings)
     encoding = tokpar.encode("a b a b", native)
-    report = tokpar.check(encoding, "a b a b", native, full=True)
+    report = tokpar.check(encoding, "a b a b", native, level="seams")
     assert report.ok
     assert "hides the text's own ids" in report.notes[0]
 

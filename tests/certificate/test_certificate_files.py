@@ -361,7 +361,7 @@ def others(text: str) -> Iterator[tuple[str, str]]:
 
 def test_another_text_is_a_finding_that_says_which() -> None:
     tokenizer, text, stored = stored_case()
-    assert check(stored, text, tokenizer, full=True).ok
+    assert check(stored, text, tokenizer).ok
     for other, said in others(text):
         findings = check(stored, other, tokenizer).findings
         assert findings[0].kind == "text"
@@ -378,11 +378,11 @@ def test_a_stored_certificate_without_seams_still_has_its_ids_compared() -> None
     tokenizer, text, encoding = cl100k_case()
     plain = encoding_of(encoding.ids, ())
     stored = from_bytes(to_bytes(plain, text, "t"))
-    assert check(stored, text, tokenizer, full=True).ok
+    assert check(stored, text, tokenizer, level="seams").ok
     changed = encoding.ids.copy()
     changed[[0, 1]] = changed[[1, 0]]
     wrong = from_bytes(to_bytes(encoding_of(changed, ()), text, "t"))
-    assert kinds(check(wrong, text, tokenizer)) == {"ids"}
+    assert kinds(check(wrong, text, tokenizer, level="seams")) == {"ids"}
 
 
 @pytest.mark.parametrize("change", [lambda data: data + b"x", lambda data: data[:-1]])

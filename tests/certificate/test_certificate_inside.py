@@ -229,8 +229,8 @@ case = pytest.mark.parametrize("make", CASES)
 def test_a_right_certificate_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
     tokenizer, text, encoding = make()
     assert encoding.seams
-    for full in (False, True):
-        assert check(encoding, text, tokenizer, full=full).findings == ()
+    for level in ("seams", "ids"):
+        assert check(encoding, text, tokenizer, level).findings == ()
 
 
 @case
@@ -240,7 +240,7 @@ def test_a_stored_certificate_holds_the_new_rules(
     tokenizer, text, encoding = make()
     stored = from_bytes(to_bytes(encoding, text, tokenizer.name))
     assert stored.seams == encoding.seams
-    assert check(stored, text, tokenizer, full=True).ok
+    assert check(stored, text, tokenizer).ok
 
 
 @pytest.mark.ids
@@ -265,8 +265,8 @@ def test_a_shifted_or_renamed_seam_is_found(
             *(change(token=token) for token in (seam.token + 1, -1, 10**6)),
         ]
         for mutant in mutants:
-            full = not tokenizer.facts.tiles
-            assert not check(with_seam(encoding, k, mutant), text, tokenizer, full).ok, mutant
+            level = "seams" if tokenizer.facts.tiles else "ids"
+            assert not check(with_seam(encoding, k, mutant), text, tokenizer, level).ok, mutant
 
 
 @case
@@ -320,7 +320,7 @@ def test_k4_is_refused_where_a_token_occurs_across() -> None:
     wrong = 0
     for p in range(HEAD + 150, HEAD + 250):
         encoding = by_hand(tokenizer, LONG, [forced(p, HEAD, TAIL)])
-        found = kinds(check(encoding, LONG, tokenizer))
+        found = kinds(check(encoding, LONG, tokenizer, level="seams"))
         assert found == ({"vocabulary"} if crossed(tokenizer, LONG, p) else set())
         assert (encoding.ids.tolist() == serial(tokenizer, LONG)) >= (not found)
         wrong += p not in edges
@@ -409,7 +409,7 @@ def test_an_added_token_beside_the_region_does_no_harm() -> None:
     start, stop = text.index(f" {LETTERS}"), text.rindex(" ")
     place = forced_places()[0] - HEAD + start
     encoding = certificate(tokenizer, text, [forced(place, start, stop)])
-    assert check(encoding, text, tokenizer, full=True).ok
+    assert check(encoding, text, tokenizer).ok
     assert encoding.ids.tolist() == halves(tokenizer, text, place)
 
 
@@ -515,7 +515,7 @@ def test_k5_is_refused_wherever_joining_gives_other_ids() -> None:
     for p in range(HEAD + 150, HEAD + 250):
         right = [q + p for q in edges_of(tokenizer, LONG[p:])]
         encoding = by_hand(tokenizer, LONG, [agreeing(p, HEAD, TAIL, p - 9, right[1], p + 30)])
-        found = kinds(check(encoding, LONG, tokenizer))
+        found = kinds(check(encoding, LONG, tokenizer, level="seams"))
         assert (encoding.ids.tolist() == expected) == (p in edges)
         assert found == (set() if p in edges else {"pair"})
         wrong += p not in edges
@@ -544,7 +544,7 @@ def test_k5_looks_at_more_bytes_than_any_token_has() -> None:
     """0'.7a: E(ab.ab) = [abab] for the piece "abab", so that stretch alone would say nothing."""
     tokenizer, text = looked_up(), "xyzabababzyx"
     encoding = certificate(tokenizer, text, [agreeing(5, 0, 12, 1, 6, 9)])
-    assert check(encoding, text, tokenizer, full=True).ok
+    assert check(encoding, text, tokenizer).ok
 
 
 def test_k5_is_refused_without_the_tokenizer() -> None:
@@ -578,7 +578,9 @@ class Hiding:
 def test_k5_and_k6_are_judged_where_truncation_hides_the_ids() -> None:
     for make in (agreeing_case, run_case, whole_case):
         tokenizer, text, encoding = make()
-        report = check(encoding_of(encoding.ids[:4], encoding.seams), text, Hiding(tokenizer))
+        report = check(
+            encoding_of(encoding.ids[:4], encoding.seams), text, Hiding(tokenizer), "seams"
+        )
         assert report.ok
         assert "limited" in report.notes[0]
     tokenizer, text, encoding = agreeing_case()
@@ -666,7 +668,9 @@ def test_k6_needs_nothing_but_its_token_before_the_seam() -> None:
     divided = np.concatenate((ids[:k], smaller, smaller, ids[k + 1 :])).astype(np.uint32)
     later = dataclasses.replace(seam, token=seam.token + 1)
     assert tokenizer.decode(divided.tolist()) == text
-    assert kinds(check(encoding_of(divided, [first, later]), text, tokenizer)) == {"ids"}
+    assert kinds(check(encoding_of(divided, [first, later]), text, tokenizer, level="seams")) == {
+        "ids"
+    }
 
 
 @pytest.mark.parametrize(
@@ -698,7 +702,7 @@ def test_k6_follows_the_characters_behind_the_run() -> None:
     before = Seam(1, "K1", "20", witness("cl100k_tiktoken", "non-space", "space"))
     good = run(257, 1, len(text), 900, 58040, 128, 276)
     encoding = certificate(tokenizer, text, [before, good])
-    assert check(encoding, text, tokenizer, full=True).ok
+    assert check(encoding, text, tokenizer).ok
     mutant = changed(dataclasses.replace(good, token=encoding.seams[1].token), piece_stop=901)
     assert kinds(check(with_seam(encoding, 1, mutant), text, tokenizer)) == {"run"}
 
@@ -752,7 +756,7 @@ def test_k8_with_one_character_too_few_in_common_is_refused_and_wrong() -> None:
     for seam in seams:
         encoding = merged(tokenizer, text, [seam])
         assert encoding.ids.tolist() != serial(tokenizer, text)
-        assert kinds(check(encoding, text, tokenizer)) == {"overlap"}
+        assert kinds(check(encoding, text, tokenizer, level="seams")) == {"overlap"}
     assert not shared(tokenizer, text + "x", (0, 101), (1, 102))
 
 
@@ -775,7 +779,7 @@ def test_k8_measures_characters_that_the_normalizer_leaves() -> None:
     assert seams
     encoding = merged(tokenizer, text, seams[:1])
     assert encoding.ids.tolist() != serial(tokenizer, text)
-    assert kinds(check(encoding, text, tokenizer)) == {"overlap"}
+    assert kinds(check(encoding, text, tokenizer, level="seams")) == {"overlap"}
 
 
 @pytest.mark.parametrize(
@@ -822,7 +826,7 @@ def test_k8_with_a_left_window_of_its_own_is_refused_and_wrong() -> None:
     assert then in shared(tokenizer, text, (1, 12), (2, 24))
     encoding = merged(tokenizer, text, [first, then])
     assert encoding.ids.tolist() != serial(tokenizer, text)
-    assert kinds(check(encoding, text, tokenizer)) == {"window"}
+    assert kinds(check(encoding, text, tokenizer, level="seams")) == {"window"}
 
 
 def test_the_last_window_of_k8_seams_reaches_the_end() -> None:
@@ -847,11 +851,13 @@ def test_k8_needs_one_and_the_same_token_in_both_windows() -> None:
     ids = encoding.ids.copy()
     for k in (seam.token - 1, seam.token):
         ids[k] += 1
-        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer)) == {"ids"}
+        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer, level="seams")) == {
+            "ids"
+        }
         ids[k] -= 1
     for count in (seam.token - 1, seam.token + 1, 0):
         mutant = dataclasses.replace(seam, token=count)
-        assert "ids" in kinds(check(with_seam(encoding, 1, mutant), text, tokenizer))
+        assert "ids" in kinds(check(with_seam(encoding, 1, mutant), text, tokenizer, level="seams"))
 
 
 def test_k8_windows_of_one_token_that_begin_it_differently_are_refused() -> None:
@@ -907,7 +913,7 @@ def test_other_facts_license_no_k8_seam(change: dict[str, Any], kind: str) -> No
     assert [finding.kind for finding in report.findings if finding.seam == 1] == [kind]
 
 
-def test_the_full_check_takes_both_sides_of_a_k8_seam_together() -> None:
+def test_level_ids_takes_both_sides_of_a_k8_seam_together() -> None:
     """A word divided by it is not what its two halves give alone."""
     tokenizer, text, encoding = words_case()
     seam = encoding.seams[1]
@@ -915,12 +921,11 @@ def test_the_full_check_takes_both_sides_of_a_k8_seam_together() -> None:
         halves(tokenizer, text, s.position) != serial(tokenizer, text)
         for s in shared(tokenizer, text, (0, 300), (180, len(text)))
     )
-    assert check(encoding, text, tokenizer, full=True).ok
+    assert check(encoding, text, tokenizer).ok
     ids = encoding.ids.copy()
     ids[seam.token + 20] += 1
-    assert check(encoding_of(ids, encoding.seams), text, tokenizer).ok
-    full = check(encoding_of(ids, encoding.seams), text, tokenizer, full=True)
-    assert {"ids", "serial"} <= kinds(full)
+    assert check(encoding_of(ids, encoding.seams), text, tokenizer, "seams").ok
+    assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer)) == {"serial"}
 
 
 # ------------------------------------------------------------------------------- any text

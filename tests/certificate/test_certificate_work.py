@@ -169,7 +169,7 @@ def test_regions_that_overlap_are_scanned_once(
     usual = work.scanned
     assert usual < 5 * len(TEXT) + 600 * len(inside)
     work.scanned = work.searched = 0
-    report = tokpar.check(renamed(encoding, region), TEXT, part("cl100k_part"), full=True)
+    report = tokpar.check(renamed(encoding, region), TEXT, part("cl100k_part"))
     assert report.ok, report.findings
     assert work.scanned <= usual + len(TEXT)
     assert work.searched <= len(TEXT)
@@ -251,14 +251,16 @@ def test_inserted_ids_are_known_where_nothing_is_cut_or_padded() -> None:
     assert tuple(map(len, tokenizer.around)) == (1, 1)
     text = "One two three four five"
     encoding = tokpar.encode(text, tokenizer)
-    assert tokpar.check(encoding, text, tokenizer, full=True).ok
+    assert tokpar.check(encoding, text, tokenizer, level="seams").ok
     for place in (0, len(encoding.ids) - 1):
         ids = encoding.ids.copy()
         ids[place] += 1
         changed = replace(encoding, ids=ids)
-        [finding] = tokpar.check(changed, text, tokenizer).findings
+        [finding] = tokpar.check(changed, text, tokenizer, level="seams").findings
         assert finding.kind == "inserted"
         expected = f"id {place}: expected {encoding.ids[place]} to be inserted, got {ids[place]}"
         assert finding.message == expected
-    [finding] = tokpar.check(replace(encoding, ids=encoding.ids[:1]), text, tokenizer).findings
+    [finding] = tokpar.check(
+        replace(encoding, ids=encoding.ids[:1]), text, tokenizer, level="seams"
+    ).findings
     assert finding.message == "expected at least the 2 ids that are inserted, got 1"

@@ -267,18 +267,18 @@ def seams_in(path: Path) -> list[Seam]:
 
 
 def test_check_confirms_a_certificate(run: Run, long_file: Path, certificate: Path) -> None:
-    for full in ((), ("--full",)):
-        outcome = run("check", long_file, "--certificate", certificate, *full)
+    for level in ("seams", "ids"):
+        outcome = run("check", long_file, "--certificate", certificate, "--level", level)
         assert outcome.code == 0
         assert outcome.out.startswith("ok: ")
     got = run("check", long_file, "--certificate", certificate, "--json").json
-    assert (got["ok"], got["full"], got["findings"]) == (True, False, [])
+    assert (got["ok"], got["level"], got["findings"]) == (True, "ids", [])
     assert got["seams"] > 5
 
 
-def test_check_without_a_certificate_encodes_and_checks_fully(run: Run, long_file: Path) -> None:
+def test_check_without_a_certificate_encodes_and_checks_the_ids(run: Run, long_file: Path) -> None:
     got = run("check", long_file, "--chunk-chars", 3000, "--json").json
-    assert (got["ok"], got["full"]) == (True, True)
+    assert (got["ok"], got["level"]) == (True, "ids")
     assert got["seams"] > 3
 
 
@@ -293,8 +293,9 @@ def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path
 
 
 def test_check_confirms_thousands_of_cuts(run: Run, long_file: Path, thousands: Path) -> None:
-    for full in ((), ("--full",)):
-        got = run("check", long_file, "--certificate", thousands, "--json", *full).json
+    for level in ("seams", "ids"):
+        more = ("--json", "--level", level)
+        got = run("check", long_file, "--certificate", thousands, *more).json
         assert (got["ok"], got["findings"]) == (True, [])
         assert got["seams"] > 3000
 
@@ -338,7 +339,40 @@ def test_check_finds_a_wrong_id(run: Run, long_file: Path, certificate: Path) ->
     ids = stored.ids.copy()
     ids[[7, 8]] = ids[[8, 7]]
     path = rewritten(certificate, long_file, stored.seams, ids)
-    assert run("check", long_file, "--certificate", path, "--full").code == 1
+    assert run("check", long_file, "--certificate", path).code == 1
+
+
+def test_level_seams_says_that_it_proves_nothing_of_ids(
+    run: Run, long_file: Path, certificate: Path
+) -> None:
+    outcome = run("check", long_file, "--certificate", certificate, "--level", "seams")
+    assert outcome.code == 0
+    assert "not proved: that the ids are the tokenizer's" in outcome.out
+
+
+def test_letters_in_place_of_words_pass_level_seams_and_fail_level_ids(
+    run: Run, long_file: Path, certificate: Path
+) -> None:
+    stored = from_bytes(certificate.read_bytes())
+    tokenizer = tokpar.load()
+    text = long_file.read_bytes().decode()
+    letters = [tokenizer.encode(char) for char in text]
+    counts = np.cumsum([0, *map(len, letters)])
+    seams = [replace(seam, token=int(counts[seam.position])) for seam in stored.seams]
+    path = rewritten(certificate, long_file, Seams.of(seams), np.concatenate(letters))
+    seen = {
+        level: run("check", long_file, "--certificate", path, "--level", level)
+        for level in ("seams", "ids")
+    }
+    assert (seen["seams"].code, seen["ids"].code) == (0, 1)
+    assert "not proved: that the ids" in seen["seams"].out
+    assert "serial" in seen["ids"].out
+
+
+def test_check_names_the_levels_when_it_gets_another(run: Run, long_file: Path) -> None:
+    outcome = run("check", long_file, "--level", "full")
+    assert outcome.code == 2
+    assert "seams, ids, model" in outcome.err.replace("'", "")
 
 
 def test_check_finds_another_text(run: Run, tmp_path: Path, certificate: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
     encoding, bars = encoded_with_bar(tokenizer, TEXT)
     serial = tokpar.encode(TEXT, tokpar.load(tokenizer), strategy="serial")
     assert encoding.ids.tolist() == serial.ids.tolist()
-    assert tokpar.check(encoding, TEXT, tokenizer, full=True).ok
+    assert tokpar.check(encoding, TEXT, tokenizer).ok
     assert all(sum(bar.moves) == bar.total and bar.closed for bar in bars)
     # an engine with a cache of its own is asked at once
     cached = compiled.SEGMENTS is not None and not facts_of(tokenizer).has_own_cache

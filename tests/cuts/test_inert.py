@@ -258,7 +258,7 @@ def test_stretches_that_a_form_leaves_alone_are_divided(form: str, kind: str) ->
     for size in (64, 300):
         encoding = encoded(tokenizer, text, size)
         assert rules(encoding) & expected, rules(encoding)
-        full = check(encoding, text, tokpar.load(tokenizer, add_special_tokens=False), full=True)
+        full = check(encoding, text, tokpar.load(tokenizer, add_special_tokens=False))
         assert full.ok, full.findings
 
 
@@ -301,7 +301,7 @@ def test_every_strategy_keeps_the_ids(strategy: str) -> None:
     adapter = tokpar.load(tokenizer, add_special_tokens=False)
     encoding = tokpar.encode(text, adapter, strategy=strategy)
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert check(encoding, text, adapter, full=True).ok
+    assert check(encoding, text, adapter).ok
 
 
 PIECES = (
@@ -339,7 +339,7 @@ def test_drawn_texts_with_drawn_normalizers(
     text = "".join(piece * times for piece in pieces)
     encoding = encoded(tokenizer, text, 64)
     adapter = tokpar.load(tokenizer, add_special_tokens=False)
-    report = check(encoding, text, adapter, full=True)
+    report = check(encoding, text, adapter)
     assert report.ok, report.findings
 
 
@@ -392,7 +392,7 @@ def test_the_checker_finds_miscounted_ids_beside_a_window() -> None:
     ids = encoding.ids.copy()
     ids[seam.token] += 1
     wrong = encoding_of(ids, encoding.seams)
-    assert not check(wrong, text, tokenizer, full=True).ok
+    assert not check(wrong, text, tokenizer).ok
 
 
 def test_hidden_ids_are_tokenized_again() -> None:

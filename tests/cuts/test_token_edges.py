@@ -489,7 +489,7 @@ def test_transcripts_are_cut_where_nothing_else_is_known(name: str) -> None:
             assert encoding.ids.tolist() == expected, (strategy, options)
             assert {seam.rule for seam in encoding.seams} == {"K9"}
             assert encoding.report.redundant == 0
-            report = tokpar.check(encoding, TRANSCRIPT, adapter, full=True)
+            report = tokpar.check(encoding, TRANSCRIPT, adapter)
             assert report.ok, report.findings
 
 
@@ -600,7 +600,7 @@ def test_the_checker_refuses_a_damaged_seam(name: str, stored: bool) -> None:
     adapter = loaded(tokenizer)
     text = "<f> " + TRANSCRIPT
     encoding = tokpar.encode(text, adapter, strategy="cut", executor="serial", chunk_chars=2)
-    assert tokpar.check(encoding, text, adapter, full=True).ok
+    assert tokpar.check(encoding, text, adapter).ok
     seams = [*encoding.seams]
     starts = [k for k, s in enumerate(seams) if dict(s.witness)["token"] == "<|im_start|>"]
     k = starts[0]
@@ -636,9 +636,7 @@ def test_a_swapped_id_beside_an_edge_is_found() -> None:
     ids = np.array(encoding.ids)
     place = next(iter(encoding.seams)).token
     ids[place], ids[place - 1] = ids[place - 1], ids[place]
-    assert not tokpar.check(
-        Encoding(ids, encoding.seams, encoding.report), TRANSCRIPT, adapter, full=True
-    ).ok
+    assert not tokpar.check(Encoding(ids, encoding.seams, encoding.report), TRANSCRIPT, adapter).ok
 
 
 # ------------------------------------------------------------------------- facts

@@ -33,7 +33,6 @@ ALIASES = {
     "tokpar.arrays.IdArray",
     "tokpar.arrays.IntArray",
     "tokpar.arrays.SpanArray",
-    "tokpar.types.Rule",
     "tokpar.types.Scheme",
     "tokpar.types.Witness",
 }

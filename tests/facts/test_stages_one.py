@@ -318,7 +318,7 @@ def test_real_shapes_are_cut_before_spaces_and_stay_exact(name: str) -> None:
             )
             assert list(encoding) == ids(adapter, text)
             assert encoding.report.chunks > 4
-            assert tokpar.check(encoding, text, adapter, full=True).ok
+            assert tokpar.check(encoding, text, adapter).ok
 
 
 def test_a_cut_is_certain_wherever_it_lies_in_the_64_bytes_that_are_read_together() -> None:

@@ -143,7 +143,7 @@ def test_what_it_calls_lossless_is(data: st.DataObject, tokenizer: Any, side: st
         return
     event("lossless in one chunk" if not found else "lossless in several chunks")
     assert encoding.ids.tolist() == expected
-    report = tokpar.check(encoding, text, adapter, full=True)
+    report = tokpar.check(encoding, text, adapter)
     assert report.ok, report.findings
 
 
@@ -159,7 +159,7 @@ def test_a_full_stop_before_a_space_is_certified(name: str) -> None:
     assert {seam.rule for seam in encoding.seams} <= {"K1", "K3"}
     assert encoding.lossless
     assert encoding == tokpar.encode(PROSE, tokenizer, strategy="serial")
-    assert tokpar.check(encoding, PROSE, tokenizer, full=True).ok
+    assert tokpar.check(encoding, PROSE, tokenizer).ok
 
 
 def test_one_uncertified_cut_makes_the_whole_approximate() -> None:

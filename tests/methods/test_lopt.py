@@ -291,7 +291,7 @@ def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:
     encoding = pipeline.encode_batch([text], plan)[0]
     assert encoding.ids.tolist() == serial(tokenizer, text)
     assert {seam.rule for seam in encoding.seams} == {"K8"}
-    assert tokpar.check(encoding, text, adapter, full=True).ok
+    assert tokpar.check(encoding, text, adapter).ok
     assert encoding.spans.tolist() == tokpar.encode(text, adapter, strategy="serial").spans.tolist()
 
 

@@ -190,7 +190,7 @@ def assert_honest(tokenizer: Any, text: str, size: int, overlap: int, match: str
         return
     event("lossless in several chunks" if positions else "lossless in one chunk")
     assert encoding.ids.tolist() == expected
-    report = tokpar.check(encoding, text, adapter, full=True)
+    report = tokpar.check(encoding, text, adapter)
     assert report.ok, report.findings
 
 
@@ -234,7 +234,7 @@ def test_prose_without_repetition_is_certified(name: str, match: str) -> None:
     assert len(encoding.seams) == 2
     assert {seam.rule for seam in encoding.seams} == {"K1"}
     assert encoding == tokpar.encode(PROSE, tokenizer, strategy="serial")
-    assert tokpar.check(encoding, PROSE, tokenizer, full=True).ok
+    assert tokpar.check(encoding, PROSE, tokenizer).ok
 
 
 def test_tokens_that_do_not_tile_are_located_for_the_window_only() -> None:

@@ -67,7 +67,7 @@ def joined(
     plan = Plan(adapter, Given(chunks), SerialExecutor(), OverlapMerger(accept))
     encoding = pipeline.encode_batch([text], plan)[0]
     assert encoding.ids.tolist() == serial(own, text)
-    report = tokpar.check(encoding, text, adapter, full=True)
+    report = tokpar.check(encoding, text, adapter)
     assert report.ok, report.findings
     return encoding
 

@@ -78,7 +78,7 @@ def test_an_encoding_has_the_seams_spans_and_report_of_a_text_alone() -> None:
                 assert found.char_spans.tolist() == alone.char_spans.tolist()
                 assert found.truncated == alone.truncated
                 assert found.report.strategy == alone.report.strategy
-                assert tokpar.check(found, text, encoder.tokenizer, full=True).ok
+                assert tokpar.check(found, text, encoder.tokenizer).ok
 
 
 def test_texts_are_read_when_encodings_are_asked_for() -> None:

@@ -246,6 +246,7 @@ def test_patterns_in_coq_cut_as_the_regexes_do(compiled: tuple[Path, str], famil
     pattern = compile_pattern(source["patterns"][0], source["engine"])
     random_ = random.Random(18)
     texts = [drawn(random_, 0, 14, "aeLs'17.!/ \t\r\n\n  1") for _ in range(100)]
-    terms = [f"pieces (first_end ascii_{family}) {numbers(text, None)}" for text in texts]
+    texts += ["'\u017fa", "x'\u017f", "'\u212aa", "'S\u017f", "'Sa", "'K\u212a"]
+    terms = [f"pieces (first_end basic_{family}) {numbers(text, None)}" for text in texts]
     values = computed(compiled[0], "PreTokens Patterns Families", terms)
     assert [spelled(rows, None) for rows in values] == [pattern.findall(text) for text in texts]

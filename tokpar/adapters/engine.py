@@ -26,7 +26,7 @@ from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.types import DecodingParts, Piece, Rows
+from tokpar.types import DecodingParts, Origin, Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # the least code points of a slice; the comparison has texts of that size, too
@@ -155,6 +155,11 @@ class EngineTokenizer:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def origin(self) -> Origin:
+        """The file, for a checker."""
+        return self._file.origin
 
     @cached_property
     def fingerprint(self) -> str | None:

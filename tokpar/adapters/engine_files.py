@@ -22,7 +22,7 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_postprocess
-from tokpar.types import AddedToken, DecodingParts, Facts, Rows
+from tokpar.types import AddedToken, DecodingParts, Facts, Origin, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_version import FileAdapter
@@ -56,6 +56,11 @@ class JsonFile:
         self.postprocess, self.around = postprocess.rows, postprocess.around
         self.special_tokens = postprocess.special_tokens
         self.truncates_to = postprocess.truncates_to
+
+    @property
+    def origin(self) -> Origin:
+        """The bytes of the file, and the settings of its post-processing, for a checker."""
+        return Origin(self._data, {name: self._settings.get(name, True) for name in FINISHING})
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -152,6 +157,7 @@ class RankFile:
         self.decode, self.locate = adapter.decode, adapter.locate
         self.decoding_parts = adapter.decoding_parts
         self.around = self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        self.origin = adapter.origin
         self.truncates_to: int | None = None
 
     @property

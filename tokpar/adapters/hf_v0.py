@@ -57,7 +57,7 @@ from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.pure.vocabulary import letters_of
-from tokpar.types import DecodingParts, Piece, Rows
+from tokpar.types import DecodingParts, Origin, Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -190,6 +190,13 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             twin.__dict__.pop("_engine_offsets", None)
             twin._trimmings = {}
         return twin
+
+    @property
+    def origin(self) -> Origin:
+        """The caller's object, for a checker."""
+        caller = self.caller
+        settings = {name: getattr(caller, name) for name in FINISHING}
+        return Origin(caller.own if caller.wrapper is None else caller.wrapper, settings)
 
     @property
     def engine(self) -> Any:

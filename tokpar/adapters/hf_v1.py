@@ -47,7 +47,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import DecodingParts, Facts, Rows
+from tokpar.types import DecodingParts, Facts, Origin, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -112,6 +112,11 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self._segment_cache = segment_cache_for(
             self.facts, lambda: self._known.lengths, cache_bytes
         )
+
+    @property
+    def origin(self) -> Origin:
+        """The caller's object, for a checker."""
+        return Origin(self._own, self._settings)
 
     @property
     def fingerprint(self) -> str:

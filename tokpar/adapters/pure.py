@@ -29,7 +29,7 @@ from tokpar.pure.patterns import written_out
 from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
-from tokpar.types import DecodingParts, Facts, Rows
+from tokpar.types import DecodingParts, Facts, Origin, Rows
 
 ENGINE = "regex"
 _RANK_SETTINGS = ("name", "pat_str", "special_tokens")
@@ -159,6 +159,11 @@ class PureTokenizer(_InPython):
             token_count=len(vocabulary.tokens),
         )
 
+    @property
+    def origin(self) -> Origin:
+        """The vocabulary, for a checker."""
+        return Origin(self.vocabulary)
+
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of `encode`: nothing is applied to the whole text."""
         return self.encode(text)
@@ -230,6 +235,12 @@ class FileTokenizer(_InPython):
             found = recognise(ENGINE, patterns)
             family = None if found is None else found.name
         return replace(facts, engine=ENGINE, family=family, patterns=patterns)
+
+    @property
+    def origin(self) -> Origin:
+        """The parsed file, for a checker."""
+        finishing = {name: self._arguments.get(name, True) for name in FINISHING}
+        return Origin(self.config, finishing)
 
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of `encode` after `postprocess`."""

@@ -41,7 +41,7 @@ from tokpar.interfaces import Served
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import AddedToken, Facts, Origin, Rows
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
@@ -182,6 +182,11 @@ class TiktokenTokenizer(EncodingAdapter):
             releases_gil=True,
             forbidden=self._disallowed,
         )
+
+    @property
+    def origin(self) -> Origin:
+        """The encoding, and which special tokens are matched, for a checker."""
+        return Origin(self.encoding, {"allowed_special": self._allowed})
 
     @cached_property
     def fingerprint(self) -> str:

@@ -21,24 +21,26 @@ from tokpar.certificate.check_context import (
     witness_values,
 )
 from tokpar.certificate.context_rules import RuleChecker, looks_at_two
-from tokpar.certificate.findings import CheckReport, Finding
+from tokpar.certificate.fact_differences import checked_facts
+from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_checks import id_findings, serial_difference, text_ids, well_formed
+from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
+from tokpar.certificate.id_proof import prove_ids
+from tokpar.certificate.model.model_proof import ModelProof, model_findings
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import Facts, Seam
+from tokpar.types import CERTIFIED_CUTS, Facts, Rule, Seam, Theorem
 
-_RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
-_CERTAIN = ("K1", "K2", "K3", "K9", "K10")
+HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
-    ("K1", "20"): ("non-space", "space"),
-    ("K3", "4.8"): ("any", "space"),
-    ("K10", "40"): ("non-space", "space"),
-    ("K10", "42"): ("non-space", "space"),
+    (Theorem.SPACE_AFTER_NONSPACE.rule, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
+    (Theorem.LOCAL_PAIR.rule, Theorem.LOCAL_PAIR): ("any", "space"),
+    (Theorem.WINDOW.rule, Theorem.WINDOW): ("non-space", "space"),
+    (Theorem.WINDOW_OF_SPLITS.rule, Theorem.WINDOW_OF_SPLITS): ("non-space", "space"),
 }
 
 
@@ -53,26 +55,61 @@ class Checkable(Protocol):
 
 
 def check(
-    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, level: str = Level.IDS
 ) -> CheckReport:
-    """Check that every seam of `encoding` is licensed and that its ids are the ids of `text`.
+    """Check an encoding of `text`, and say what was proved.
 
-    The checker compares tokens that tile the text with the text's characters. It only counts other
-    tokens. Without `full`, it tokenizes only what a rule needs. K5: a few tokens around each seam,
-    or both parts if truncation or padding hides the ids. K6: as many short runs as the token has
-    bytes. K8: both windows. With `full`, it also compares the ids, one by one, with the serial
-    encode of the whole text."""
-    facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
+    `level`: what is to be proved (`Level`).
+    `seams`: each seam is licensed by its rule. Tokens that tile the text must spell it; else ids
+    are not looked at. A rule may tokenize a little. K5: a few tokens around each seam, or both
+    parts if truncation or padding hides the ids. K6: as many short runs as the token has bytes. K8:
+    both windows.
+    `ids`: also, the ids are those of the tokenizer's own serial call (theorem 31).
+    `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
+    Raises OptionError for an unknown level."""
+    wanted = Level.of(level)
+    known, seams = checked_facts(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
-    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
+    findings = [*_other_text(encoding, text), *known.findings]
+    findings += seam_findings(seams, text, known.facts, answers)
     licensed = not findings
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
-    found, notes = id_findings(core, seams.planned, cuts, answers, full and licensed)
+    found, notes = id_findings(core, seams.planned, cuts, answers, wanted is not Level.SEAMS)
     findings += found
-    if full:
-        findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
-    return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
+    count = len(seams.planned) + len(cuts)
+    notes = known.notes if wanted is Level.IDS else (*notes, *known.notes)
+    proved = (f"each of {count:,} seams is licensed by its rule",)
+    if wanted is Level.SEAMS:
+        return _report(
+            findings, count, wanted, proved, ("that the ids are the tokenizer's",), notes
+        )
+    if wanted is Level.MODEL:
+        shown = model_findings(tokenizer, text, core.ids) if core.ids is not None else HIDDEN
+        findings += shown.findings
+        by_file = ("the ids follow from the tokenizer's file (theorems 32, 33)",)
+        report = _report(findings, count, wanted, proved + by_file, shown.assumptions, notes)
+        if shown.refused is None:
+            return report
+        refused = ": ".join(shown.refused)
+        return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
+    proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
+    findings += proof.findings
+    by_call = (f"the ids are the tokenizer's: {proof.proved}",)
+    return _report(findings, count, wanted, proved + by_call, (), notes)
+
+
+def _report(
+    findings: Sequence[Finding],
+    seams: int,
+    level: Level,
+    proved: tuple[str, ...],
+    not_proved: tuple[str, ...],
+    notes: tuple[str, ...],
+) -> CheckReport:
+    if findings:
+        proved, not_proved = (), (*proved, *not_proved)
+    return CheckReport(tuple(findings), seams, level, proved, not_proved, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:
@@ -101,7 +138,7 @@ def seam_findings(
     if not len(planned) and not dense:
         return
     got = f"{len(planned)}" if not dense else f"{len(planned)} and {dense} regions full of them"
-    others = dense or any(rule != "K9" for rule, _, _ in planned.licences)
+    others = dense or any(rule != Rule.ADDED_TOKEN_EDGE for rule, _, _ in planned.licences)
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
@@ -117,7 +154,7 @@ def seam_findings(
         held[finding.seam] = False
         yield finding
     if everywhere is not None:
-        certain = np.array([rule in _CERTAIN for rule, _, _ in planned.licences], dtype=np.bool_)
+        certain = np.array([rule in CERTIFIED_CUTS for rule, _, _ in planned.licences], np.bool_)
         held &= certain[planned.codes] if len(planned) else held
         ends = planned.positions[held]
         yield from everywhere_findings(everywhere, np.sort(planned.positions), ends, ground)
@@ -183,8 +220,8 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
     require(0 < at < length, "position", f"{inside}, got {at}")
     require(at > last, "order", f"expected a position above {last}, got {at}")
     require(seam.rule is not None, "uncertified", "no rule licenses it (approximate result)")
-    known = f"expected one of {', '.join(_RULES)}, got {seam.rule}"
-    require(seam.rule in _RULES, "unknown rule", known)
+    known = f"expected one of {', '.join(Rule)}, got {seam.rule}"
+    require(seam.rule in [*Rule], "unknown rule", known)
 
 
 def everywhere_findings(
@@ -258,11 +295,11 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
 
 
 def _absorbing(licence: Seam) -> bool:
-    return (licence.rule, licence.theorem) == ("K3", "6.4")
+    return licence.theorem == Theorem.ABSORBED_SPACE and licence.rule == Rule.LOCAL_PAIR
 
 
 def _by_stages(licence: Seam) -> bool:
-    return (licence.rule, licence.theorem) == ("K3", "50")
+    return licence.theorem == Theorem.STAGES_AT_SPACE and licence.rule == Rule.LOCAL_PAIR
 
 
 def _require_licence(licence: Seam, ground: CheckContext) -> None:
@@ -286,7 +323,7 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
     judge = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
     judge.require_characters(replace(licence, position=1))
-    named = "windows" if licence.rule == "K10" else "family"
+    named = "windows" if licence.rule == Rule.WINDOW else "family"
     sides = witness_values(licence, named, "left", "right")[1:]
     require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
     kept = looks_at_two((*key, licence.witness), facts)

@@ -18,6 +18,7 @@ from tokpar.certificate.check_context import (
     witness_numbers,
 )
 from tokpar.certificate.tokenizer_probe import Laid, TokenizerProbe, asked
+from tokpar.types import Rule
 
 _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 
@@ -77,7 +78,7 @@ class Words:
         It has if it is the right window of the seam before, or if it begins at or before a
         certified cut (theorem 12 on the text up to `stop`)."""
         previous, first = between.previous, between.start
-        if previous is not None and previous.rule == "K8":
+        if previous is not None and previous.rule == Rule.COMMON_WORD:
             _, _, *window, _ = witness_numbers(previous, *_NAMES)
             other = f"expected the left window {window} of the last seam, got [{start}, {stop}]"
             require(window == [start, stop], "window", other)

@@ -27,22 +27,25 @@ from tokpar.certificate.token_edge_rule import Edges
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.certificate.within_pretoken_rule import Inside
 from tokpar.seams import Licence
-from tokpar.types import Facts, NormalizerStage, Seam, Witness
+from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem, Witness
 
 if TYPE_CHECKING:
     from tokpar.certificate.window_rule import ByWindows
 
 _UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
-_OF_WINDOWS = {("K10", "40"), ("K10", "42")}
-_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8"), *_OF_WINDOWS}
+_OF_PAIRS = {
+    *(("K1", theorem) for theorem in ("18", "19", "20", "21")),
+    *((each.rule, each) for each in (Theorem.LOCAL_PAIR, Theorem.WINDOW, Theorem.WINDOW_OF_SPLITS)),
+}
 _KEPT: dict[tuple[object, ...], frozenset[str]] = {
-    ("K1", "20", _UNIVERSAL): KEEP_NON_SPACES,
-    **dict.fromkeys([(*key, _UNIVERSAL) for key in _OF_WINDOWS], KEEP_NON_SPACES),
-    ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
+    (Theorem.SPACE_AFTER_NONSPACE, _UNIVERSAL): KEEP_NON_SPACES,
+    (Theorem.WINDOW, _UNIVERSAL): KEEP_NON_SPACES,
+    (Theorem.WINDOW_OF_SPLITS, _UNIVERSAL): KEEP_NON_SPACES,
+    (Theorem.LOCAL_PAIR, _ANY_SPACE): KEEP_ASCII_SPACES,
 }
 """For each licence of an ASCII space: the normalizers that change nothing that the licence reads.
 """
-EDGE = ("K9", "29")
+_EDGE = (Theorem.ADDED_TOKEN_EDGE.rule, Theorem.ADDED_TOKEN_EDGE)
 _SPACE_MARKS = (" ", "▁")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
@@ -57,23 +60,31 @@ class RuleChecker:
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
         self._digits = ground.tables.digit_run if plain else re.compile("[0-9]*")
+        by_characters: dict[Theorem, Callable[[Seam], None]] = {
+            Theorem.SPACE_AFTER_NONSPACE: self._universal,
+            Theorem.LOCAL_PAIR: self._pair_local,
+            Theorem.ABSORBED_SPACE: self._absorb,
+            Theorem.WINDOW: self._window,
+            Theorem.WINDOW_OF_SPLITS: self._window,
+            Theorem.ANCHORED_WINDOW: self._window,
+            Theorem.STAGES_AT_SPACE: Spaces(ground).require,
+        }
+        inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
+        by_parts: dict[Theorem, Callable[[SeamContext], None]] = {
+            Theorem.NO_TOKEN_ACROSS: inside.forced,
+            Theorem.COMMON_BOUNDARIES: inside.agreeing,
+            Theorem.CONSTANT_RUN: inside.run,
+            Theorem.COMMON_WORD: words.common,
+        }
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
-            ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
             ("K1", "19"): self._pair,
             ("K1", "21"): self._pair,
             ("K2", "22"): self._digit_phase,
-            ("K3", "4.8"): self._pair_local,
-            ("K3", "6.4"): self._absorb,
-            **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], self._window),
-            ("K3", "50"): Spaces(ground).require,
+            **{(theorem.rule, theorem): check for theorem, check in by_characters.items()},
         }
-        inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         self._wider_rules: dict[tuple[str, str], Callable[[SeamContext], None]] = {
-            ("K4", "24"): inside.forced,
-            ("K5", "5'"): inside.agreeing,
-            ("K6", "11"): inside.run,
-            ("K8", "12"): words.common,
+            (theorem.rule, theorem): check for theorem, check in by_parts.items()
         }
         self._edges = Edges(ground)
 
@@ -86,12 +97,16 @@ class RuleChecker:
             self._ground.require_added_safe(seam.position)
         elif key in self._wider_rules:
             self._wider_rules[key](between)
-        elif key == EDGE:
+        elif key == _EDGE:
             self._edges.require(seam)
         else:
-            known = [*self._rules, *self._wider_rules, EDGE]
-            listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in known)
+            listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self.known)
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
+
+    @property
+    def known(self) -> list[tuple[str, str]]:
+        """Each (rule, theorem) that may license a seam."""
+        return [*self._rules, *self._wider_rules, _EDGE]
 
     def require_characters(self, seam: Seam) -> None:
         """Refuse unless the seam's rule, K1 to K3, holds. Does not check added tokens."""
@@ -101,13 +116,14 @@ class RuleChecker:
         """Refuse unless some K1 rule holds at the position."""
         ground = self._ground
         family = ground.family(ground.facts.family)
+        names = _names(family, *_UNIVERSAL)
         try:
-            self._universal(Seam(position, "K1", "20", _names(family, *_UNIVERSAL)))
+            self._universal(Seam.by(Theorem.SPACE_AFTER_NONSPACE, position, names))
         except RefusedError:
             before, after = ground.neighbours(position)
             found = ground.class_of(before, family), ground.class_of(after, family)
             theorem = family.pairs.get(found, "none")
-            self._pair(Seam(position, "K1", theorem, _names(family, *found)))
+            self._pair(Seam(position, Rule.SPACE_AFTER_NONSPACE, theorem, _names(family, *found)))
         ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
@@ -288,9 +304,9 @@ def looks_at_two(licence: Licence, facts: Facts) -> bool:
     characters stand."""
     rule, theorem, witness = licence
     sides = tuple(value for _, value in witness[1:])
-    if rule == "K10" and sides not in ((1, 1), _UNIVERSAL):
+    if rule == Rule.WINDOW and sides not in ((1, 1), _UNIVERSAL):
         return False
-    kept = _KEPT.get((rule, theorem, sides), frozenset())
+    kept = _KEPT.get((theorem, sides), frozenset())
     return (rule, theorem) in _OF_PAIRS and kept.issuperset(s.kind for s in facts.normalizers)
 
 

@@ -1,8 +1,32 @@
-"""The findings and the report of a check."""
+"""The levels of a check, its findings and its report."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+from tokpar.errors import OptionError
+
+
+class Level(StrEnum):
+    """What a check proves. Each level proves all that the level before it proves."""
+
+    SEAMS = "seams"
+    """Each seam is licensed by its rule. Says nothing of ids."""
+    IDS = "ids"
+    """The ids are those of the tokenizer's own serial call (theorem 31). The call is asked once for
+    each distinct segment."""
+    MODEL = "model"
+    """The ids follow from the tokenizer's file (theorems 32 and 33). No call is asked."""
+
+    @classmethod
+    def of(cls, name: str) -> Level:
+        """Returns the level with this name. Raises OptionError for another name."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(cls)
+            raise OptionError(f"unknown level {name!r}; expected one of {known}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +44,24 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The result of a check.
+    """The result of a check. True if everything that its level proves was proved.
 
-    `seams`: how many seams were checked. `full`: the ids were compared with a serial encode.
-    `notes`: sentences about parts that could not be checked; a note is not a finding."""
+    `seams`: how many seams were checked. `proved`, `not_proved`: sentences. `notes`: about
+    parts that could not be checked; a note is not a finding. `refused`: why level `model` cannot
+    judge this tokenizer or text; None if it can."""
 
     findings: tuple[Finding, ...]
     seams: int
-    full: bool
+    level: Level
+    proved: tuple[str, ...] = ()
+    not_proved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    refused: str | None = None
 
     @property
     def ok(self) -> bool:
-        """True if there is no finding."""
-        return not self.findings
+        """True if there is no finding and the level could judge the encoding."""
+        return not self.findings and self.refused is None
+
+    def __bool__(self) -> bool:
+        return self.ok

@@ -88,6 +88,16 @@ def load_pictographs() -> tuple[tuple[int, int], ...]:
 
 
 @functools.cache
+def load_categories() -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Returns inclusive ranges of further code points, by the general categories that they may
+    have: "P S".
+
+    They serve to find pre-tokens, never as a pair of classes."""
+    found: Mapping[str, Sequence[tuple[int, int]]] = _read("categories")
+    return found
+
+
+@functools.cache
 def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
     """Returns the stored windows of a family, over the atoms; see the README of the tables."""
     found: list[dict[str, Any]] = _read("windows", f"windows/{family}")

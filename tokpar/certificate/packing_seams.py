@@ -17,7 +17,6 @@ from tokpar.types import Rule, Seam
 Unread = dict[str, tuple[Mapping[str, Any], bytes]]
 Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
 """A licence in which None stands for each number."""
-_KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
 
 
 def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:
@@ -164,10 +163,11 @@ def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
     if not isinstance(data, Mapping):
         raise FileFormatError(f"{where}: expected an object, got {data!r}")
     rule, theorem = data.get("rule", ""), data.get("theorem")
-    expect(rule in _KNOWN_RULES, f"{where}.rule: expected a rule or null, got {rule!r}")
+    rules = (None, *Rule)
+    expect(rule in rules, f"{where}.rule: expected a rule or null, got {rule!r}")
     expect(isinstance(theorem, str), f"{where}.theorem: expected str, got {theorem!r}")
     witness = tuple(_pair(pair, where, numbers) for pair in _list(data, "witness", f"{where}."))
-    return rule, theorem, witness
+    return rules[rules.index(rule)], theorem, witness
 
 
 def _pair(data: object, where: str, numbers: bool) -> tuple[str, Any]:

@@ -34,7 +34,7 @@ class Machine:
 
     def __init__(self, proof: str) -> None:
         self.size, tree, words, dead, sure = _read(proof)
-        self.states = self._close((_plain((tree,)),), words)
+        self.states = self._close((plain((tree,)),), words)
         self.dead = {self.states[i] for i in dead}
         self.sure = {self.states[i] for i in sure}
         self._check_marked()
@@ -48,12 +48,12 @@ class Machine:
         for word in words:
             state = start
             for c in word:
-                state = _step(state, c)[0]
+                state = step(state, c)[0]
             places.append(states.setdefault(state, len(states)))
         if states.get(start) != 0:
             raise RefusedProofError("the first word does not lead to the start")
-        self.hit = [[_step(x, c)[1] for c in range(self.size + 1)] for x in states]
-        found = [[states.get(_step(x, c)[0]) for c in range(self.size)] for x in states]
+        self.hit = [[step(x, c)[1] for c in range(self.size + 1)] for x in states]
+        found = [[states.get(step(x, c)[0]) for c in range(self.size)] for x in states]
         self.to = [[y for y in row if y is not None] for row in found]
         if any(len(row) != self.size for row in self.to):
             raise RefusedProofError("a state is missing")
@@ -71,7 +71,7 @@ class Machine:
                 raise RefusedProofError(f"state {x} is not sure to match")
 
 
-def _step(state: State, c: int) -> tuple[State, bool]:
+def step(state: State, c: int) -> tuple[State, bool]:
     """Returns the state after symbol c, and True if a match ends before c."""
     found: dict[Left, None] = {}
     seen: set[Left] = set()
@@ -83,7 +83,7 @@ def _step(state: State, c: int) -> tuple[State, bool]:
     return tuple(found), False
 
 
-def _plain(way: Left) -> Left:
+def plain(way: Left) -> Left:
     """Returns the same remainder without sequences and mandatory repeats at its start, so that
     equal places of a pattern have equal remainders."""
     while way and (way[0][0] == "row" or (way[0][0] == "repeat" and way[0][2])):
@@ -112,7 +112,7 @@ def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
     (kind, *parts), rest = way[0], way[1:]
     if kind == "set":
         if c in parts[0]:
-            yield _plain(rest)
+            yield plain(rest)
     elif kind == "look":
         if c in parts[0]:
             yield from _behind(rest, c, seen)
@@ -149,7 +149,7 @@ def _read(proof: str) -> tuple[int, Any, list[list[int]], frozenset[int], frozen
                 raise RefusedProofError("a word is not of symbols")
             if not _below(dead, len(words)) or not _below(sure, len(words)):
                 raise RefusedProofError("what is marked is no state")
-            return size, _tree(tree, size, 0), words, frozenset(dead), frozenset(sure)
+            return size, read_tree(tree, size, 0), words, frozenset(dead), frozenset(sure)
     raise RefusedProofError("no proof of windows")
 
 
@@ -157,7 +157,7 @@ def _below(numbers: list[Any], limit: int) -> bool:
     return all(type(number) is int and 0 <= number < limit for number in numbers)
 
 
-def _tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
+def read_tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
     """Convert a tree of the proof to tuples, for derivatives."""
     if depth > _DEEPEST:
         raise RefusedProofError("a tree too deep")
@@ -167,7 +167,7 @@ def _tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
         case ["look", list(symbols)] if _below(symbols, size + 1):
             return "look", frozenset(symbols)
         case ["row" | "choice" as kind, list(nodes)]:
-            return kind, tuple(_tree(each, size, depth + 1) for each in nodes)
+            return kind, tuple(read_tree(each, size, depth + 1) for each in nodes)
         case [
             "repeat",
             inner,
@@ -175,7 +175,7 @@ def _tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
             int() | None as high,
             "greedy" | "lazy" | "possessive" as mode,
         ]:
-            item = _tree(inner, size, depth + 1)
+            item = read_tree(inner, size, depth + 1)
             many = high is None or high > 1
             if low < 0 or (high is not None and high < max(low, 1)) or (many and _empty(item)):
                 raise RefusedProofError("a repeat of nothing")

@@ -37,11 +37,13 @@ _DEEPEST = 60
 class PatternReader:
     """Parses one pattern, token by token. Raises `RefusedProofError` for unknown syntax.
 
-    `sources`: the spellings of the classes, in the order of the pattern."""
+    `sources`: the spellings of the classes, in the order of the pattern. `stacked`: `{m,n}+` or
+    `{m,n}?` of Oniguruma occurs, where the second sign counts the group again."""
 
     def __init__(self, pattern: str, engine: str) -> None:
         self.engine = engine
         self.sources: dict[str, None] = {}
+        self.stacked = False
         everywhere = pattern.startswith("(?i)")
         body = pattern[4:] if everywhere else pattern
         self._tokens = [*_tokens(body), ("stop", "")]
@@ -126,6 +128,7 @@ class PatternReader:
             stacked = text[0] == "{" and self.engine == "oniguruma"
             mode, sign = "greedy", self._tokens[self._at][1]
             if self._tokens[self._at][0] == "count" and sign in ("?", "+"):
+                self.stacked |= stacked
                 if stacked and sign == "?" and low == high:
                     raise RefusedProofError("{n}? of Oniguruma is an optional group")
                 if sign == "?" or not stacked:

@@ -21,7 +21,7 @@ from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.certificate.window_rows import RowChecker
-from tokpar.types import Seam
+from tokpar.types import Seam, Theorem
 
 UNIVERSAL = ("non-space", "space")
 _LONGEST = 1 << 15
@@ -103,13 +103,13 @@ class ByWindows:
         ground.require_prefix_safe(ground.text[p])
         stored = seam.witness[:1] == (("family", ground.facts.family),)
         named = "family" if stored else "windows"
-        if seam.theorem == "44":
+        if seam.theorem == Theorem.ANCHORED_WINDOW:
             proof, anchor, right = witness_values(seam, named, "anchor", "right")
             self._require_anchored(self._proved(named, proof), p, anchor, right)
             return
         proof, left, right = witness_values(seam, named, "left", "right")
         proved = self._proved(named, proof)
-        own = "40" if proved.alone else "42"
+        own = Theorem.WINDOW if proved.alone else Theorem.WINDOW_OF_SPLITS
         require(seam.theorem == own, "theorem", f"it is theorem {own}, not {seam.theorem}")
         if (left, right) == UNIVERSAL and not stored:
             self._require_universal(proved, p)

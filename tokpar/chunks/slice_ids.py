@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.chunks.encoded_text import EncodedText, absorbed_at
 from tokpar.cuts.finder import CutFinder
-from tokpar.types import Seam
+from tokpar.types import Seam, Theorem
 
 _REACH, _BLOCK = 256, 64
 """Code points at the ends of a slice in which a cut of the slice is looked for, and how many of
@@ -76,7 +76,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(start + 1))
             if at < len(pairs) and pairs[at] < start + stop:
-                return Seam(int(pairs[at]), "K10", "40")
+                return Seam.by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         while place < stop:
@@ -98,7 +98,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(stop)) - 1
             if at >= 0 and pairs[at] >= start + least:
-                return Seam(int(pairs[at]), "K10", "40")
+                return Seam.by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         for place in likely_cuts(finder, part, least, len(part)):

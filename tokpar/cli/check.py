@@ -1,8 +1,11 @@
-"""Check the seams of an encoding by their proofs, independently of how they were found.
+"""Check an encoding, independently of how it was made, and say what was proved.
 
-With --certificate: the one that `tokpar encode --certificate` wrote for this text and tokenizer;
---full also compares its ids with the serial encode. Without: the text is encoded here and checked
-fully. Exit code 1 if anything is wrong.
+With --certificate: the one that `tokpar encode --certificate` wrote for this text and tokenizer.
+Without: the text is encoded here. --level says what is to be proved. seams: each seam is licensed
+by its rule; nothing is said of ids. ids: also, the ids are those of the tokenizer's own call, which
+encodes each distinct segment once. model: also, the ids follow from the tokenizer's file; the call
+is not needed. Exit code 0: proved. 1: something is wrong. 3: level model cannot judge this
+tokenizer or text.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on, encoder_of, one_source
 from tokpar.cli.options import print_json
-from tokpar.cli.progress import one_call, working
+from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, print_line, visible
 from tokpar.errors import FileFormatError
 
@@ -26,13 +29,22 @@ if TYPE_CHECKING:
     from tokpar.encoding import Encoding
 
 
+NOT_JUDGED = 3
+"""The exit code if level model cannot judge the tokenizer or the text."""
+
+
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=options.ONE_TEXT)
     options.declare_field(parser)
     options.declare_row(parser)
     options.declare_encoding(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
-    parser.add_argument("--full", action="store_true", help="compare with the serial encode, too")
+    parser.add_argument(
+        "--level",
+        choices=("seams", "ids", "model"),
+        default="ids",
+        help="what is to be proved (ids)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     source = one_source(arguments, arguments.file)
     tokenizer = options.tokenizer_of(arguments)
-    full = arguments.full or arguments.certificate is None
     encoding: StoredCertificate | Encoding
     with blamed_on(source):
         if arguments.certificate is not None:
@@ -56,23 +67,27 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             with encoder_of(arguments, tokenizer) as encoder:
                 encoding = encoder.encode(source.text)
-        waiting = one_call(arguments, tokenizer, source.text) if full else None
-        with waiting or working(arguments, "checking"):
-            report = check(encoding, source.text, tokenizer, full)
+        with working(arguments, "checking"):
+            report = check(encoding, source.text, tokenizer, arguments.level)
     if arguments.json:
         print_json({"ok": report.ok, **asdict(report)})
     else:
         _print(report)
+    if report.refused is not None and not report.findings:
+        return NOT_JUDGED
     return 0 if report.ok else 1
 
 
 def _print(report: CheckReport) -> None:
-    compared = "compared" if report.full else "not compared"
     verdict = "ok" if report.ok else f"failed, {plural(len(report.findings), 'finding')}"
-    checked = plural(report.seams, "seam")
-    print_line(f"{verdict}: {checked} checked, ids {compared} with the serial encode")
+    if report.refused is not None and not report.findings:
+        verdict = f"not judged: {visible(report.refused)}"
+    print_line(f"{verdict}: {plural(report.seams, 'seam')} checked at level {report.level}")
     for finding in report.findings:
         place = "" if finding.position is None else f" at {finding.position}"
         print_line(f"  {finding.kind}{place}: {visible(finding.message)}")
+    for title, sentences in (("proved", report.proved), ("not proved", report.not_proved)):
+        for sentence in sentences:
+            print_line(f"  {title}: {visible(sentence)}")
     for note in report.notes:
         print_line(f"  note: {visible(note)}")

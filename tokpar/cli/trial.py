@@ -114,7 +114,7 @@ def tried(
     ):
         cold, cold_seconds = _timed(encoder.encode, part)
         seen, seen_seconds = _timed(encoder.encode, part)
-        report = check(cold, part, mine, full=False)
+        report = check(cold, part, mine, "seams")
     equal = min(_equal(ids, cold.ids), _equal(ids, seen.ids))
     return Trial(
         tokenizer=Path(arguments.tokenizer).name,

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.cuts.added_token_guard import AddedTokenGuard, marked, maybe_space
-from tokpar.types import AddedToken, Facts, Seam
+from tokpar.types import AddedToken, Facts, Seam, Theorem
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class TokenEdges:
             for p, edge in ((first, "start"), (last, "end")):
                 if start <= p < stop and self._holds(text, first, last, p):
                     witness = (("token", text[first:last]), ("edge", edge))
-                    return Seam(p, "K9", "29", witness)
+                    return Seam.by(Theorem.ADDED_TOKEN_EDGE, p, witness)
         return None
 
     def _holds(self, text: str, first: int, last: int, p: int) -> bool:

@@ -22,7 +22,7 @@ from tokpar.cuts.local_pairs import LocalPairs
 from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
-from tokpar.types import Facts, Rule, Seam, Witness
+from tokpar.types import Facts, Rule, Seam, Theorem, Witness
 
 if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
@@ -253,17 +253,20 @@ class CutFinder:
         if self.facts.scheme == "regex":
             return self._universal if self.normalized.keeps_universal else None
         if self.facts.scheme == "dummy":
-            return Seam(0, "K3", "6.4", _ABSORBED)
+            return Seam.by(Theorem.ABSORBED_SPACE, 0, _ABSORBED)
         if self.spaces and self.spaces[0].behind == " ":
             left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
-            return Seam(0, "K3", "50", (("left", left), ("right", "space"), ("spared", spared)))
-        return self._seam(0, "K3", "4.8", _ANY_SPACE) if self.facts.scheme == "bert" else None
+            witness = ("left", left), ("right", "space"), ("spared", spared)
+            return Seam.by(Theorem.STAGES_AT_SPACE, 0, witness)
+        if self.facts.scheme == "bert":
+            return self._seam(Theorem.LOCAL_PAIR, 0, _ANY_SPACE)
+        return None
 
     @cached_property
     def _universal(self) -> Seam | None:
         """The seam that licenses U1 for a regex pre-tokenizer, or None."""
         if self.family is not None:
-            return self._seam(0, "K1", "20", _REGEX_UNIVERSAL)
+            return self._seam(Theorem.SPACE_AFTER_NONSPACE, 0, _REGEX_UNIVERSAL)
         return None if self.windows is None else self.windows.universal
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
@@ -301,7 +304,7 @@ class CutFinder:
                 continue
             if self.tokens_safe(text, p):
                 witness = ("left", "unjoined"), ("right", "unjoined")
-                return Seam(p, "K3", "50", witness)
+                return Seam.by(Theorem.STAGES_AT_SPACE, p, witness)
         return None
 
     @cached_property
@@ -325,13 +328,14 @@ class CutFinder:
         if self.facts.scheme == "regex":
             found = self._universal
             return None if found is None else Seam(p, found.rule, found.theorem, found.witness)
-        return self._seam(p, "K3", "4.8", _ANY_SPACE)
+        return self._seam(Theorem.LOCAL_PAIR, p, _ANY_SPACE)
 
     def _by_stages(self, text: str, p: int) -> Seam | None:
         for cut in self.spaces:
             if cut.holds(text, p) and self.tokens_safe(text, p):
                 right = "space" if cut.behind == " " else "line end"
-                return Seam(p, "K3", "50", (("left", cut.left), ("right", right)))
+                witness = ("left", cut.left), ("right", right)
+                return Seam.by(Theorem.STAGES_AT_SPACE, p, witness)
         return None
 
     def _universal_context(self, text: str, p: int) -> bool:
@@ -350,10 +354,10 @@ class CutFinder:
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):
             return None
-        return Seam(p, "K3", "6.4", _ABSORBED)
+        return Seam.by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
 
-    def _seam(self, p: int, rule: Rule, theorem: str, witness: Witness) -> Seam:
-        return Seam(p, rule, theorem, (("family", str(self.facts.family)), *witness))
+    def _seam(self, theorem: Theorem, p: int, witness: Witness) -> Seam:
+        return Seam.by(theorem, p, (("family", str(self.facts.family)), *witness))
 
 
 def finder_for(facts: Facts) -> CutFinder:
@@ -376,5 +380,6 @@ def at_pair(seam: Seam) -> bool:
     This holds for U1 and for a window of two characters. The same two characters license a cut in
     every tokenizer with the same regex."""
     sides = tuple(value for _, value in seam.witness[1:])
-    window = seam.rule == "K10" and seam.theorem != "44"
-    return seam.rule == "K1" or (window and sides in ((1, 1), ("non-space", "space")))
+    if seam.rule != Rule.WINDOW or seam.theorem == Theorem.ANCHORED_WINDOW:
+        return seam.rule == Rule.SPACE_AFTER_NONSPACE
+    return sides in ((1, 1), ("non-space", "space"))

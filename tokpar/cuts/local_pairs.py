@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.patterns.class_tables import CharSet, Family, char_set, pair_pattern
-from tokpar.types import Facts, Seam
+from tokpar.types import Facts, Rule, Seam
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class LocalPairs:
         if theorem is None or not self.tokens_safe(text, p):
             return None
         witness = ("family", self.family.name), ("left", str(left)), ("right", str(right))
-        return Seam(p, "K3", theorem, witness)
+        return Seam(p, Rule.LOCAL_PAIR, theorem, witness)
 
     def find(self, text: str, lo: int, hi: int) -> Seam | None:
         """The first seam in [lo, hi), code points, or None."""

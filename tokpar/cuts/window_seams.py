@@ -32,7 +32,7 @@ from tokpar.cuts.window_tables import (
 )
 from tokpar.patterns.class_tables import WHITESPACE
 from tokpar.patterns.stored_windows import Decided, stored_windows
-from tokpar.types import Facts, Seam, Witness
+from tokpar.types import Facts, Rule, Seam, Theorem, Witness
 
 LEFT, RIGHT = 8, 8
 """Most characters that a window has on each side of its cut."""
@@ -65,7 +65,7 @@ class WindowSeams:
     @cached_property
     def theorem(self) -> str:
         """The theorem that licenses windows without an anchor."""
-        return "40" if len(self.facts.patterns) == 1 else "42"
+        return Theorem.WINDOW if len(self.facts.patterns) == 1 else Theorem.WINDOW_OF_SPLITS
 
     @cached_property
     def ahead(self) -> int:
@@ -91,7 +91,7 @@ class WindowSeams:
 
         `after` is an earlier seam. The new seam may use the anchor of `after` at any distance."""
         known = None
-        if after is not None and after.theorem == "44":
+        if after is not None and after.theorem == Theorem.ANCHORED_WINDOW:
             known = int(dict(after.witness)["anchor"])
         if stop - start <= _FEW and not self.facts.normalizers:
             return self._first(text, self._near_candidates(text, start, stop, known))
@@ -261,7 +261,7 @@ class WindowSeams:
             return seam
         if not self._apart(text, max(0, anchored[0] - 1), p + right):
             return None
-        return self._seam(p, "44", (("anchor", anchored[0]), ("right", right)))
+        return self._seam(p, Theorem.ANCHORED_WINDOW, (("anchor", anchored[0]), ("right", right)))
 
     def _by_window(self, text: str, p: int, symbols: list[int], at: int, least: int) -> Seam | None:
         """The seam by the narrowest window with at least `least` characters on the left, or None.
@@ -316,7 +316,7 @@ class WindowSeams:
         return not self.normalized.tokens and self.added.apart(text, start, stop)
 
     def _seam(self, p: int, theorem: str, witness: Witness) -> Seam:
-        return Seam(p, "K10", theorem, (self.proof, *witness))
+        return Seam(p, Rule.WINDOW, theorem, (self.proof, *witness))
 
 
 def _within(places: IntArray, start: int, stop: int) -> list[int]:

@@ -17,7 +17,7 @@ from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.cuts.pretokens import Periodic, Scanner, periodic_at, run_of, scanner_for
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.types import CERTIFIED_CUTS, Facts, Seam
+from tokpar.types import CERTIFIED_CUTS, Facts, Seam, Theorem
 
 # How far after a target to search for a position that no token crosses.
 FORCED_REACH = 256
@@ -239,7 +239,7 @@ class Inside:
         place = tokens.forced(text, piece, target, stop)
         if place is None or not self.apart(text, piece, place):
             return None
-        return at(Seam(place, "K4", "24", region.witness))
+        return at(Seam.by(Theorem.NO_TOKEN_ACROSS, place, region.witness))
 
     def _window(
         self,
@@ -268,7 +268,7 @@ class Inside:
             return None
         stop = self._moved(text, piece, min(piece[1], max(start + width, target + 2)))
         middle = min(max(target, (start + stop) // 2), piece[1] - least)
-        return Place(Seam(middle, None, "5'", region.witness), start, stop)
+        return Place(Seam(middle, None, Theorem.COMMON_BOUNDARIES, region.witness), start, stop)
 
     def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
         """The first position from `place` on where the pre-token can be divided.
@@ -306,7 +306,7 @@ class Inside:
             ("length", run.length),
             ("least", run.least),
         )
-        seam = Seam(start + times * run.length, "K6", "11", witness)
+        seam = Seam.by(Theorem.CONSTANT_RUN, start + times * run.length, witness)
         before = [at(cut)] if cut is not None and start != last else []
         return [*before, at(seam, (run.token, times))]
 

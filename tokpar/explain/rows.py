@@ -11,7 +11,7 @@ from importlib import resources
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.explain.trace import DifferingRange, Trace
 from tokpar.interfaces import Decodes
-from tokpar.types import Seam
+from tokpar.types import Seam, Theorem
 
 _SENTENCES = json.loads(
     (resources.files("tokpar.explain") / "sentences.json").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def rule_sentence(seam: Seam, strategy: str) -> str:
         return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
     if "absorbed" in dict(seam.witness):
         return ABSORBED
-    return BY_STAGES if seam.theorem == "50" else RULES[seam.rule]
+    return BY_STAGES if seam.theorem == Theorem.STAGES_AT_SPACE else RULES[seam.rule]
 
 
 def theorem_sentence(seam: Seam) -> str:

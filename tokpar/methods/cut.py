@@ -13,10 +13,10 @@ from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import require_sizes
 from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licence_of_texts, licensed
 from tokpar.policy import chunk_chars_for
-from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Rule, Seam, Split
 
 WINDOW = 4096
-_KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
+_KINDS: dict[str | None, str] = {None: "windows (K5)", Rule.CONSTANT_RUN: "runs (K6)"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,10 @@ def planned(
 def _counted(chunks: Sequence[Chunk]) -> str:
     """Returns words such as "certified cuts: 12 K1; inside pre-tokens: 3 K4, 1 runs (K6)"."""
     rules = Counter(_KINDS.get(chunk.cut.rule, chunk.cut.rule) for chunk in chunks if chunk.cut)
-    kinds = {"certified cuts": CERTIFIED_CUTS, "inside pre-tokens": ("K4", *_KINDS.values())}
+    kinds = {
+        "certified cuts": CERTIFIED_CUTS,
+        "inside pre-tokens": (Rule.NO_TOKEN_ACROSS, *_KINDS.values()),
+    }
     parts = []
     for kind, names in kinds.items():
         counts = [f"{rules[name]:,} {name}" for name in names if rules[name]]

@@ -22,7 +22,7 @@ from tokpar.overlap.acceptance import by_match, certified
 from tokpar.overlap.chunks import FAR, SOON, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.policy import chunk_chars_for
-from tokpar.types import Chunk, Split
+from tokpar.types import Chunk, Rule, Split, Theorem
 
 OVERLAP_CHARS = 512
 
@@ -61,12 +61,12 @@ class LoptSplitter:
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
             far = min(len(text), edge + 1 + max(FAR, self.overlap_chars))
             planned = None if planner is None else planner.next_cut(text, edge + 1, far, SOON)
-            if planned is not None and planned.rule == "K9":  # nothing need overlap there
-                place = planned.position
+            if planned is not None and planned.rule == Rule.ADDED_TOKEN_EDGE:
+                place = planned.position  # nothing need overlap there
                 chunks.append(Chunk(start, place, start, place, cut=cut))
                 start, cut = place, planned
                 continue
-            if planned is not None and planned.theorem == "44":
+            if planned is not None and planned.theorem == Theorem.ANCHORED_WINDOW:
                 edge += (planned.position - edge) % 3  # digits go by threes: the right chunk, too
             stop = edge + self.overlap_chars
             if planned is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tokpar.cuts.within_pretoken import Inside, Region
 from tokpar.overlap.licences import Licences, Overlap
-from tokpar.types import Facts, Join, Seam
+from tokpar.types import Facts, Join, Seam, Theorem
 
 LeastMatch = int | Literal["longest"]
 
@@ -187,7 +187,8 @@ def by_two_edges(
     for place, second in pairs[:_MOST_TRIED]:
         if inside.apart(overlap.text, piece, place):
             known = ("right_start", start), ("second", second), ("left_stop", stop)
-            return overlap.join(Seam(place, "K5", "5'", (*region.witness, *known)))
+            witness = *region.witness, *known
+            return overlap.join(Seam.by(Theorem.COMMON_BOUNDARIES, place, witness))
     return None
 
 
@@ -216,6 +217,6 @@ def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
                 ("right_stop", overlap.right.stop),
                 ("token_start", a + start),
             )
-            seam = Seam(a + stop, "K8", "12", witness)
+            seam = Seam.by(Theorem.COMMON_WORD, a + stop, witness)
             return Join(seam, overlap.left_first + int(i) + 1, int(j) + 1)
     return None

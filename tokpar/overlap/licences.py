@@ -25,7 +25,7 @@ from tokpar.cuts.pretokens import spans_of
 from tokpar.cuts.within_pretoken import Inside, Region, inside_of
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.overlap.chunks import FAR
-from tokpar.types import Chunk, Join, Piece, Seam
+from tokpar.types import Chunk, Join, Piece, Rule, Seam
 
 _MOST_TRIED = 16
 
@@ -265,7 +265,7 @@ class Licences:
         return [
             join
             if join is None
-            or join.seam.rule != "K5"
+            or join.seam.rule != Rule.COMMON_BOUNDARIES
             or (closed(join.seam, before, here) and closed(join.seam, here, after))
             else None
             for join, before, here, after in zip(joins, ends, ends[1:], ends[2:], strict=False)

@@ -16,12 +16,14 @@ from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, Located, overlap_of
 from tokpar.types import (
     CERTIFIED_CUTS,
+    WITHIN_PRETOKEN,
     Chunk,
     Chunks,
     Join,
     Joins,
     Piece,
     Pieces,
+    Rule,
     Seam,
     Split,
     fused,
@@ -165,7 +167,7 @@ class LicensedMerger:
         last = 0
         for join in joins:
             found = None if join is None else _licensed(join, text, tokenizer)
-            if edges_only and found is not None and found.seam.rule != "K9":
+            if edges_only and found is not None and found.seam.rule != Rule.ADDED_TOKEN_EDGE:
                 found = None
             if found is not None and found.seam.position <= last:  # a second seam at one place
                 found = None
@@ -201,7 +203,7 @@ def _joins(
 def _divides(chunk: Chunk) -> Seam | None:
     """Returns the seam at the left edge of a chunk if the seam may divide a pre-token."""
     cut = chunk.cut
-    return cut if cut is not None and cut.rule in (None, "K4", "K5", "K6") else None
+    return cut if cut is not None and cut.rule in (None, *WITHIN_PRETOKEN) else None
 
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:

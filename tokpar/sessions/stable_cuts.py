@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tokpar.cuts.added_token_guard import maybe_space, maybe_word
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.stream_cuts import UnfinishedText
-from tokpar.types import AddedToken, Facts, Seam
+from tokpar.types import AddedToken, Facts, Rule, Seam, Theorem
 
 _NEAR, _BLOCK = 128, 4096
 """How many positions are checked one by one, and the block size of the array search after that."""
@@ -108,9 +108,9 @@ class StableCuts:
         witness = dict(seam.witness)
         if "absorbed" in witness:
             return 1, 2
-        if seam.theorem == "44":
+        if seam.theorem == Theorem.ANCHORED_WINDOW:
             return seam.position - int(witness["anchor"]) + 1, int(witness["right"])
-        if seam.rule == "K10" and witness["left"] != "non-space":
+        if seam.rule == Rule.WINDOW and witness["left"] != "non-space":
             return int(witness["left"]), int(witness["right"])
         return (2, 2) if self.finder.facts.scheme == "spaces" else (1, 1)
 
@@ -152,7 +152,8 @@ class Window:
             return None
         seam = finder.certify(self.text, p)
         if seam is not None and not self.holds(seam):
-            seam = None if seam.rule == "K9" else finder.edges.certify(self.text, p)
+            at_edge = seam.rule == Rule.ADDED_TOKEN_EDGE
+            seam = None if at_edge else finder.edges.certify(self.text, p)
             seam = seam if seam is not None and self.holds(seam) else None
         return seam
 
@@ -266,11 +267,11 @@ class Window:
     def _last_read(self, seam: Seam, right: int) -> int:
         """The end of the characters that no later added token may share or strip."""
         p = seam.position
-        if seam.rule == "K9":
+        if seam.rule == Rule.ADDED_TOKEN_EDGE:
             return p + len(_content(seam)) * (dict(seam.witness)["edge"] == "start")
         if "absorbed" in dict(seam.witness):
             return p + 2
-        if seam.rule != "K10" or right == 1:
+        if seam.rule != Rule.WINDOW or right == 1:
             return p
         last = p + right
         if self.cuts.parts.lstrip or self.cuts.parts.rstrip:
@@ -280,11 +281,11 @@ class Window:
     def _first_read(self, seam: Seam, left: int) -> int:
         """The start of the characters that no earlier added token may share or strip."""
         p = seam.position
-        if seam.rule == "K9":
+        if seam.rule == Rule.ADDED_TOKEN_EDGE:
             return p - len(_content(seam)) * (dict(seam.witness)["edge"] == "end")
         if "absorbed" in dict(seam.witness):
             return p - 1
-        if seam.rule != "K10" or left == 1:
+        if seam.rule != Rule.WINDOW or left == 1:
             return p
         first = p - left
         if self.cuts.parts.lstrip or self.cuts.parts.rstrip:

@@ -26,7 +26,7 @@ from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check,
 from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
-from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fused
+from tokpar.types import WITHIN_PRETOKEN, Chunk, Join, Piece, Report, Rule, Seam, Split, fused
 
 MOST_ROUNDS = 8  # so often the chunks at open seams are fused, and the merger is asked again
 
@@ -186,7 +186,7 @@ def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -
     if any(seam.rule is None for seam in seams):
         bare = next(seam for seam in seams if seam.rule is None)
         return Complaint("a join without a rule: None is for what nothing licenses", got=repr(bare))
-    known = [seam for seam in seams if seam.rule not in ("K4", "K5", "K6", "K8")]
+    known = [seam for seam in seams if seam.rule not in (*WITHIN_PRETOKEN, Rule.COMMON_WORD)]
     for finding in seam_findings(known, text, facts_of(tokenizer)):
         got = "" if finding.seam is None else repr(known[finding.seam])
         return Complaint(f"the seam is not licensed: {finding.message}", got=got)

@@ -1,0 +1,210 @@
+"""Level `ids`: ids pass if and only if they are those of the tokenizer's own call (theorem 31)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.support.certified import (
+    by_hand,
+    cl100k,
+    cl100k_case,
+    dummy_case,
+    encoding_of,
+    kinds,
+)
+from tests.support.tokenizers_drawn import contents, hf_tokenizers, texts_with, tiktoken_encodings
+from tokpar.arrays import IdArray, utf8_bytes
+from tokpar.certificate import distinct_segments as distinct_module
+from tokpar.certificate.checker import check
+from tokpar.certificate.distinct_segments import distinct_segments
+from tokpar.certificate.findings import Level
+from tokpar.errors import EngineError, OptionError
+from tokpar.types import Seam
+
+SIZES = st.sampled_from([1, 2, 3, 250])
+
+
+# ---------------------------------------------------------------------- distinct segments
+
+
+@given(st.binary(min_size=1, max_size=300), SIZES, st.randoms(use_true_random=False))
+def test_distinct_segments_are_those_of_a_dictionary(
+    data: bytes, letters: int, rng: random.Random
+) -> None:
+    codes = np.frombuffer(data, np.uint8) % letters
+    starts = sorted(rng.randrange(len(data) + 1) for _ in range(rng.randrange(1, 80)))
+    stops = [min(len(data), start + rng.randrange(50)) for start in starts]
+    found = distinct_segments(codes, np.array(starts), np.array(stops))
+    segments = [codes[a:b].tobytes() for a, b in zip(starts, stops, strict=True)]
+    assert len(found.first) == len(set(segments))
+    assert [segments[found.first[kind]] for kind in found.kinds.tolist()] == segments
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_segments_with_equal_hashes_stay_apart(rounds: int) -> None:
+    """Every segment gets one place of the table, so each round can tell one kind from others."""
+    words = [f"w{k:07}" for k in range(50)] * 2
+    codes = np.frombuffer("".join(words).encode(), np.uint8)
+    starts = np.arange(len(words)) * 8
+    seeds = mock.Mock(**{"integers.return_value": np.zeros(1, dtype=np.uint64)})
+    with (
+        mock.patch.object(distinct_module, "_ROUNDS", rounds),
+        mock.patch.object(np.random, "default_rng", return_value=seeds),
+    ):
+        found = distinct_segments(codes, starts, starts + 8)
+    assert found.kinds.tolist() == [*range(50), *range(50)] or sorted(
+        found.kinds[:50].tolist()
+    ) == [*range(50)]
+    assert found.kinds[:50].tolist() == found.kinds[50:].tolist()
+    assert len(found.first) == 50
+
+
+# ------------------------------------------------------------------------------ the verdict
+
+
+def forged(ids: IdArray, rng: random.Random, most: int) -> Iterator[IdArray]:
+    """Rows near the right one: ids changed, dropped, doubled, swapped, cut off, added."""
+    for _ in range(most):
+        row = ids.tolist()
+        k = rng.randrange(len(row) + 1)
+        match rng.randrange(6):
+            case 0 if k < len(row):
+                row[k] = rng.choice([row[k] + 1, rng.choice(row), 2**32 - 1, 0])
+            case 1:
+                del row[k : k + rng.randrange(1, 4)]
+            case 2:
+                row[k:k] = row[max(0, k - 2) : k]
+            case 3:
+                row[k : k + 2] = row[k : k + 2][::-1]
+            case 4:
+                row = row[:k]
+            case _:
+                row.insert(k, rng.choice(row) if row else 7)
+        yield np.array(row, dtype=np.uint32)
+
+
+@given(st.data())
+def test_ids_pass_if_and_only_if_they_are_the_serial_ids(data: st.DataObject) -> None:
+    tokenizer: Any = data.draw(st.one_of(hf_tokenizers(), tiktoken_encodings()))
+    text = data.draw(texts_with(contents(tokenizer), 200)) * data.draw(st.sampled_from([1, 3]))
+    rng = data.draw(st.randoms(use_true_random=False))
+    settings: dict[str, Any] = {}
+    if hasattr(tokenizer, "encode_ordinary"):
+        settings["disallowed_special"] = ()
+    adapter = tokpar.load(tokenizer, **settings)
+    strategy = data.draw(st.sampled_from(["auto", "cut", "lopt"]))
+    with tokpar.Encoder(adapter, strategy=strategy, workers=1) as encoder:
+        try:
+            encoding = encoder.encode(text)
+        except EngineError:
+            return
+    report = check(encoding, text, adapter)
+    assert report, report
+    for ids in forged(encoding.ids, rng, 8):
+        changed = replace(encoding, ids=ids)
+        assert check(changed, text, adapter).ok == np.array_equal(ids, encoding.ids)
+
+
+@pytest.mark.parametrize("condition", ["certified", "absorbed", "end"])
+def test_theorem_31_needs_each_condition(condition: str) -> None:
+    if condition == "certified":
+        tokenizer, text = cl100k(), "the cat sat"
+        seams = [Seam(p, "K1", "20", ()) for p in range(1, len(text))]
+        letters = by_hand(tokenizer, text, seams)
+        assert letters.ids.tolist() != tokenizer.encode(text).tolist()
+        assert "serial" in kinds(check(letters, text, tokenizer))
+        return
+    if condition == "absorbed":
+        small, text, encoding = dummy_case()
+        parts = [text[a:b] for a, b in zip((0, 3, 8, 12), (3, 8, 12, len(text)), strict=True)]
+        kept = np.concatenate([small.encode(part) for part in parts])
+        assert kept.tolist() != encoding.ids.tolist()
+        assert check(encoding, text, small)
+        assert not check(encoding_of(kept, encoding.seams), text, small)
+        return
+    tokenizer, text, encoding = cl100k_case()
+    more = np.append(encoding.ids, encoding.ids[-1:])
+    assert check(encoding, text, tokenizer)
+    assert "serial" in kinds(check(encoding_of(more, encoding.seams), text, tokenizer))
+
+
+def test_each_distinct_segment_is_encoded_once() -> None:
+    tokenizer, text = cl100k(), "to be or not to be " * 500
+    seams = [
+        Seam(
+            p,
+            "K1",
+            "20",
+            (("family", "cl100k_tiktoken"), ("left", "non-space"), ("right", "space")),
+        )
+        for p in range(1, len(text))
+        if text[p] == " " and text[p - 1] != " " and p + 1 < len(text)
+    ]
+    encoding = by_hand(tokenizer, text, seams)
+    asked: list[str] = []
+    own = tokenizer.encode
+
+    def counted(part: str) -> IdArray:
+        asked.append(part)
+        return own(part)
+
+    with mock.patch.object(tokenizer, "encode", counted):
+        report = check(encoding, text, tokenizer)
+    assert report
+    assert len(asked) == len(set(asked)) < 10
+    assert "5 distinct of" in " ".join(report.proved) or "6 distinct of" in " ".join(report.proved)
+
+
+def test_an_engine_that_fails_on_a_segment_is_asked_for_the_whole_text() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    own = tokenizer.encode
+
+    def fails_on_parts(part: str) -> IdArray:
+        if part != text:
+            raise EngineError("no part")
+        return own(part)
+
+    with mock.patch.object(tokenizer, "encode", fails_on_parts):
+        report = check(encoding, text, tokenizer)
+        assert report
+        assert "whole text" in " ".join(report.proved)
+        wrong = encoding_of(encoding.ids[::-1].copy(), encoding.seams)
+        assert not check(wrong, text, tokenizer)
+
+
+def test_the_report_says_what_its_level_proves() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    seams, ids = (check(encoding, text, tokenizer, level) for level in ("seams", "ids"))
+    assert seams
+    assert ids
+    assert any("ids" in sentence for sentence in seams.not_proved)
+    assert not ids.not_proved
+    assert any("ids" in sentence for sentence in ids.proved)
+    wrong = check(encoding_of(encoding.ids[1:], encoding.seams), text, tokenizer)
+    assert not wrong
+    assert not wrong.proved
+
+
+def test_another_level_is_refused_with_the_known_ones() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    with pytest.raises(OptionError, match=r"unknown level 'full'; expected one of seams, ids"):
+        check(encoding, text, tokenizer, "full")
+    assert [*Level] == ["seams", "ids", "model"]
+
+
+def test_segments_of_wide_characters_are_compared_in_bytes() -> None:
+    text = "中文 é 中文 é" * 20
+    codes = utf8_bytes(text)
+    edges = np.flatnonzero(np.append(True, codes[1:] == 32))
+    found = distinct_segments(codes, edges, np.append(edges[1:], len(codes)))
+    assert len(found.first) < len(edges)

@@ -1,0 +1,165 @@
+"""Compare the facts that the planner was told with the facts that the checker reads itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tokpar.certificate.findings import Finding
+from tokpar.certificate.own_facts import facts_of_file
+from tokpar.certificate.own_postprocess import postprocess_differences, postprocess_of
+from tokpar.certificate.tokenizer_file import (
+    CustomPartError,
+    TokenizerFile,
+    read_origin,
+    state_of,
+)
+from tokpar.errors import FileFormatError
+from tokpar.interfaces import TellsOrigin, TokenizerAdapter, facts_of
+from tokpar.types import Facts, NormalizerStage, Origin
+
+AS_TOLD = "facts as the adapter tells them: no file is known to read them from again"
+_ALWAYS = ("engine", "model", "added_tokens")
+_FOR_EDGES = ("first_prefix",)
+_FOR_CUTS = (
+    *("scheme", "family", "patterns", "normalizers", "pre_tokenizers"),
+    *("prefix_space", "first_prefix", "longest_word", "chars_before_mark", "tiles"),
+)
+_INSIDE = ("longest_token", "token_count")
+_REFUSALS = ("unprovable", "added_token_cuts_refused", "pretoken_cuts_refused")
+_SHOWN = 160
+_MOST_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFacts:
+    """The facts that decide in a check, the findings about them, and notes.
+
+    `facts`: those that the checker read itself, where there is a file. They refuse what the planner
+    refuses, too: an adapter may know more of its object than a file shows."""
+
+    facts: Facts
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
+    """Returns the facts of a tokenizer as the checker reads them, and how the planner's differ.
+
+    The file is read once for each state of the tokenizer."""
+    told = facts_of(tokenizer)
+    if told.unprovable is not None and told.added_token_cuts_refused is not None:
+        return CheckedFacts(told)  # no rule licenses any seam
+    if not isinstance(tokenizer, TellsOrigin):
+        return CheckedFacts(told, notes=(AS_TOLD,))
+    origin = tokenizer.origin
+    readings, state = told.derived(_readings), state_of(origin)
+    found = next((each for before, each in readings if before == state), None)
+    if found is None:
+        found = _read(told, origin, tokenizer)
+        readings[:] = [(state, found), *readings[: _MOST_KEPT - 1]]
+    found.facts.proofs.update(told.proofs)
+    return found
+
+
+def _readings(_: Facts) -> list[tuple[object, CheckedFacts]]:
+    """The last readings of a tokenizer, by its state. Copies of it share the planner's facts, and
+    the readings die with these facts."""
+    return []
+
+
+def _read(told: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFacts:
+    findings = list[Finding]()
+    try:
+        file = read_origin(origin)
+        own = facts_of_file(file)
+        if isinstance(file, TokenizerFile):
+            findings += _postprocess_findings(file, origin, tokenizer)
+    except CustomPartError as error:
+        own = replace(told, unprovable=str(error), added_token_cuts_refused=str(error))
+    except FileFormatError:
+        return CheckedFacts(told, notes=(AS_TOLD,))
+    findings += differences(told, own)
+    refusals = {name: getattr(own, name) or getattr(told, name) for name in _REFUSALS}
+    return CheckedFacts(replace(own, **refusals), tuple(findings))
+
+
+def _postprocess_findings(
+    file: TokenizerFile, origin: Origin, tokenizer: TokenizerAdapter
+) -> Iterator[Finding]:
+    own = postprocess_of(file, origin.settings)
+    if own is not None:
+        for name, read, done in postprocess_differences(own, tokenizer):
+            yield _finding(name, done, read)
+
+
+def differences(told: Facts, own: Facts) -> Iterator[Finding]:
+    """Yields a finding for each fact that the planner was told otherwise, as far as a seam may rest
+    on the fact. A refusal that only the planner makes costs cuts, and no id."""
+    names = [*_ALWAYS]
+    if told.added_token_cuts_refused is None:
+        names += _FOR_EDGES
+    if told.unprovable is None:
+        names += _FOR_CUTS
+        if told.pretoken_cuts_refused is None:
+            names += _INSIDE
+    for name in dict.fromkeys(names):
+        yield from _difference(name, getattr(told, name), getattr(own, name))
+    for name in _REFUSALS:
+        reason = getattr(own, name)
+        if getattr(told, name) is None and reason is not None:
+            yield _finding(name, None, reason)
+    if told.unprovable is None:
+        yield from _token_differences(told, own)
+
+
+def _difference(name: str, told: object, own: object) -> Iterator[Finding]:
+    if _comparable(told) != _comparable(own):
+        yield _finding(name, told, own)
+
+
+def _token_differences(told: Facts, own: Facts) -> Iterator[Finding]:
+    for name, given, read in (
+        ("tokens", told.tokens, own.tokens),
+        ("adjacent", told.adjacent, own.adjacent),
+    ):
+        if given is not None:
+            yield from _set_difference(name, given(), () if read is None else read())
+    if told.sizes is not None and own.sizes is not None and told.tokens is not None:
+        ids = np.arange(own.token_count + len(own.added_tokens), dtype=np.uint32)
+        one, other = told.sizes(ids), own.sizes(ids)
+        for k in np.flatnonzero(one != other)[:1].tolist():
+            yield _finding(f"sizes of id {k}", one[k], other[k])
+
+
+def _set_difference(name: str, told: Collection[Any], own: Collection[Any]) -> Iterator[Finding]:
+    one, other = frozenset(told), frozenset(own)
+    if one != other:
+        some = min(one ^ other)
+        yield _finding(f"{name}: {some!r}", some in one, some in other)
+
+
+def _comparable(value: object) -> object:
+    """Settings of stages are compared by name, and `False` is the same as a setting left out."""
+    if isinstance(value, tuple) and value and isinstance(value[0], NormalizerStage):
+        return [(stage.kind, dict(stage.settings)) for stage in value]
+    return value
+
+
+def _finding(name: str, told: object, own: object) -> Finding:
+    read, given = _where_unlike(repr(own), repr(told))
+    return Finding("facts", f"{name}: the file says {read}, the planner was told {given}")
+
+
+def _where_unlike(one: str, other: str) -> tuple[str, str]:
+    """Both texts; long ones only around the place where they begin to differ."""
+    unlike = (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    start = max(0, next(unlike, 0) - _SHOWN // 2)
+    return _part(one, start), _part(other, start)
+
+
+def _part(text: str, start: int) -> str:
+    return text if len(text) <= _SHOWN else f"...{text[start : start + _SHOWN]}..."

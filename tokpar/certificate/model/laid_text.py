@@ -1,0 +1,85 @@
+"""The bytes that ids must spell, and the pre-tokens in them, by the checker's own scan."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IntArray
+from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.model.byte_file import ByteTokenizer
+from tokpar.certificate.model.greedy_merging import Work
+from tokpar.certificate.model.normal_form import normalized
+from tokpar.certificate.model.pretoken_machine import PretokenMachine
+from tokpar.certificate.model.pretoken_scan import Marks, mark_pretokens
+from tokpar.certificate.tokenizer_probe import Utf8Text
+
+_BLOCK = 1 << 20
+
+
+class LaidText:
+    """The text of the model: normalized between added tokens, added tokens as they are.
+
+    `pieces`: where a pre-token or an added token begins, and the end; bytes. `added`: start, stop
+    and id of each added token, int64 (n, 3). Refused outside the gate."""
+
+    def __init__(self, tokenizer: ByteTokenizer, text: str, work: Work) -> None:
+        parts = tokenizer.added.parts(text)
+        stages = tokenizer.normalizer
+        laid = [part if id_ is not None else normalized(part, stages) for part, id_ in parts]
+        whole = text if len(laid) == 1 and laid[0] == text else "".join(laid)
+        self._same = whole == text
+        self.text = Utf8Text(whole)
+        edges = np.cumsum([0, *map(len, laid)])
+        matched = [k for k, (_, id_) in enumerate(parts) if id_ is not None]
+        self._ranges = edges[np.array([matched, matched], dtype=np.int64) + [[0], [1]]]
+        marks = np.zeros(len(whole) + 1, dtype=np.uint8)
+        marks[edges] = 1
+        for machine in tokenizer.machines:
+            symbols = self._symbols(machine)
+            if not tokenizer.keep_gaps:
+                _require_gapless(machine, symbols)
+            mark_pretokens(machine, symbols, marks, work)
+        self._erase_inside(marks)
+        self.pieces: IntArray = self.text.at(np.flatnonzero(marks))
+        ids = [id_ for _, id_ in parts if id_ is not None]
+        self.added: IntArray = np.array(
+            [*self.text.at(self._ranges.reshape(-1)).reshape(2, -1), ids], dtype=np.int64
+        ).T
+        self.added_sizes = {id_: stop - start for start, stop, id_ in self.added.tolist()}
+
+    def position(self, byte: int) -> int | None:
+        """Returns the code point of the text that holds a byte, if the text is laid as it is."""
+        return self.text.position(byte) if self._same else None
+
+    def _symbols(self, machine: PretokenMachine) -> NDArray[np.uint8]:
+        """Returns the symbol of each character and one more. Refused if a character has none.
+
+        A character of an added token has some symbol."""
+        text, symbol_of = self.text.text, machine.symbols.symbol_of
+        found = np.zeros(len(text) + 1, dtype=np.uint8)
+        if text.isascii():
+            found[:-1] = symbol_of[self.text.codes]
+        else:
+            for k in range(0, len(text), _BLOCK):
+                block = text[k : k + _BLOCK].encode("utf-32-le")
+                found[k : k + _BLOCK][: len(block) // 4] = symbol_of[np.frombuffer(block, "<u4")]
+        for start, stop in self._ranges.T.tolist():
+            found[start:stop] = 0
+        unknown = np.flatnonzero(found[:-1] == machine.size)
+        if len(unknown):
+            char = text[unknown[0]]
+            message = f"U+{ord(char):04X} has no certain class in pattern {machine.pattern[:80]!r}"
+            raise RefusedError("class", message)
+        return found
+
+    def _erase_inside(self, marks: Marks) -> None:
+        for start, stop in self._ranges.T.tolist():
+            marks[start + 1 : stop] = 0
+
+
+def _require_gapless(machine: PretokenMachine, symbols: NDArray[np.uint8]) -> None:
+    """Refuse a text that the pattern may not match as a whole: tiktoken drops what is left."""
+    present = np.bincount(symbols[:-1], minlength=machine.size)[: machine.size] > 0
+    whole = bool(machine.gapless[present].all())
+    require(whole, "gap", "the pattern may leave text out, which the engine drops")

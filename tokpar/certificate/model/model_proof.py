@@ -1,0 +1,127 @@
+"""Level `model`: ids proved from the tokenizer's file and the class tables, without an engine."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokpar.arrays import IntArray, has_surrogate
+from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.findings import Finding
+from tokpar.certificate.model.byte_file import (
+    ByteTokenizer,
+    byte_tokenizer_of_json,
+    byte_tokenizer_of_ranks,
+    byte_tokenizer_of_vocabulary,
+)
+from tokpar.certificate.model.byte_ids import byte_id_findings
+from tokpar.certificate.model.class_members import tables_digest
+from tokpar.certificate.model.given_file import (
+    JsonFile,
+    RankFile,
+    VocabularyFile,
+    given_file,
+)
+from tokpar.certificate.model.greedy_merging import Work
+from tokpar.certificate.model.laid_text import LaidText
+from tokpar.certificate.model.strict_json import MOST_ID, object_in
+from tokpar.interfaces import TokenizerAdapter
+
+WORK = 256
+"""Steps that are allowed for each character of the text, and for each token of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProof:
+    """What level `model` found.
+
+    `findings`: why the ids are wrong. `refused`: why nothing is proved, or None: (kind, sentence).
+    `assumptions`: sentences that the proof assumes, the digest of the class tables among them."""
+
+    findings: tuple[Finding, ...]
+    assumptions: tuple[str, ...]
+    refused: tuple[str, str] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True if the ids are proved to be the ids of the text."""
+        return not self.findings and self.refused is None
+
+
+def model_findings(tokenizer: TokenizerAdapter, text: str, ids: object) -> ModelProof:
+    """Returns whether `ids` are the ids of the text, by the tokenizer's file (theorems 32 and 33).
+
+    `ids`: an array or a sequence of whole numbers, without those that post-processing inserts. The
+    tokenizer is asked for its file only; it encodes nothing."""
+    try:
+        return file_findings(given_file(tokenizer), text, ids)
+    except RefusedError as refusal:
+        return ModelProof((), (), (refusal.kind, str(refusal)))
+
+
+def file_findings(file: JsonFile | RankFile | VocabularyFile, text: str, ids: object) -> ModelProof:
+    """Does what `model_findings` does, for a file. Raises no error for any file or ids."""
+    try:
+        require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")
+        known = _tokenizer_of(file)
+        row = _id_row(ids)
+        if isinstance(row, Finding):
+            return ModelProof((row,), ())
+        work = Work(WORK * (len(text) + len(known.merging.vocabulary.ids)))
+        laid = LaidText(known, text, work)
+        known.merging.require_bytes(laid.text.codes)
+        findings = byte_id_findings(known, laid, row, work)
+    except RefusedError as refusal:
+        return ModelProof((), (), (refusal.kind, str(refusal)))
+    return ModelProof(tuple(findings), _assumptions(file))
+
+
+_files: OrderedDict[str, ByteTokenizer] = OrderedDict()
+_MOST_FILES = 4
+
+
+def _tokenizer_of(file: JsonFile | RankFile | VocabularyFile) -> ByteTokenizer:
+    """Returns what decides the ids. Keeps the last few."""
+    if not isinstance(file, JsonFile | RankFile):
+        return byte_tokenizer_of_vocabulary(file)
+    key = f"{file.digest} {isinstance(file, JsonFile) and file.skip_special}"
+    found = _files.get(key)
+    if found is None:
+        if isinstance(file, RankFile):
+            found = byte_tokenizer_of_ranks(file)
+        else:
+            kind = object_in(file.config, "model").get("type", "BPE")
+            require(kind == "BPE", "model", f"ids of a {kind} model are not proved: open")
+            found = byte_tokenizer_of_json(file)
+        _files[key] = found
+        while len(_files) > _MOST_FILES:
+            _files.popitem(last=False)
+    return found
+
+
+def _id_row(ids: object) -> IntArray | Finding:
+    """Returns the ids as int64, or the finding that they are no ids."""
+    try:
+        row = np.asarray(ids)
+    except (ValueError, TypeError, OverflowError):
+        return Finding("ids", "expected an array of whole numbers")
+    if row.ndim == 1 and not row.size:
+        return np.empty(0, dtype=np.int64)
+    if row.ndim != 1 or row.dtype.kind not in "iu":
+        message = f"expected whole numbers, one row, got {row.dtype} of shape {row.shape}"
+        return Finding("ids", message)
+    if int(row.min()) < 0 or int(row.max()) > MOST_ID:
+        wrong = np.flatnonzero((row < 0) | (row > MOST_ID))[0]
+        return Finding("ids", f"id {wrong}: {row[wrong]} is no token")
+    return row.astype(np.int64)
+
+
+def _assumptions(file: JsonFile | RankFile | VocabularyFile) -> tuple[str, ...]:
+    which = "" if not isinstance(file, JsonFile | RankFile) else f" (sha256 {file.digest})"
+    return (
+        f"The tokenizer that ran is the one of this file{which}.",
+        "Its regex engine has the character classes of the tables shipped with tokpar "
+        f"(sha256 {tables_digest()}).",
+    )

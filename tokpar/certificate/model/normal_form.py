@@ -1,0 +1,66 @@
+"""The normalized text, where every version of Unicode gives the same one (theorem 32, gate N)."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.frozen_tables import load_pictographs, load_tables
+from tokpar.certificate.model.strict_json import Json, list_in, object_in
+from tokpar.certificate.window_classes import POINTS
+
+Normalize = Callable[[str], str]
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+
+
+def normalizer_of_json(config: Json) -> tuple[Normalize, ...]:
+    """Returns the stages of the normalizer. Refused if a stage is not known."""
+    stages = [*_stages(config, "normalizer", 0)]
+    return tuple(_stage(str(stage.get("type"))) for stage in stages)
+
+
+def _stages(config: Json, name: str, depth: int) -> Iterator[Json]:
+    if config.get(name) is None:
+        return
+    stage = object_in(config, name)
+    if stage.get("type") != "Sequence":
+        yield stage
+        return
+    require(depth < 20, "normalizer", "normalizers too deep")
+    for each in list_in(stage, "normalizers"):
+        yield from _stages({name: each}, name, depth + 1)
+
+
+def _stage(kind: str) -> Normalize:
+    if kind in _FORMS:
+        return lambda text: unicodedata.normalize(kind, text)  # type: ignore[arg-type]
+    if kind == "Lowercase":
+        return lambda text: "".join(map(str.lower, text))
+    raise RefusedError("normalizer", f"normalizer {kind} is not known")
+
+
+def normalized(text: str, stages: tuple[Normalize, ...]) -> str:
+    """Returns the normalized form of a text. Refused for a character that is not frozen."""
+    if not stages:
+        return text
+    if not text.isascii():
+        _require_frozen(text)
+    for stage in stages:
+        text = stage(text)
+    return text
+
+
+def _require_frozen(text: str) -> None:
+    present = np.zeros(POINTS, dtype=np.bool_)
+    present[np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)] = True
+    ranges = [(low, high) for low, high, _ in load_tables().ranges] + [*load_pictographs()]
+    present[:0x80] = False
+    for low, high in ranges:
+        present[low : high + 1] = False
+    unknown = np.flatnonzero(present)
+    if len(unknown):
+        where = f"U+{unknown[0]:04X} may be normalized in several ways"
+        raise RefusedError("normalizer", where)

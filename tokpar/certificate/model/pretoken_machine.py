@@ -1,0 +1,106 @@
+"""The automaton of one pattern, as tables for many attempts at once (theorem 51, corollary 1).
+
+It is the machine of theorem 40, closed over all symbols: no proof names its states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.model.class_members import Partition, partition
+from tokpar.certificate.window_machine import RefusedProofError, State, plain, read_tree, step
+from tokpar.certificate.window_pattern import PatternReader, require_kept
+
+HIT, DEAD = 1, 2
+_MOST_STATES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class PretokenMachine:
+    """The moves of one pattern.
+
+    `moves[x * (size + 1) + c]` is, for symbol c in state x, the next state times 4, plus `HIT` if a
+    match ends before c, plus `DEAD` if no match can end later. c = `size`: the end of the text.
+    State 0 is the start. `idle`: the symbols before which an attempt fails at once, if such a
+    symbol also ends every other attempt like the end of the text; else no symbol. `gapless`: the
+    symbols at which an attempt always matches, whatever follows."""
+
+    pattern: str
+    symbols: Partition
+    moves: NDArray[np.int32]
+    idle: NDArray[np.bool_]
+    gapless: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """The number of symbols, and the symbol of the end of the text."""
+        return self.symbols.size
+
+
+@lru_cache(maxsize=32)
+def machine_of(pattern: str, engine: str) -> PretokenMachine:
+    """Returns the machine of a pattern as `engine` reads it. Refused outside the gate."""
+    try:
+        reader = PatternReader(pattern, engine)
+        _require_no_quirk(reader, pattern, engine)
+        symbols = partition(tuple(reader.sources))
+        spelled = reader.tree(symbols.classes.__getitem__, symbols.size)
+        if engine == "fancy-regex":
+            require_kept(spelled)
+        states, hits = _closed((plain((read_tree(spelled, symbols.size, 0),)),), symbols.size)
+    except (RefusedProofError, RecursionError) as error:
+        raise RefusedError("pattern", f"pattern {pattern[:200]!r}: {error}") from error
+    return _tables(pattern, symbols, states, hits)
+
+
+def _require_no_quirk(reader: PatternReader, pattern: str, engine: str) -> None:
+    """Refuse `{m,n}+` and `{m,n}?` of Oniguruma, which are counted groups there (0'.8)."""
+    quirk = engine == "oniguruma" and reader.stacked
+    require(not quirk, "pattern", f"pattern {pattern[:200]!r}: }}+ or }}? of Oniguruma")
+
+
+def _closed(start: State, size: int) -> tuple[list[list[int]], list[list[bool]]]:
+    """Returns the next states and the hits of all states that the start reaches."""
+    numbers = {start: 0}
+    todo, states, hits = [start], [], []
+    while todo:
+        state = todo.pop(0)
+        found = [step(state, c) for c in range(size + 1)]
+        for new, _ in found[:size]:
+            if new not in numbers:
+                numbers[new] = len(numbers)
+                todo.append(new)
+        require(len(numbers) <= _MOST_STATES, "pattern", "the pattern has too many states")
+        states.append([numbers[new] for new, _ in found[:size]])
+        hits.append([hit for _, hit in found])
+    require(not any(hits[0]), "pattern", "the pattern matches the empty text")
+    return states, hits
+
+
+def _tables(
+    pattern: str, symbols: Partition, states: list[list[int]], hits: list[list[bool]]
+) -> PretokenMachine:
+    hit, to = np.array(hits, dtype=np.bool_), np.array(states, dtype=np.int32)
+    alive = hit.any(axis=1)
+    while True:
+        more = alive | alive[to].any(axis=1)
+        if (more == alive).all():
+            break
+        alive = more
+    dead = np.append(~alive[to], np.ones((len(to), 1), dtype=np.bool_), axis=1)
+    moves = np.append(to, np.zeros((len(to), 1), dtype=np.int32), axis=1) * 4
+    moves += hit * HIT + dead * DEAD
+    idle = dead[0, :-1]
+    ends = dead[:, :-1][:, idle].all() and (hit[:, :-1][:, idle] == hit[:, -1:]).all()
+    idle = np.append(idle & bool(ends), False)
+    sure = hit[:, -1]
+    while True:
+        fewer = sure & (hit[:, :-1] | sure[to]).all(axis=1)
+        if (fewer == sure).all():
+            break
+        sure = fewer
+    return PretokenMachine(pattern, symbols, moves.reshape(-1), idle, sure[to[0]])

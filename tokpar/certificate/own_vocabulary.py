@@ -1,0 +1,183 @@
+"""What the vocabulary of a tokenizer tells about its tokens, read for the checker alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tokpar.arrays import IdArray, IntArray
+from tokpar.types import AddedToken
+
+MARK = "\u2581"
+_KINDS = ("BPE", "WordPiece", "WordLevel", "Unigram")
+
+
+def _letters() -> dict[str, int]:
+    """Returns the byte that each letter of a byte-level vocabulary stands for: {"Ġ": 32, ...}."""
+    visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    moved = (byte for byte in range(256) if byte not in visible)
+    return {chr(byte): byte for byte in visible} | {
+        chr(256 + k): byte for k, byte in enumerate(moved)
+    }
+
+
+LETTERS = _letters()
+_FOREIGN = "\uffff"
+_AS_LATIN = {
+    **dict.fromkeys(range(256), _FOREIGN),
+    **{ord(letter): chr(byte) for letter, byte in LETTERS.items()},
+}
+"""Letters become their bytes as Latin-1; other characters cannot be written in Latin-1."""
+
+
+class OwnVocabulary:
+    """The model part of a `tokenizer.json`."""
+
+    def __init__(self, model: Mapping[str, Any]) -> None:
+        self._model = model
+
+    @cached_property
+    def kind(self) -> str:
+        """The kind of model. Old files do not name it."""
+        named = self._model.get("type")
+        if named is not None:
+            return str(named)
+        if self._model.get("merges") is not None:
+            return "BPE"
+        return "Unigram" if isinstance(self._model["vocab"], Sequence) else "WordPiece"
+
+    @property
+    def is_known(self) -> bool:
+        """True for the four models of Hugging Face."""
+        return self.kind in _KINDS
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The id of each token."""
+        vocab = self._model["vocab"]
+        if isinstance(vocab, Mapping):
+            return vocab
+        return {entry[0]: place for place, entry in enumerate(vocab)}
+
+    @cached_property
+    def has_shared_ids(self) -> bool:
+        """True if two tokens have one id. Merging goes by ids, so it may then merge a pair that no
+        merge names (lemma 3)."""
+        return len(self.ids) != len(set(self.ids.values()))
+
+    @property
+    def marks_words(self) -> bool:
+        """True if tokens at the start or end of a word are spelled in another way."""
+        marks = ("continuing_subword_prefix", "end_of_word_suffix")
+        return any(self._model.get(name) for name in marks)
+
+    @property
+    def is_random(self) -> bool:
+        """True for dropout and for sampling: two encodings of a text may differ."""
+        return any(self._model.get(name) for name in ("dropout", "alpha", "nbest_size"))
+
+    @property
+    def falls_back_beside_marks(self) -> bool:
+        """True for a byte fallback beside marks of words, where the engine misplaces tokens."""
+        return self.kind == "BPE" and bool(self._model.get("byte_fallback")) and self.marks_words
+
+    @property
+    def longest_word(self) -> int:
+        """The number of characters from which on WordPiece gives up on a word; 0 for others."""
+        prefix = self._model.get("continuing_subword_prefix", "##")
+        if self.kind != "WordPiece" or prefix in ("", None):
+            return 0
+        return int(self._model.get("max_input_chars_per_word", 100))
+
+    def longest(self, added: Collection[AddedToken], byte_level: bool) -> int:
+        """Returns the most bytes of text that one token covers, added tokens included."""
+        prefix = self._model.get("continuing_subword_prefix") or ""
+        tokens = [token.removeprefix(prefix) for token in self.ids] if prefix else list(self.ids)
+        sizes = map(len, tokens if byte_level else map(str.encode, tokens))
+        return max([*sizes, *(len(token.content.encode()) for token in added)], default=0)
+
+    def covers_bytes(self, added: Collection[AddedToken]) -> bool:
+        """True if byte-level tokens cover each byte of a text once, and each id has one length."""
+        strips = any(token.lstrip or token.rstrip for token in added)
+        if self.kind != "BPE" or self.marks_words or strips or not self.ids.keys() >= {*LETTERS}:
+            return False
+        sizes: dict[int, set[int]] = {}
+        for token in added:
+            sizes.setdefault(token.id, set()).add(len(token.content.encode()))
+        for spelled in [spelled for spelled, number in self.ids.items() if number in sizes]:
+            if _is_spelled(spelled):
+                sizes[self.ids[spelled]].add(len(spelled))
+        return all(len(some) == 1 for some in sizes.values())
+
+    def token_bytes(self) -> frozenset[bytes]:
+        """Returns the bytes of all byte-level tokens. A token with other letters is never made."""
+        return frozenset(map(_bytes_of, self.ids))
+
+    def sizes(self, added: Collection[AddedToken]) -> Callable[[IdArray], IntArray]:
+        """Returns a function from ids to the bytes of text that they cover, int64; 0 for other
+        ids."""
+        covered = {number: len(token) for token, number in self.ids.items()}
+        covered |= {token.id: len(token.content.encode()) for token in added}
+        ids = np.array(sorted(covered), dtype=np.int64)
+        lengths = np.array([covered[number] for number in ids.tolist()], dtype=np.int64)
+
+        def sizes_of(some: IdArray) -> IntArray:
+            if not len(ids):
+                return np.zeros(len(some), dtype=np.int64)
+            near = np.minimum(np.searchsorted(ids, some), len(ids) - 1)
+            found: IntArray = np.where(ids[near] == some, lengths[near], 0)
+            return found
+
+        return sizes_of
+
+    @cached_property
+    def before_marks(self) -> frozenset[str] | None:
+        """The characters that some token has before a mark. None if merges may cross a mark in
+        another way, or a character may be dropped (theorems 6.4 and 24)."""
+        model, tokens = self._model, self.ids
+        if self.kind != "BPE" or self.marks_words or model.get("ignore_merges"):
+            return None
+        if self.has_shared_ids or MARK not in tokens:
+            return None
+        unknown = model.get("unk_token")
+        if model.get("byte_fallback"):
+            spelled = {ord(token) for token in tokens if len(token) == 1 and token.isascii()}
+            if any(f"<0x{byte:02X}>" not in tokens for byte in {*range(256)} - spelled):
+                return None
+        elif unknown not in tokens:
+            return None
+        found = set()
+        for token in filter(_has_inner_mark, tokens):
+            if re.search(f"<0x[0-9A-F][0-9A-F]>{MARK}", token):
+                return None
+            if unknown and unknown + MARK in token:
+                return None
+            found |= {one for one, other in pairwise(token) if other == MARK}
+        return frozenset(found - {MARK})
+
+    def neighbours(self) -> frozenset[str]:
+        """Returns the tokens of one character, and all pairs of neighbouring characters in
+        tokens."""
+        single = {token for token in self.ids if len(token) == 1}
+        return frozenset(single.union(*({a + b for a, b in pairwise(t)} for t in self.ids)))
+
+
+def _has_inner_mark(token: str) -> bool:
+    return MARK in token.lstrip(MARK)
+
+
+def _is_spelled(token: str) -> bool:
+    """True if all characters stand for bytes."""
+    return all(letter in LETTERS for letter in token)
+
+
+def _bytes_of(token: str) -> bytes:
+    try:
+        return token.translate(_AS_LATIN).encode("latin-1")
+    except UnicodeEncodeError:
+        return token.encode()

@@ -1,0 +1,97 @@
+"""Compute the ids of a text from its segments between certified cuts (theorem 31).
+
+Each distinct segment is encoded once, by the tokenizer's own call. By theorem 27, the ids of the
+text are the ids of the segments, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokpar.arrays import NO_INTS, IdArray, IntArray
+from tokpar.certificate.check_context import RefusedError
+from tokpar.certificate.distinct_segments import DistinctSegments, distinct_segments
+from tokpar.certificate.tokenizer_probe import Bytes, TokenizerProbe
+from tokpar.errors import EngineError
+from tokpar.interfaces import EncodesMany
+from tokpar.types import Rows
+
+_BLOCK = 1 << 16
+"""Segments per block: their ids are written together, and then compared."""
+_TEXTS = 1 << 14
+"""Distinct segments per call of the tokenizer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """The segments of a text between certified cuts.
+
+    `starts`, `stops`: UTF-8 bytes, int64, (segments,). A segment begins behind the space that its
+    cut absorbs (theorem 6.4), so a stop may lie before the next start."""
+
+    starts: IntArray
+    stops: IntArray
+
+    @classmethod
+    def between(cls, cuts: IntArray, absorbed: IntArray, length: int) -> Segments:
+        """Returns the segments between `cuts`, in a text of `length` bytes.
+
+        `cuts`: UTF-8 bytes, ascending. `absorbed`: bytes that are left out behind each cut."""
+        starts = np.concatenate(([0], cuts + absorbed))
+        return cls(starts, np.concatenate((cuts, [length])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentIds:
+    """The ids of all segments, each distinct row stored once.
+
+    `rows`: one row for each distinct segment. `kinds`: the row of each segment. `before`: how many
+    ids lie before each segment, then how many there are; int64, (segments + 1,)."""
+
+    rows: Rows
+    kinds: IntArray
+    before: IntArray
+
+    def ids(self) -> IdArray:
+        """Returns the ids of the text: uint32, (before[-1],)."""
+        found = np.empty(int(self.before[-1]), dtype=np.uint32)
+        offsets, lengths = self.rows.offsets, np.diff(self.rows.offsets)
+        for k in range(0, len(self.kinds), _BLOCK):
+            kinds = self.kinds[k : k + _BLOCK]
+            first, last = self.before[k], self.before[min(k + _BLOCK, len(self.kinds))]
+            sizes = lengths[kinds]
+            shift = offsets[kinds] - (self.before[k : k + len(kinds)] - first)
+            found[first:last] = self.rows.ids[np.arange(last - first) + np.repeat(shift, sizes)]
+        return found
+
+
+def segment_ids(segments: Segments, answers: TokenizerProbe) -> SegmentIds:
+    """Returns the ids of the segments of the text of `answers`.
+
+    Raises RefusedError if the tokenizer fails on a segment."""
+    codes = answers.written.codes
+    distinct = distinct_segments(codes, segments.starts, segments.stops)
+    rows = _encoded(codes, segments, distinct, answers)
+    before = np.zeros(len(distinct.kinds) + 1, dtype=np.int64)
+    np.cumsum(np.diff(rows.offsets)[distinct.kinds], out=before[1:])
+    return SegmentIds(rows, distinct.kinds, before)
+
+
+def _encoded(
+    codes: Bytes, segments: Segments, distinct: DistinctSegments, answers: TokenizerProbe
+) -> Rows:
+    data, tokenizer = memoryview(codes.data), answers.tokenizer
+    starts, stops = segments.starts[distinct.first], segments.stops[distinct.first]
+    parts = []
+    for k in range(0, len(starts), _TEXTS):
+        at = zip(starts[k : k + _TEXTS].tolist(), stops[k : k + _TEXTS].tolist(), strict=True)
+        texts = [str(data[start:stop], "utf-8") for start, stop in at]
+        if not isinstance(tokenizer, EncodesMany) or len(texts) == 1:
+            parts.append(Rows.of(map(answers.encode, texts)))
+            continue
+        try:
+            parts.append(tokenizer.encode_many(texts, False))
+        except EngineError as error:
+            raise RefusedError("tokenizer", f"it fails on a segment: {error}") from error
+    return Rows.joined(parts) if parts else Rows(np.empty(0, dtype=np.uint32), NO_INTS)
