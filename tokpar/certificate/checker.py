@@ -68,7 +68,8 @@ def check(
     `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
     Raises OptionError for an unknown level."""
     wanted = Level.of(level)
-    known, seams = checked_facts(tokenizer), in_columns(encoding.seams)
+    seams = in_columns(encoding.seams)
+    known = checked_facts(tokenizer, seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
     findings = [*_other_text(encoding, text), *known.findings]
