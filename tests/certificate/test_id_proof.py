@@ -252,7 +252,9 @@ def test_segments_known_by_their_pretokens_have_their_own_ids(data: st.DataObjec
     """Whatever the segments are: each is taken as a text of its own."""
     specs = st.one_of(byte_level_specs(), tiktoken_specs())
     tokenizer: Any = build(data.draw(specs))
-    text = "x" + data.draw(texts_with(contents(tokenizer), 300)) * data.draw(st.sampled_from([1, 4]))
+    text = "x" + data.draw(texts_with(contents(tokenizer), 300)) * data.draw(
+        st.sampled_from([1, 4])
+    )
     settings = {"disallowed_special": ()} if hasattr(tokenizer, "encode_ordinary") else {}
     adapter: Any = tokpar.load(tokenizer, **settings)
     places = st.integers(1, max(1, len(text) - 1))
