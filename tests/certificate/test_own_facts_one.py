@@ -47,6 +47,20 @@ def test_both_formats_are_read_alike(name: str, version: str, tmp_path: Path) ->
     assert findings_of(written(tmp_path, sample(name, version))) == []
 
 
+def test_a_byte_level_stage_behind_a_split_at_spaces_is_read_alike(tmp_path: Path) -> None:
+    config = json.loads(DEFAULT.read_text(encoding="utf-8"))
+    split = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithNext"}
+    last = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+    config["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [{**split, "invert": False}, {**last, "trim_offsets": True}],
+    }
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    assert tokpar.interfaces.facts_of(tokpar.load(path)).scheme == "spaces"
+    assert findings_of(path) == []
+
+
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 8])
 def test_another_truncation_is_read_again(most: int) -> None:
     own = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
