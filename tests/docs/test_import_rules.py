@@ -48,6 +48,7 @@ PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 PARTS = LAYERS[5] | LAYERS[6]
 BETWEEN_PARTS = {
     ("patterns", "pure"),
+    ("patterns", "certificate"),  # the one parser of patterns is the checker's
     ("facts", "patterns"),
     ("facts", "pure"),
     ("decoding", "pure"),

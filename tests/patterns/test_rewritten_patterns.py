@@ -21,7 +21,7 @@ from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.errors import OptionError
 from tokpar.patterns import engine_crosscheck, splits, window_cache
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
 
 FILE = VOCAB / "cl100k_part.tiktoken"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,6 @@ from tokpar.types import Facts, Rule, Theorem
 
 PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
-FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
 NAMED = ("chunks.md", "incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
@@ -98,8 +96,8 @@ def test_the_source_does_name_theorems() -> None:
 
 
 def test_every_theorem_of_the_tables_has_a_page() -> None:
-    families = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"].values()
-    pairs = {t for family in families for row in family["pairs"].values() for t in row.values()}
+    families = load_stored().values()
+    pairs = {t for family in families for row in family.pairs.values() for t in row.values()}
     assert {"19", "20", "21", "4.8"} <= pairs
     assert [number for number in pairs if not page_of(number).is_file()] == []
 

@@ -52,6 +52,19 @@ class ItemSets(Generic[Each]):
             here = self._moved[key]
         return here
 
+    def behind_runs(self, here: int, runs: Iterable[tuple[int, int]]) -> int:
+        """As `behind`, for runs of one symbol: (symbol, how often). Follows a cycle at once."""
+        for c, size in runs:
+            path = [here]
+            while len(path) <= size:
+                here = self.behind(here, (c,))
+                if here in path:
+                    cycle = path[path.index(here) :]
+                    here = cycle[(size - len(path)) % len(cycle)]
+                    break
+                path.append(here)
+        return here
+
     def _number(self, items: frozenset[Each]) -> int:
         if items not in self._numbers:
             self._numbers[items] = len(self._sets)

@@ -63,17 +63,22 @@ class Proved:
         """The number of the items behind a text, from those of `here`; None if a character is in no
         window."""
         symbols = self._symbols(text)
-        known = all(c < self.size for c in symbols)
-        return self._checker.sets.behind(here, symbols) if known else None
+        if not len(symbols) or (symbols >= self.size).any():
+            return None if len(symbols) else here
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))
+        sizes = np.diff(starts, append=len(symbols)).tolist()
+        runs = zip(symbols[starts].tolist(), sizes, strict=True)
+        return self._checker.sets.behind_runs(here, runs)
 
     def refusal(self, here: int | None, right: str) -> str | None:
         """Why the cut behind these items, before this text, is not proved, or None."""
         if here is None:
             return "no window"
-        return self._checker.refusal_behind(here, self._symbols(right))
+        return self._checker.refusal_behind(here, self._symbols(right).tolist())
 
-    def _symbols(self, text: str) -> list[int]:
-        symbols: list[int] = self._symbol_of[[ord(char) for char in text]].tolist()
+    def _symbols(self, text: str) -> NDArray[np.uint8]:
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        symbols: NDArray[np.uint8] = self._symbol_of[points]
         return symbols
 
     @cached_property
