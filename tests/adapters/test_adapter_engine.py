@@ -6,6 +6,7 @@ The engines here are tokenizers and tiktoken themselves, so that no other packag
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None)
     if is_quick():
         monkeypatch.setattr(compared_texts, "LONG", 100_000)
         monkeypatch.setattr(comparison, "DIVIDED", 130_000)
+
+
+@pytest.fixture
+def few_code_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine is compared on a sixteenth of the code points; the test of a file has all."""
+    for name in ("unassigned", "code_points_in_contexts"):
+        every = getattr(comparison, name)
+        monkeypatch.setattr(comparison, name, lambda every=every: every()[::16])
+    monkeypatch.setattr(comparison, "short_texts", lambda reference: short_texts(reference)[::4])
 
 
 def changed(tmp_path: Path, **parts: Any) -> Path:
@@ -111,7 +121,7 @@ def test_what_a_file_applies_once_is_applied_as_by_its_library(
     path = changed(tmp_path, **parts)
     engine = load(path, trust=True, add_special_tokens=special)
     own = tokpar.load(path, add_special_tokens=special)
-    texts = list(hostile_texts())
+    texts = list(hostile_texts()[:: 3 if is_quick() else 1])
     with tokpar.Encoder(engine) as one, tokpar.Encoder(own) as other:
         for text in texts:
             assert one.encode(text) == other.encode(text).ids
@@ -119,11 +129,12 @@ def test_what_a_file_applies_once_is_applied_as_by_its_library(
     assert repr(engine.around) == repr(own.around)
 
 
-def test_a_file_is_compared_and_conforms() -> None:
+def test_a_file_is_compared_and_conforms(sixths_but_for: Callable[[str], None]) -> None:
     path = VOCAB / "llama_style.json"
     adapter = load(path)
     assert adapter.facts.agreement.startswith("same ids as tokenizers ")
     assert tokpar.encode("Hello", adapter).report.agreement == adapter.facts.agreement
+    sixths_but_for("reference")
     check_tokenizer(adapter, tokpar.load(path), examples=0)
 
 
@@ -138,11 +149,10 @@ def test_spans_and_text_are_those_of_the_library() -> None:
 # ------------------------------------------------------------------------------- cuts and proofs
 
 
+@pytest.mark.usefixtures("few_code_points")
 def test_a_text_is_one_call_unless_the_caller_wants_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    # how it is compared, and on which texts: the test of a file above
     monkeypatch.setattr(compared_texts, "LONG", 100_000)
     monkeypatch.setattr(comparison, "DIVIDED", 130_000)
-    monkeypatch.setattr(comparison, "short_texts", lambda reference: short_texts(reference)[::20])
     text = "one two three. " * 3000
     whole = tokpar.encode(text, load(DEFAULT), chunk_chars=9000)
     assert (whole.report.chunks, whole.seams) == (1, ())
@@ -163,6 +173,7 @@ def test_cuts_need_the_comparison() -> None:
 # ------------------------------------------------------------------------------- tiktoken files
 
 
+@pytest.mark.usefixtures("few_code_points")
 def test_a_tiktoken_file_takes_the_settings_of_tiktoken() -> None:
     path = VOCAB / "cl100k_part.tiktoken"
     text = "a <|endoftext|> b"
@@ -183,6 +194,7 @@ def test_a_tiktoken_file_takes_the_settings_of_tiktoken() -> None:
 # ------------------------------------------------------------------------------- refusals
 
 
+@pytest.mark.usefixtures("few_code_points")
 def test_an_engine_with_other_ids_is_refused_and_the_way_out_is_named() -> None:
     def wrong(module: Any, file: JsonFile) -> Calls:
         right = of_json(module, file)

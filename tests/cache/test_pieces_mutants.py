@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,18 @@ def made() -> Pieces:
     return pieces
 
 
+@cache
+def kept() -> Pieces:
+    """Those that tests only read, made once."""
+    return made()
+
+
 def own_edges(text: str) -> list[int]:
     return [0, *(stop for _, (_, stop) in deepseek().pre_tokenizer.pre_tokenize_str(text))]
 
 
 def with_tables(machine: Machine | None = None, merges: Merges | None = None) -> Pieces:
-    honest = made()
+    honest = kept()
     machine = honest._machine if machine is None else machine
     merges = honest._merges if merges is None else merges
     return Pieces(machine, merges, honest._tokenize, SEEDS, mask=0)
@@ -89,7 +96,7 @@ MACHINES: dict[str, Callable[[Machine], Machine]] = {
 
 @pytest.mark.parametrize("mistake", MACHINES)
 def test_a_mistake_in_the_machine_is_seen(mistake: str) -> None:
-    machine = made()._machine
+    machine = kept()._machine
     assert edges_by_kernel(compiled.PRETOKENS, machine, [TEXT]) == [own_edges(TEXT)]
     wrong = MACHINES[mistake](machine)
     assert edges_by_kernel(compiled.PRETOKENS, wrong, [TEXT]) != [own_edges(TEXT)]
@@ -100,7 +107,7 @@ def test_a_mistake_in_the_machine_changes_the_ids_of_some_text(mistake: str) -> 
     """Where the machine is wrong the tests that compare ids see it, too."""
     tokenizer = deepseek()
     adapter: Any = tokpar.load(tokenizer)
-    wrong = with_tables(machine=MACHINES[mistake](made()._machine))
+    wrong = with_tables(machine=MACHINES[mistake](kept()._machine))
     adapter.made_pieces = lambda seeds: Pieces(
         wrong._machine, wrong._merges, wrong._tokenize, seeds
     )
@@ -171,7 +178,7 @@ MERGES: dict[str, Callable[[Merges], Merges]] = {
 @pytest.mark.parametrize("mistake", MERGES)
 def test_a_mistake_in_the_merges_is_seen_at_load(mistake: str) -> None:
     assert with_tables().difference(3) is None
-    assert with_tables(merges=MERGES[mistake](made()._merges)).difference(3) is not None
+    assert with_tables(merges=MERGES[mistake](kept()._merges)).difference(3) is not None
 
 
 @pytest.mark.parametrize("mistake", MERGES)
@@ -181,7 +188,7 @@ def test_a_mistake_in_the_merges_is_seen_at_run_time(mistake: str) -> None:
     none = [Generation.empty(1)] * 2
     assert with_tables().solve(segments(some), none).new > 200
     with pytest.raises(MismatchError, match="where the merges of its file give"):
-        with_tables(merges=MERGES[mistake](made()._merges)).solve(segments(some), none)
+        with_tables(merges=MERGES[mistake](kept()._merges)).solve(segments(some), none)
 
 
 @pytest.mark.parametrize("ignore_merges", [True, False])

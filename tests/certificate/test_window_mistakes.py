@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import below_one
+from tests.conftest import below_one, drawn
 from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face, drawn_text
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts import finder as finder_module
@@ -108,7 +108,7 @@ def mistaken(owner: type, name: str, right: str, instead: str) -> Any:
     return made
 
 
-def judged(case: Case, texts: int = 90) -> tuple[int, int, list[Seam]]:
+def judged(case: Case, texts: int = drawn(200)) -> tuple[int, int, list[Seam]]:
     """Of the K10 seams of drawn texts: how many there are, how many the checker refuses, and those
     that it accepts though the ids of the parts are others."""
     adapter, source = adapter_of(case), random.Random(1)

@@ -27,7 +27,7 @@ def shell(arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes
 @pytest.fixture(scope="module")
 def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("streams") / "text.txt"
-    path.write_bytes(b"The quick brown fox, 12345678 times. " * 9000)
+    path.write_bytes(b"The quick brown fox, 12345678 times. " * 3000)
     return path
 
 

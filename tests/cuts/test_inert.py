@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 import tokpar
-from tests.conftest import at_most, cases
+from tests.conftest import at_most, cases, is_quick
 from tests.support.certified import by_hand, encoding_of, kinds, with_seam
 from tests.support.inside_pretokens import CJK, N, drawn, encoded, rules
 from tests.support.seams import assert_lossless, part
@@ -86,8 +86,9 @@ def test_every_inert_character_is_left_alone_by_the_engine_and_by_python(kind: s
     guard = InertGuard(facts_with(staged(kind)))
     inert = sorted(inert_of(guard, FROZEN))
     assert len(inert) > 150_000
-    engine, beside = ENGINES[kind](), [engine_of(kind, first) for first in FIRSTS]
-    for first, image in zip(FIRSTS, beside, strict=True):
+    firsts = cases(FIRSTS, FIRSTS[1:3])
+    engine, beside = ENGINES[kind](), [engine_of(kind, first) for first in firsts]
+    for first, image in zip(firsts, beside, strict=True):
         text = "".join(f"\n{first}{char}\n" for char in inert)
         assert engine.normalize_str(text) == "".join(f"\n{image}{c}\n" for c in inert)
         if kind in ("NFC", "NFD", "NFKC", "NFKD"):
@@ -409,7 +410,8 @@ def test_hidden_ids_are_tokenized_again() -> None:
 @pytest.mark.parametrize("name", [name for name in NORMALIZERS if name != "Prepend"])
 def test_all_strategies_on_stretches(name: str) -> None:
     tokenizer = build(ByteLevelSpec("cl100k", seed=7, merges=60, normalizers=(name,)))
-    assert_lossless(tokenizer, "Ab e\u0301 " * 3 + "x" * 200 + " \u212b中文" * 20, (7, 64))
+    text = "Ab e\u0301 " * 3 + "x" * 200 + " \u212b中文" * 20
+    assert_lossless(tokenizer, text, (64,) if is_quick() else (7, 64))
 
 
 def test_places_follow_from_lengths_only_where_text_is_left_alone() -> None:

@@ -211,7 +211,8 @@ IN_RUNS = [(name, odd) for odd in ODD for name in PARTS]
 @pytest.mark.parametrize(("name", "odd"), cases(IN_RUNS, IN_RUNS[::3]))
 def test_runs_with_something_in_them_have_the_ids_of_the_serial_call(name: str, odd: str) -> None:
     for run in ("a\u0301" * 900, "A" * 1500, " \n" * 900, "中é" * 900, "😀!" * 900):
-        for text in (run + odd + run, odd + run, run + odd):
+        texts = (run + odd + run, odd + run, run + odd)
+        for text in cases(texts, [texts[len(run + odd) % 3]]):
             encoded(part(name), text, 64)
 
 

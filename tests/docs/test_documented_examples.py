@@ -100,8 +100,8 @@ def test_the_examples_of_a_page_run_in_order(
 ) -> None:
     if compiled.SEGMENTS is None and page.name in ("README.md", "guide.md"):
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
-    if page.name == "conformance.md":  # of parts that test_conformance.py looks at
-        request.getfixturevalue("few_texts")
+    if page.name == "conformance.md" or page.parent.name == "hooks":
+        request.getfixturevalue("few_texts")  # tests/testing looks at the parts with all of them
     # a page may register plugins, and those that are installed here may have the same names
     installed = []
     if page.name in COMMANDS:

@@ -194,6 +194,7 @@ def test_a_drawn_tokenizer_is_followed(
     assert_same(outcome(lambda: drawn(text, **options)), expected)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", FOLLOWED)
 @pytest.mark.parametrize(("cut", "tensors"), cases(CUT_AND_TENSORS, CUT_AND_TENSORS[1:3]))
 def test_a_long_text_goes_through_tokpar_with_every_column(

@@ -23,7 +23,8 @@ NAMED = ("chunks.md", "incremental-bpe.md", "stream.md", "unbroken.md", "window-
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
 README = PROOFS / "README.md"
-CLAIMS = sorted({*PROOFS.glob("*.md")} - {*PAGES, DEFINITIONS, README})
+FACTS = PROOFS / "facts.md"
+CLAIMS = sorted({*PROOFS.glob("*.md")} - {*PAGES, DEFINITIONS, README, FACTS})
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),

@@ -123,6 +123,7 @@ def test_special_tokens_that_are_allowed_are_added_tokens(name: str) -> None:
     check_tokenizer(tokpar.load(tokenizer_of(name), allowed_special="all"), examples=EXAMPLES)
 
 
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
     check_tokenizer(WordHash(), WordHash(), examples=EXAMPLES)
 
@@ -139,6 +140,7 @@ def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
     ],
     ids=["serial", "threads", "threads 1", "native", "native 1", "processes"],
 )
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_executors_conform(make: Callable[[], Any]) -> None:
     check_executor(make(), examples=EXAMPLES)
 
@@ -178,7 +180,8 @@ def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenize
 
 
 @pytest.mark.parametrize("name", ["delimiter", "overlap"])
-def test_the_approximate_mergers_do_not(name: str) -> None:
+def test_the_approximate_mergers_do_not(name: str, sixths_but_for: Callable[[str], None]) -> None:
+    sixths_but_for("merge: ")
     with pytest.raises(ConformanceError, match="merge: "):
         check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
 
@@ -395,7 +398,10 @@ def test_contents_of_added_tokens_are_drawn_as_normalizers_change_them() -> None
     assert changed > {"caf\u00e9", "cafe\u0301", "CAF\u00c9"}
 
 
-def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone() -> None:
+def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone(
+    sixths_but_for: Callable[[str], None],
+) -> None:
+    sixths_but_for("reference")
     right, ignoring = (plain_copy(named_tokenizers()["default"]) for _ in range(2))
     right.add_tokens([AddedToken("<odd>", single_word=True, normalized=False)])
     ignoring.add_tokens([AddedToken("<odd>", normalized=False)])
@@ -479,8 +485,9 @@ def own_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("own_files")
 def test_conform_exits_with_1_and_shows_the_smallest_text(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], sixths_but_for: Callable[[str], None]
 ) -> None:
+    sixths_but_for("reference")
     code, out, _ = run(capsys, "unmerged", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "does not conform" in out
@@ -488,7 +495,10 @@ def test_conform_exits_with_1_and_shows_the_smallest_text(
 
 
 @pytest.mark.usefixtures("own_files")
-def test_conform_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conform_prints_json(
+    capsys: pytest.CaptureFixture[str], sixths_but_for: Callable[[str], None]
+) -> None:
+    sixths_but_for("reference")
     arguments = ("unmerged", "--tokenizer", path_of("deepseek_part"), "--json", "--fail-fast")
     code, out, _ = run(capsys, *arguments, "--examples", 0)
     got = json.loads(out)
@@ -584,14 +594,15 @@ def test_conform_checks_parts_with_the_tokenizer_that_is_named(
 
 
 def test_conform_tells_the_mergers_that_join_without_a_rule(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], sixths_but_for: Callable[[str], None]
 ) -> None:
+    sixths_but_for("merge: ")
     code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "a join without a rule: None is for what nothing licenses" in out
 
 
-@pytest.mark.usefixtures("own_files")
+@pytest.mark.usefixtures("own_files", "few_texts")
 def test_conform_finds_a_tokenizer_that_goes_by_its_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.own_vocabulary import MARK, OwnVocabulary
+from tokpar.certificate.space_rule import cuts_at_spaces
 from tokpar.certificate.tokenizer_file import RankFile, TokenizerFile, added_tokens
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
@@ -129,15 +130,11 @@ def _by_stages(
     model: OwnVocabulary,
     refused: str | None,
 ) -> Facts:
-    """The facts for cuts before spaces (theorem 50), unless they are `refused` for all spaces.
-
-    Whether some stage cuts at a space is decided by `space_rule.py`."""
-    why = refused or _moved_by_normalizers(facts.added_tokens, normalizers)
-    if why is not None:
-        return facts
+    """The facts for cuts before spaces (theorem 50), if some stage cuts at a space and the cuts are
+    not `refused`."""
     bare = all(piece.kind == "Split" and _setting(piece, "pattern") == " " for piece in pieces)
     joins = model.before_marks is not None and bare
-    return replace(
+    found = replace(
         facts,
         scheme="spaces",
         family=None,
@@ -148,6 +145,8 @@ def _by_stages(
         adjacent=partial(OwnVocabulary.neighbours, model) if joins else None,
         unprovable=None,
     )
+    why = refused or _moved_by_normalizers(facts.added_tokens, normalizers)
+    return facts if why is not None or not cuts_at_spaces(found) else found
 
 
 def stages_of(part: Any, members: str) -> Stages:

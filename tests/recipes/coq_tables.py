@@ -1,0 +1,145 @@
+"""Write proofs/coq/Tables.v: the patterns of the built-in families over symbols, and the windows of
+up to three characters that tokpar stores for them.
+
+    python -m tests.recipes.coq_tables
+
+tests/proofs/test_coq_tables.py fails while the file is not what this writes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokpar.certificate.window_pattern import PatternReader
+from tokpar.patterns.class_tables import load_families, load_windows
+from tokpar.patterns.stored_windows import WindowTables, Word, stored_windows
+
+FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
+WIDTHS = ((1, 1), (1, 2), (2, 1))
+"""How many characters a window reads on the left and on the right of its cut."""
+MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}
+HEAD = """\
+(** The built-in families: their patterns over symbols, and the windows that tokpar stores for them.
+    Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables; do not edit.
+
+    A symbol stands for all characters that no class of the pattern tells apart: `classes` in
+    tokpar/data/tables/windows. A window of two characters is in the table if it is safe, a window
+    of three if no safe window is part of it. *)
+From Coq Require Import List.
+From Tokpar Require Import PreTokens Patterns Windows.
+Import ListNotations.
+
+Definition table : Type := nat * tree * list (list nat * list nat).
+"""
+TAIL = """
+(** The checker accepts all of them ... *)
+Theorem tables_ok : forallb (fun '(size, t, windows) => table_ok size t windows) tables = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(** ... so every window of every family is safe, whichever characters its symbols stand for. *)
+Theorem built_in_windows : forall size t windows, In (size, t, windows) tables ->
+  forall (A : Type) (symbol : A -> nat), (forall a, symbol a < size) ->
+    ends_first_piece (first_end (tree_regex symbol t)) /\\
+    forall window, In window windows -> safe_window symbol (first_end (tree_regex symbol t)) window.
+Proof.
+  intros size t windows i A symbol small. apply (theorem_40 A symbol size); [exact small|].
+  pose proof (proj1 (forallb_forall _ _) tables_ok _ i) as h. exact h.
+Qed.
+"""
+
+
+def coq_file() -> str:
+    """The text of Tables.v."""
+    names, definitions = [], []
+    for family, number, entry in decided_tables():
+        name = f"{family}_{number}"
+        trees = {coq_tree(tree, entry["size"]) for tree in trees_of(entry)}
+        if len(trees) != 1:
+            raise ValueError(f"{name} has {len(trees)} patterns")
+        windows = [f"({_list(left)}, {_list(right)})" for left, right in stored(family, entry)]
+        names.append(name)
+        definitions += [
+            f"\n(** {family}: {len(windows)} windows. *)",
+            f"Definition {name} : table := ({entry['size']},",
+            _wrapped(trees.pop()) + ",",
+            _wrapped(f"[{'; '.join(windows)}]") + ").",
+        ]
+    listed = _wrapped(f"Definition tables : list table := [{'; '.join(names)}].")
+    return HEAD + "\n".join([*definitions, "", listed.lstrip(), TAIL])
+
+
+def decided_tables() -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Each stored table of a family of one Split: family, number, entry."""
+    for family, described in load_families().items():
+        if described.sources and all(len(each.patterns) == 1 for each in described.sources):
+            for number, entry in enumerate(load_windows(family), start=1):
+                yield family, number, entry
+
+
+def trees_of(entry: Mapping[str, Any]) -> list[Any]:
+    """The tree of each spelling of a table, as the checker reads it."""
+    return [
+        PatternReader(source["patterns"][0], source["engine"]).tree(
+            entry["classes"].__getitem__, entry["size"]
+        )
+        for source in entry["sources"]
+    ]
+
+
+def stored(family: str, entry: Mapping[str, Any]) -> list[tuple[Word, Word]]:
+    """The windows of `WIDTHS` that hold, without those that hold because of a smaller one."""
+    source = entry["sources"][0]
+    decided = stored_windows(family, source["engine"], tuple(source["patterns"]))
+    assert decided is not None
+    return smallest_windows(decided.tables, decided.size)
+
+
+def smallest_windows(tables: WindowTables, size: int) -> list[tuple[Word, Word]]:
+    found: dict[tuple[Word, Word], None] = {}
+    for before, behind in WIDTHS:
+        for word in itertools.product(range(size), repeat=before + behind):
+            left, right = word[:before], word[before:]
+            inside = ((left[i:], right[:j]) for i in range(before) for j in range(1, behind + 1))
+            if not any(each in found for each in inside) and tables.holds(left, right):
+                found[left, right] = None
+    return [*found]
+
+
+def coq_tree(node: Sequence[Any], size: int) -> str:
+    """A tree of a pattern, as Windows.v writes it. Symbol `size` is the end of the text."""
+    kind, *parts = node
+    if kind == "set":
+        return f"One {_list(parts[0])}"
+    if kind == "look":
+        inside = [symbol for symbol in parts[0] if symbol < size]
+        return f"Ahead {_list(inside)} {str(size in parts[0]).lower()}"
+    if kind in ("row", "choice"):
+        *others, last = [f"({coq_tree(each, size)})" for each in parts[0]] or ["(Nothing)"]
+        for each in reversed(others):
+            last = f"({'Seq' if kind == 'row' else 'Alt'} {each} {last})"
+        return last[1:-1]
+    item, low, high, mode = parts
+    if item[0] == "set":
+        most = "None" if high is None else f"(Some {high})"
+        return f"Repeated {_list(item[1])} {low} {most} {MODES[mode]}"
+    if (low, high, mode) == (0, 1, "greedy"):
+        return f"Alt ({coq_tree(item, size)}) Nothing"
+    raise ValueError(f"Windows.v has no such repeat: {node}")
+
+
+def _list(numbers: Iterable[int]) -> str:
+    return f"[{'; '.join(map(str, numbers))}]"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(
+        text, 100, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
+
+
+if __name__ == "__main__":
+    FILE.write_text(coq_file(), encoding="utf-8")
