@@ -11,7 +11,7 @@ from collections import Counter
 from unittest import mock
 
 import tokpar
-from tests.sessions.drawn import (
+from tests.support.adapters_drawn import (
     contents_of,
     continuations,
     drawn_adapter,
