@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tokpar.cuts.near_cuts import PairTable, pair_table
 from tokpar.cuts.window_tables import OPEN, SURE
 from tokpar.errors import EngineError
 
-_FEWEST, _MOST, _GROWTH = 16, 1024, 8
+_FEWEST, _MOST, _GROWTH = 64, 1024, 8
 """How many chunks are found at a time: few at first, so that the first chunk comes soon."""
 
 
@@ -40,21 +40,9 @@ def ends_of(tiles: TokenBytes, start: int, token: int, budget: int, most: int, l
 
     `token`: how many tokens lie before `start`. No chunk begins at token `last` or behind it. There
     are fewer ends if a chunk of `budget` tokens has less than a character."""
-    count, edge = len(tiles.stops), tiles.edge
-    tokens = [token]
-    while len(tokens) <= most and token < last:
-        end = edge(min(token + budget, count))
-        if end <= token:
-            break
-        token = end
-        tokens.append(token)
+    tokens = tiles.edges(token, budget, most, last)
     bytes_ = tiles.starts(tokens)
-    chars = (tiles.chars(first, stop) for first, stop in pairwise(bytes_))
-    positions = [start]
-    for size in chars:
-        start += size
-        positions.append(start)
-    return Ends(positions, bytes_, tokens)
+    return Ends([*accumulate(tiles.chars(bytes_), initial=start)], bytes_, tokens)
 
 
 class ChunkRuns:
@@ -97,19 +85,37 @@ class ChunkRuns:
             return []
         firsts = tiles.tokens_before(ends.bytes, heads, 1)
         stops = tiles.tokens_before(ends.bytes[1:], tails, -1)
-        found: list[TextChunk] = []
-        parts = zip(head_ids, firsts, stops, tail_ids, strict=True)
-        around = self._special.around
-        for (a, b), (head, first, stop, tail) in zip(pairwise(places), parts, strict=True):
-            ids, certified = region.ids[first:stop], head is tail is None
-            if not certified:
-                some = (part for part in (head, ids, tail) if part is not None)
-                ids = np.concatenate([*some])
-            final = around(ids, "", 0, 0)
-            if len(final) > self._limit:
+        inner_ids = [region.ids[first:stop] for first, stop in zip(firsts, stops, strict=False)]
+        return self._fitting(places, head_ids, inner_ids, tail_ids)
+
+    def _fitting(
+        self,
+        places: list[int],
+        heads: list[IdArray | None],
+        inner: list[IdArray],
+        tails: list[IdArray | None],
+    ) -> list[TextChunk]:
+        """Returns the chunks between neighbouring places, up to the first one that does not fit.
+
+        Its ids are those of the head, the inner part and the tail, with special tokens."""
+        prefix, suffix = self._special.prefix, self._special.suffix
+        parts: list[IdArray] = []
+        edges, size = [0], 0
+        for head, ids, tail in zip(heads, inner, tails, strict=True):
+            own = [part for part in (prefix, head, ids, tail, suffix) if part is not None]
+            size += sum(map(len, own))
+            if size - edges[-1] > self._limit:
                 break
-            found.append(TextChunk(a, b, frozen_ids(final), certified))
-        return found
+            parts += own
+            edges.append(size)
+        if not parts:
+            return []
+        flat = frozen_ids(np.concatenate(parts))
+        pairs = zip(pairwise(places), pairwise(edges), heads, tails, strict=False)
+        return [
+            TextChunk(a, b, flat[first:stop], head is tail is None)
+            for (a, b), (first, stop), head, tail in pairs
+        ]
 
     def _ids_of(self, *texts: Sequence[str]) -> list[list[IdArray | None]]:
         """Returns the ids of each text by itself, before special tokens; None for an empty text."""
