@@ -55,7 +55,7 @@ class ChunkRuns:
         self._table: PairTable | None = None
         if self._whole.has_cuts and self._whole.facts.tiles:
             self._table = pair_table(self._whole.finder)
-        self._size = _FEWEST
+        self._size, self._reached = _FEWEST, (0, 0)
 
     def after(self, start: int) -> list[TextChunk]:
         """Returns the next chunks from `start` on, or none where each chunk needs a look."""
@@ -64,12 +64,17 @@ class ChunkRuns:
         region = self._whole.region_at(start)
         if region.tiles is None or region.absorbed[0]:
             return []
-        token = self._whole.tokens_before(start) - int(region.tokens[0])
+        place, token = self._reached
+        if place != start:
+            token = self._whole.tokens_before(start)
+        token -= int(region.tokens[0])
         last = len(region.ids)
         if region.stop < len(self._whole.text):
             last -= self._budget
         ends = ends_of(region.tiles, start, token, self._budget, self._size, last)
         found = self._chunks(region, region.tiles, ends) if len(ends.tokens) > 1 else []
+        reached = ends.tokens[len(found)] + int(region.tokens[0])
+        self._reached = ends.positions[len(found)], reached
         self._size = min(_MOST, max(_FEWEST, _GROWTH * len(found)))
         return found
 
@@ -98,23 +103,31 @@ class ChunkRuns:
         """Returns the chunks between neighbouring places, up to the first one that does not fit.
 
         Its ids are those of the head, the inner part and the tail, with special tokens."""
-        prefix, suffix = self._special.prefix, self._special.suffix
+        special = self._special
         parts: list[IdArray] = []
-        edges, size = [0], 0
+        edges, size, limit = [0], 0, self._limit
         for head, ids, tail in zip(heads, inner, tails, strict=True):
-            own = [part for part in (prefix, head, ids, tail, suffix) if part is not None]
-            size += sum(map(len, own))
-            if size - edges[-1] > self._limit:
+            own = [special.prefix] if special.count else []
+            if head is not None:
+                own.append(head)
+            own.append(ids)
+            if tail is not None:
+                own.append(tail)
+            if special.count:
+                own.append(special.suffix)
+            length = sum(map(len, own))
+            if length > limit:
                 break
+            size += length
             parts += own
             edges.append(size)
         if not parts:
             return []
         flat = frozen_ids(np.concatenate(parts))
-        pairs = zip(pairwise(places), pairwise(edges), heads, tails, strict=False)
+        spans = zip(places, places[1:], edges, edges[1:], heads, tails, strict=False)
         return [
             TextChunk(a, b, flat[first:stop], head is tail is None)
-            for (a, b), (first, stop), head, tail in pairs
+            for a, b, first, stop, head, tail in spans
         ]
 
     def _ids_of(self, *texts: Sequence[str]) -> list[list[IdArray | None]]:
