@@ -82,6 +82,17 @@ OUTSIDE = {
     "a suffix": Outside(
         bpe_config({**BYTES, "b</w>": 256}, end_of_word_suffix="</w>"), "ab", "affix"
     ),
+    "a prefix": Outside(
+        bpe_config(
+            {"a": 0, "b": 1, "##b": 2, "ab": 3}, [["a", "##b"]], continuing_subword_prefix="##"
+        ),
+        "ab",
+        "affix",
+        [3],
+    ),
+    "a folded letter": Outside(
+        bpe_config(with_bytes(letters_of("sſ")), patterns=[r"(?i:s)+|[\s\S]"]), "sſ", "class"
+    ),
     "flags of an added token": Outside(
         bpe_config(BYTES, tokens=[added("<s>", 256, lstrip=True)]), "a <s>", "added token"
     ),
@@ -163,6 +174,8 @@ OUTSIDE = {
         "a token outside the alphabet",
         "a byte that is no token",
         "a suffix",
+        "a prefix",
+        "a folded letter",
         "flags of an added token",
         "an added token in normalized text",
         "an added token with another id than the engine's",

@@ -46,12 +46,14 @@ _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 class Members:
     """A class: some categories, some ranges, some white space; `inverted`: all but these.
 
-    `inside`: nested classes that also belong to the class."""
+    `inside`: nested classes that also belong to the class. `folded`: the class is one of ASCII
+    letters in both cases, with which an engine may match a character outside the tables."""
 
     categories: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
     inside: tuple[Members, ...] = ()
     inverted: bool = False
+    folded: bool = False
 
     def edges(self) -> set[int]:
         """Returns the code points at which explicit ranges begin, or have just ended."""
@@ -67,6 +69,8 @@ class Members:
         for low, high in self.ranges:
             own = (low <= starts) & (starts <= high)
             found, never = found | own, never & ~own
+        if self.folded:
+            never = never & (possible != _ALL)
         for each in self.inside:
             also, not_also = each.decided(starts, possible)
             found, never = found | also, never & not_also
@@ -176,14 +180,14 @@ def _category(name: str) -> int:
 
 
 def _both_cases(members: Members, source: str) -> Members:
-    """Returns a class of ASCII characters in both cases. Folding adds no character of the tables
-    to these classes."""
+    """Returns a class of ASCII characters in both cases. No engine matches another character of
+    the tables by such a class."""
     codes = {code for low, high in members.ranges for code in range(low, high + 1)}
     plain = not (members.categories or members.inside or members.inverted)
     if not plain or not codes or max(codes) > 0x7F:
         raise RefusedError("pattern", f"class {source!r} is folded")
     cases = {ord(case) for code in codes for case in (chr(code).lower(), chr(code).upper())}
-    return Members(ranges=tuple((code, code) for code in sorted(cases)))
+    return Members(ranges=tuple((code, code) for code in sorted(cases)), folded=True)
 
 
 @dataclass(frozen=True, eq=False)
