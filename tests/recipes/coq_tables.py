@@ -126,8 +126,9 @@ def coq_tree(node: Sequence[Any], size: int) -> str:
     if item[0] == "set":
         most = "None" if high is None else f"(Some {high})"
         return f"Repeated {_list(item[1])} {low} {most} {MODES[mode]}"
-    if (low, high, mode) == (0, 1, "greedy"):
-        return f"Alt ({coq_tree(item, size)}) Nothing"
+    if (low, high) == (0, 1):
+        some = f"({coq_tree(item, size)})"
+        return f"Alt {some} Nothing" if mode == "greedy" else f"Alt Nothing {some}"
     raise ValueError(f"Windows.v has no such repeat: {node}")
 
 

@@ -17,7 +17,13 @@ LETTERS = byte_characters()
 FAMILIES = [row for name, row in PATTERNS.items() if name not in ("cl100k", "r50k")]
 DRAWN = (
     *(r"[a-z]{1,2}|\s?.{2}[a-z]{1,2}|[\s\S]", r"a1b|bb|[ab1]", r"\d", "(?:ab)+|b", r"a+(?=b)|\s+"),
-    *(r"\p{L}+?b|\p{N}", r"(?i:ab|a1)|[^\s]{1,3}", r"b++a|[ab]", r"\s+(?!\S)|\s|[^\s]+", "a|ab|abb"),
+    *(
+        r"\p{L}+?b|\p{N}",
+        r"(?i:ab|a1)|[^\s]{1,3}",
+        r"b++a|[ab]",
+        r"\s+(?!\S)|\s|[^\s]+",
+        "a|ab|abb",
+    ),
 )
 CONTENTS = ("<s>", "ab", "a", "1", " a", "aab", "</s>", "b1", "é", "\n", "aaa", "<s", "中")
 PIECES = ("a", "b", "ab", "aab", "1", "12", " ", "  ", "\n", "é", "e\u0301", "中", "A", ".", "b ")
@@ -160,7 +166,11 @@ def forged(rng: random.Random, ids: Ids, tokens: Mapping[int, bytes]) -> Iterato
             yield [*ids[:k], number[data[:c]], number[data[c:]], *ids[k + 1 :]]
         yield [*ids[:k], *tiled(rng, data, number), *ids[k + 1 :]]
         both = [*zip(known, known[1:], strict=False)]
-        for j, _ in rng.sample([pair for pair in both if pair[0] + 1 == pair[1]], min(1, len(both) - 1)) if len(both) > 1 and any(a + 1 == b for a, b in both) else []:
+        for j, _ in (
+            rng.sample([pair for pair in both if pair[0] + 1 == pair[1]], min(1, len(both) - 1))
+            if len(both) > 1 and any(a + 1 == b for a, b in both)
+            else []
+        ):
             pair = tokens[ids[j]] + tokens[ids[j + 1]]
             yield [*ids[:j], *tiled(rng, pair, number), *ids[j + 2 :]]
             yield [*ids[:j], *longest(pair, number), *ids[j + 2 :]]
