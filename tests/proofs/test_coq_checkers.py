@@ -37,8 +37,8 @@ TOKENIZERS_EACH, TEXTS_EACH = 5, 50
 LETTERS = "aasS1'. \n\u4e2d"
 ANSWER = "Definition answer (b : bool) : nat := if b then 1 else 0."
 ANSWERS = f"""{ANSWER}
-Definition answers (f : facts) (S : text) (cuts : list nat) (ids : list N) : list (list nat) :=
-  [[answer (check_ids f S cuts ids); answer (check_model f S ids)]; map N.to_nat (ids_of f S)]."""
+Definition answers (f : facts) (S : text) (cert : certificate) (ids : list N) : list (list nat) :=
+  [[answer (check_ids f S cert ids); answer (check_model f S ids)]; map N.to_nat (ids_of f S)]."""
 
 
 def numbers(values: Sequence[int], scope: str = "") -> str:
@@ -207,23 +207,23 @@ def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> 
 
 
 def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
-    """Seams at some places: of a window of three characters at most that holds, or of any."""
+    """Seams at some places: of a window that holds, or, rarely, of any."""
     symbols = drawn.windows.symbol_of[[ord(char) for char in text]].tolist()
     seams = []
     for p in range(1, len(text)):
-        widths = [
-            (a, b)
-            for a, b in ((1, 1), (1, 2), (2, 1))
-            if a <= p
-            and p + b <= len(text)
-            and drawn.windows.tables.holds(tuple(symbols[p - a : p]), tuple(symbols[p : p + b]))
-        ]
-        if (widths and rng.random() < 0.5) or rng.random() < 0.03:
-            left, right = widths[0] if widths else (1, 1)
+        left, right = rng.randint(1, min(p, 4)), rng.randint(1, min(len(text) - p, 3))
+        window = tuple(symbols[p - left : p]), tuple(symbols[p : p + right])
+        certain = drawn.windows.tables.holds(*window)
+        if (certain and rng.random() < 0.6) or rng.random() < 0.03:
             witness = (("family", drawn.family), ("left", left), ("right", right))
             before = len(drawn.adapter.encode(text[:p]))
             seams.append(Seam(p, "K10", "40", witness, before))
     return seams
+
+
+def widths(seam: Seam) -> list[str]:
+    """How many characters its window reads before and behind it."""
+    return [str(value) for name, value in seam.witness if name != "family"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -245,11 +245,13 @@ def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family:
                 int(check(claimed, text, drawn.adapter, level="ids").ok),
                 int(model_findings(drawn.adapter, text, claimed.ids).ok),
             ]
-            cuts = numbers([seam.position for seam in seams])
+            cuts = "; ".join(f"({seam.position}, ({', '.join(widths(seam))}))" for seam in seams)
             points = numbers([ord(char) for char in text], "%N")
-            terms.append(f"answers f_{number} {points} {cuts} {numbers(ids, '%N')}")
+            terms.append(f"answers f_{number} {points} [{cuts}] {numbers(ids, '%N')}")
             expected.append([[*verdicts], right])
-    values = computed(compiled[0], "Windows Tables Ids Certificates", terms, "\n".join(definitions))
+    values = computed(
+        compiled[0], "Windows WideWindows Tables Ids Certificates", terms, "\n".join(definitions)
+    )
     assert values == expected
     both = [row[0] for row in expected if len(row) == 2]
     assert {tuple(verdicts) for verdicts in both} == {(0, 0), (1, 1), (0, 1)}
