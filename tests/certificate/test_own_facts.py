@@ -37,6 +37,7 @@ from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.interfaces import facts_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.patterns import written_out
+from tokpar.pure.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.seams import Seams
 
 LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
@@ -158,6 +159,15 @@ def test_both_formats_of_a_file_are_read_as_the_planner_reads_them(sample: str, 
 def test_sets_in_sets_are_written_out_as_the_plain_engine_gets_them(parts: list[str]) -> None:
     pattern = f"[^{''.join(p for p in parts if p not in '[]^-+')}[x,.]y]|" + r"\s+"
     assert without_inner_sets(pattern) == written_out(pattern)
+
+
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
+def test_a_vocabulary_may_lack_a_byte_that_no_text_has(engine: str) -> None:
+    tokens = {bytes([byte]): byte for byte in range(256) if byte != 0xC0}
+    gpt2 = (GPT2_PATTERN,)
+    vocabulary = Vocabulary("lacking", tokens, "pairs", gpt2, {}, keep_gaps=True, whole_piece=True)
+    assert findings_of(vocabulary, engine=engine) == []
+    assert tokpar.load(vocabulary, engine=engine).facts.pretoken_cuts_refused is None
 
 
 # ------------------------------------------------------------------------------ calls of their own

@@ -30,6 +30,8 @@ _PRE_TOKENIZERS = {
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The pattern of a ByteLevel stage with `use_regex`."""
 _OWN_REGEX = "regex"
+_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
+"""The bytes that occur in UTF-8."""
 
 
 def facts_of_file(file: TokenizerFile | RankFile) -> Facts:
@@ -328,7 +330,7 @@ def _of_ranks(file: RankFile) -> Facts:
     patterns = _as_read(file.engine, file.patterns)
     family = family_named(file.engine, patterns)
     tiles = (file.keeps_gaps or family is not None) and not _share_ids(file)
-    bytes_known = all(bytes((byte,)) in file.tokens for byte in range(256))
+    bytes_known = all(bytes((byte,)) in file.tokens for byte in _OF_UTF8)
     chance = _begins_alike(file) if file.drops_prefixes else None
     return Facts(
         engine=file.engine,
