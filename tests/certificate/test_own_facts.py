@@ -30,7 +30,8 @@ from tests.support.tokenizers_drawn import (
 from tokpar.certificate import fact_differences
 from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
 from tokpar.certificate.format_two import in_format_one
-from tokpar.certificate.own_facts import facts_of_file, without_inner_sets
+from tokpar.certificate.own_facts import facts_of_file
+from tokpar.certificate.own_stages import without_inner_sets
 from tokpar.certificate.tokenizer_file import TokenizerFile
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
@@ -222,7 +223,9 @@ def test_a_source_of_an_unknown_kind_is_believed_and_the_report_says_so() -> Non
 CHANGES: dict[str, Callable[[Tokenizer], object]] = {
     "another normalizer": lambda own: setattr(own, "normalizer", normalizers.NFC()),
     "another pre-tokenizer": lambda own: setattr(
-        own, "pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=True)
+        own,
+        "pre_tokenizer",
+        pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(False)]),
     ),
     "a stage in place": lambda own: setattr(own.pre_tokenizer[1], "add_prefix_space", True),
     "an added token": lambda own: own.add_tokens([AddedToken("<x>", lstrip=True)]),
