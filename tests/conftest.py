@@ -28,8 +28,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from tokpar.cache import compiled
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
-from tokpar.cache.pretoken_machine import Machine
 from tokpar.parity.result_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width

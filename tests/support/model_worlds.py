@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
-from tokpar.certificate.model.model_proof import ModelProof, file_findings
 from tokpar.certificate.model.given_file import JsonFile
+from tokpar.certificate.model.model_proof import ModelProof, file_findings
 
 Config = dict[str, Any]
 Ids = list[int]

@@ -51,7 +51,7 @@ from tokpar_bench.subjects import ComparedMethod, Opened, chosen, compared
 from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 
 import tokpar
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.methods import cut
 from tokpar.plugin import (
     EngineError,
