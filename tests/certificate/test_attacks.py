@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,9 @@ def test_no_attack_on_drawn_tokenizers_passes_wrong_ids() -> None:
 @pytest.mark.parametrize("name", sorted(named_tokenizers()))
 def test_no_attack_on_parts_of_real_vocabularies_passes_wrong_ids(name: str) -> None:
     tokenizer = named_tokenizers()[name]
-    settings = {"disallowed_special": ()} if hasattr(tokenizer, "encode_ordinary") else {}
+    settings: dict[str, Any] = (
+        {"disallowed_special": ()} if hasattr(tokenizer, "encode_ordinary") else {}
+    )
     seen: Counter[str] = Counter()
     attack(random.Random(name), load(tokenizer, **settings), seen)
-    assert seen["ids: passed, ids right"] >= 1
+    assert seen["ids: refused, ids wrong"] > 5

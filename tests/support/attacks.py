@@ -26,7 +26,7 @@ from tokpar.encoding import Encoding
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import SpellsTokens, TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import Report, Rule, Seam, Theorem
+from tokpar.types import Report, Rule, Seam, Theorem, Witness
 
 WORDS = ["space", "non-space", "any", "gpt2", "cl100k", "o200k", "letter", "nl", "a", " ", "", "\0"]
 NAMES = [
@@ -42,8 +42,7 @@ NAMES = [
     "end",
 ]
 NUMBERS = [0, 1, 2, 3, -1, 7, 255, 2**31, 2**53, -(2**62)]
-MOST_STEPS = 1000
-"""Characters that the checker may hand to the tokenizer, for each character of text and seam."""
+VALUES: list[int | str] = [*WORDS, *NUMBERS]
 
 
 # ---------------------------------------------------------------------------------- ids
@@ -92,9 +91,8 @@ def forged_seam(rng: random.Random, text: str, ids: IdArray, real: list[Seam]) -
         seam = rng.choice(real)
         position = rng.choice([seam.position, seam.position + 1, rng.randrange(len(text) + 2)])
         return replace(seam, position=position, token=rng.choice([seam.token, rng.randrange(99)]))
-    witness = tuple(
-        (rng.choice(NAMES), rng.choice([rng.choice(WORDS), rng.choice(NUMBERS)]))
-        for _ in range(rng.randrange(4))
+    witness: Witness = tuple(
+        (rng.choice(NAMES), rng.choice(VALUES)) for _ in range(rng.randrange(4))
     )
     if real and rng.random() < 0.5:
         witness = rng.choice(real).witness
@@ -152,9 +150,7 @@ def _other_header(rng: random.Random, data: bytes) -> bytes:
         if isinstance(at[key], dict | list) and at[key] and rng.random() < 0.8:
             at = at[key]
             continue
-        at[key] = rng.choice(
-            [None, -1, 0, 1, 2**60, 1.5, "", "K1", [], {}, [[0, 1]], True, "plain"]
-        )
+        at[key] = rng.choice([None, -1, 0, 1, 2**60, 1.5, "", "K1", [], {}, [[0, 1]], "plain"])
         break
     written = json.dumps(header).encode()
     return MAGIC + len(written).to_bytes(8, "little") + written + data[start + length :]
@@ -179,7 +175,7 @@ def require_verdict(
             assert any("ids" in each for each in report.not_proved), report
 
 
-def attack(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]) -> None:
+def attack(rng: random.Random, adapter: Any, seen: Counter[str]) -> None:
     """One text of one tokenizer: forged ids, then forged seams, then mutated files."""
     text = drawn_text(rng, contents_of(adapter), 14) * rng.choice([1, 1, 3])
     strategy = rng.choice(["auto", "cut", "lopt"])
