@@ -27,7 +27,7 @@ from tokpar.arrays import (
     spaces_behind_text,
 )
 from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import SerialExecutor, encode_piece
+from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
