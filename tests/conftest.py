@@ -11,72 +11,33 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import json
 import os
 import random
 import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import cycle, islice
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
+from tests.support.optional_data import corpus as corpus
+from tests.support.optional_data import directory
+from tests.support.profiles import EXAMPLES, chosen_profile, is_quick
+from tests.support.profiles import at_most as at_most
+from tests.support.profiles import cases as cases
+from tests.support.profiles import drawn as drawn
 from tokpar.cache import compiled
 from tokpar.cache.merges import Merges
 from tokpar.cache.pretoken_machine import Machine
 from tokpar.parity.result_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
-Case = TypeVar("Case")
-EXAMPLES = {
-    "quick": 20,
-    "dev": 100,
-    "ci": 300,
-    "deep": int(os.environ.get("TOKPAR_DEEP_EXAMPLES", "20000")),
-}
-
-
-def chosen_profile() -> str:
-    """The profile that the environment asks for."""
-    default = "ci" if os.environ.get("CI", "").lower() == "true" else "quick"
-    name = os.environ.get("TOKPAR_PROFILE") or default
-    if name not in EXAMPLES:
-        raise pytest.UsageError(f"TOKPAR_PROFILE must be one of {sorted(EXAMPLES)}, got {name!r}")
-    return name
-
-
-def drawn(count: int) -> int:
-    """How many examples a test draws that asks for a number of its own: as many fewer in quick as
-    the others have than in dev."""
-    return -(-count * EXAMPLES["quick"] // EXAMPLES["dev"]) if is_quick() else count
-
-
-def at_most(count: int) -> settings:
-    """Fewer examples in ci, for a property of which one example costs as much as many of others;
-    `deep` draws all that it is asked for."""
-    profile = chosen_profile()
-    return settings(
-        max_examples=EXAMPLES[profile] if profile == "deep" else min(count, EXAMPLES[profile])
-    )
-
-
-def is_quick() -> bool:
-    return chosen_profile() == "quick"
-
-
-def cases(every: Iterable[Case], in_quick: Iterable[Case]) -> list[Case]:
-    """All there are, or the few that the profile quick looks at."""
-    everything, few = list(every), list(in_quick)
-    assert all(case in everything for case in few)
-    return few if is_quick() else everything
-
-
 for profile, count in EXAMPLES.items():
     settings.register_profile(
         profile,
@@ -204,23 +165,6 @@ def below_one() -> Any:
     return pytest.importorskip("tokenizers")
 
 
-def directory(variable: str) -> Path:
-    """The directory an environment variable names; skips the test when it does not."""
-    value = os.environ.get(variable)
-    if not value:
-        pytest.skip(f"{variable} is not set: it names a directory of optional test data")
-    if not Path(value).is_dir():
-        pytest.skip(f"{variable}={value} is not a directory")
-    return Path(value)
-
-
-def rows(path: Path) -> Iterator[str]:
-    """The texts of a *.jsonl file, in order."""
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)["text"]
-
-
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks of the conformance kit look at a twelfth of their texts: for tests of how it is called
@@ -342,16 +286,3 @@ def full_vocab() -> Callable[[str], Path]:
         return path
 
     return find
-
-
-@pytest.fixture(scope="session")
-def corpus() -> Callable[..., list[str]]:
-    """`corpus(limit=20)` gives the first texts of each corpus file, or skips the test."""
-
-    def read(limit: int | None = None) -> list[str]:
-        files = sorted(directory("TOKPAR_CORPORA").glob("*.jsonl"))
-        if not files:
-            pytest.skip("TOKPAR_CORPORA holds no *.jsonl")
-        return [text for path in files for text in islice(rows(path), limit)]
-
-    return read

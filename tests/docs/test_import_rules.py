@@ -48,7 +48,7 @@ PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 PARTS = LAYERS[5] | LAYERS[6]
 BETWEEN_PARTS = {
     ("patterns", "pure"),
-    ("patterns", "certificate"),  # the one parser of patterns is the checker's
+    ("patterns", "certificate"),  # its parser of patterns, its rules for rows of Splits
     ("facts", "patterns"),
     ("facts", "pure"),
     ("decoding", "pure"),

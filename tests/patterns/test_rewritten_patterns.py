@@ -157,7 +157,7 @@ def test_what_is_decided_is_what_the_engine_does(pattern: str, engine: str) -> N
         windows = decide_windows([SplitStage(pattern, engine)], ask(ATOMS), asked(ATOMS))
     except UnsupportedPatternError:
         assume(False)
-    (machine,) = windows.decision.items.stages
+    (machine,) = windows.decision.stages
     texts = ["".join(word) for size in range(1, 6) for word in product(ATOMS[:4], repeat=size)]
     for text, own in zip(texts, engine_crosscheck._FOUND[engine](pattern, texts), strict=True):
         word = windows.alphabet.symbols(text)

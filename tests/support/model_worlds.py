@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
-from tokpar.certificate.model.model_proof import ModelProof, file_findings
 from tokpar.certificate.model.given_file import JsonFile
+from tokpar.certificate.model.model_proof import ModelProof, file_findings
 
 Config = dict[str, Any]
 Ids = list[int]
@@ -78,6 +78,34 @@ def bpe_config(
     }
 
 
+BERT = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+
+
+def word_config(*tokens: str, normalizer: Any = BERT, split: str = "", **model: Any) -> Config:
+    settings = {
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+    }
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [added("[UNK]", 0, special=True)],
+        "normalizer": normalizer,
+        "pre_tokenizer": {"type": split or "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "WordPiece", **settings, **model, "vocab": numbered("[UNK]", *tokens)},
+    }
+
+
 def numbered(*tokens: str) -> dict[str, int]:
     return {token: k for k, token in enumerate(dict.fromkeys(tokens))}
 
@@ -85,9 +113,8 @@ def numbered(*tokens: str) -> dict[str, int]:
 def drawn_tokens(rng: random.Random) -> tuple[list[str], list[list[str]]]:
     """All tokens, and merges: of tokens that no merge makes, repeated, in any order."""
     atoms = [*letters_of(rng.choice(["ab", "ab1", "aé ", "ab \n"]))]
-    tokens, merges = [*atoms], []
-    for _ in range(rng.randrange(3)):
-        tokens.append("".join(rng.choices(atoms, k=rng.randint(2, 4))))
+    loose = ["".join(rng.choices(atoms, k=rng.randint(2, 4))) for _ in range(rng.randrange(3))]
+    tokens, merges = [*atoms, *loose], []
     for _ in range(rng.randrange(12)):
         pair = [rng.choice(tokens), rng.choice(tokens)]
         if len("".join(pair)) <= 8:
@@ -165,15 +192,11 @@ def forged(rng: random.Random, ids: Ids, tokens: Mapping[int, bytes]) -> Iterato
             c = rng.choice(cuts)
             yield [*ids[:k], number[data[:c]], number[data[c:]], *ids[k + 1 :]]
         yield [*ids[:k], *tiled(rng, data, number), *ids[k + 1 :]]
-        both = [*zip(known, known[1:], strict=False)]
-        for j, _ in (
-            rng.sample([pair for pair in both if pair[0] + 1 == pair[1]], min(1, len(both) - 1))
-            if len(both) > 1 and any(a + 1 == b for a, b in both)
-            else []
-        ):
-            pair = tokens[ids[j]] + tokens[ids[j + 1]]
-            yield [*ids[:j], *tiled(rng, pair, number), *ids[j + 2 :]]
-            yield [*ids[:j], *longest(pair, number), *ids[j + 2 :]]
+        pairs = [j for j in range(len(ids) - 1) if tokens.get(ids[j]) and tokens.get(ids[j + 1])]
+        for j in rng.choices(pairs, k=bool(pairs)):
+            both = tokens[ids[j]] + tokens[ids[j + 1]]
+            yield [*ids[:j], *tiled(rng, both, number), *ids[j + 2 :]]
+            yield [*ids[:j], *longest(both, number), *ids[j + 2 :]]
     if len(known) == len(ids):
         whole = b"".join(tokens[id_] for id_ in ids)
         yield longest(whole, number)

@@ -94,7 +94,7 @@ def check(
             return report
         refused = ": ".join(shown.refused)
         return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
-    proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
+    proof = prove_ids(encoding.ids, seams, cuts, answers, known.facts, licensed)
     findings += proof.findings
     by_call = (f"the ids are the tokenizer's: {proof.proved}",)
     return _report(findings, count, wanted, proved + by_call, (), notes)

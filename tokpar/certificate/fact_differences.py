@@ -157,9 +157,9 @@ def _set_difference(name: str, told: Collection[Any], own: Collection[Any]) -> I
 
 
 def _comparable(value: object) -> object:
-    """Settings of stages are compared by name, and `False` is the same as a setting left out."""
+    """Settings of stages by name, without one that decides offsets only."""
     if isinstance(value, tuple) and value and isinstance(value[0], NormalizerStage):
-        return [(stage.kind, dict(stage.settings)) for stage in value]
+        return [(stage.kind, {**dict(stage.settings), "trim_offsets": None}) for stage in value]
     return value
 
 

@@ -17,10 +17,10 @@ from tokpar.certificate.check_context import CheckContext, RefusedError, require
 from tokpar.certificate.frozen_tables import SPACES, load_tables, load_windows
 from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES, ONE_BY_ONE, is_fixed
 from tokpar.certificate.window_classes import POINTS, require_class
-from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_machine import Machine, RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
-from tokpar.certificate.window_rows import RowChecker
+from tokpar.certificate.window_rows import RowWindows
 from tokpar.types import Seam, Theorem
 
 UNIVERSAL = ("non-space", "space")
@@ -48,7 +48,9 @@ class Proved:
             raise RefusedProofError("there is not one stage for each pattern")
         written = [json.dumps(stage) for stage in stages]
         self.alone = len(written) == 1
-        self._checker = WindowChecker(written[0]) if self.alone else RowChecker(written)
+        self._checker: WindowChecker | RowWindows = (
+            WindowChecker(written[0]) if self.alone else RowWindows([*map(Machine, written)])
+        )
         self.size = self._checker.size
         self._symbol_of = symbol_of
         for reader, stage in zip(readers, stages, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tokpar.cuts.near_cuts import PairTable, pair_table
 from tokpar.cuts.window_tables import OPEN, SURE
 from tokpar.errors import EngineError
 
-_FEWEST, _MOST, _GROWTH = 16, 1024, 8
+_FEWEST, _MOST, _GROWTH = 64, 1024, 8
 """How many chunks are found at a time: few at first, so that the first chunk comes soon."""
 
 
@@ -40,21 +40,9 @@ def ends_of(tiles: TokenBytes, start: int, token: int, budget: int, most: int, l
 
     `token`: how many tokens lie before `start`. No chunk begins at token `last` or behind it. There
     are fewer ends if a chunk of `budget` tokens has less than a character."""
-    count, edge = len(tiles.stops), tiles.edge
-    tokens = [token]
-    while len(tokens) <= most and token < last:
-        end = edge(min(token + budget, count))
-        if end <= token:
-            break
-        token = end
-        tokens.append(token)
+    tokens = tiles.edges(token, budget, most, last)
     bytes_ = tiles.starts(tokens)
-    chars = (tiles.chars(first, stop) for first, stop in pairwise(bytes_))
-    positions = [start]
-    for size in chars:
-        start += size
-        positions.append(start)
-    return Ends(positions, bytes_, tokens)
+    return Ends([*accumulate(tiles.chars(bytes_), initial=start)], bytes_, tokens)
 
 
 class ChunkRuns:
@@ -67,7 +55,7 @@ class ChunkRuns:
         self._table: PairTable | None = None
         if self._whole.has_cuts and self._whole.facts.tiles:
             self._table = pair_table(self._whole.finder)
-        self._size = _FEWEST
+        self._size, self._reached = _FEWEST, (0, 0)
 
     def after(self, start: int) -> list[TextChunk]:
         """Returns the next chunks from `start` on, or none where each chunk needs a look."""
@@ -76,12 +64,17 @@ class ChunkRuns:
         region = self._whole.region_at(start)
         if region.tiles is None or region.absorbed[0]:
             return []
-        token = self._whole.tokens_before(start) - int(region.tokens[0])
+        place, token = self._reached
+        if place != start:
+            token = self._whole.tokens_before(start)
+        token -= int(region.tokens[0])
         last = len(region.ids)
         if region.stop < len(self._whole.text):
             last -= self._budget
         ends = ends_of(region.tiles, start, token, self._budget, self._size, last)
         found = self._chunks(region, region.tiles, ends) if len(ends.tokens) > 1 else []
+        reached = ends.tokens[len(found)] + int(region.tokens[0])
+        self._reached = ends.positions[len(found)], reached
         self._size = min(_MOST, max(_FEWEST, _GROWTH * len(found)))
         return found
 
@@ -97,19 +90,45 @@ class ChunkRuns:
             return []
         firsts = tiles.tokens_before(ends.bytes, heads, 1)
         stops = tiles.tokens_before(ends.bytes[1:], tails, -1)
-        found: list[TextChunk] = []
-        parts = zip(head_ids, firsts, stops, tail_ids, strict=True)
-        around = self._special.around
-        for (a, b), (head, first, stop, tail) in zip(pairwise(places), parts, strict=True):
-            ids, certified = region.ids[first:stop], head is tail is None
-            if not certified:
-                some = (part for part in (head, ids, tail) if part is not None)
-                ids = np.concatenate([*some])
-            final = around(ids, "", 0, 0)
-            if len(final) > self._limit:
+        inner_ids = [region.ids[first:stop] for first, stop in zip(firsts, stops, strict=False)]
+        return self._fitting(places, head_ids, inner_ids, tail_ids)
+
+    def _fitting(
+        self,
+        places: list[int],
+        heads: list[IdArray | None],
+        inner: list[IdArray],
+        tails: list[IdArray | None],
+    ) -> list[TextChunk]:
+        """Returns the chunks between neighbouring places, up to the first one that does not fit.
+
+        Its ids are those of the head, the inner part and the tail, with special tokens."""
+        special = self._special
+        parts: list[IdArray] = []
+        edges, size, limit = [0], 0, self._limit
+        for head, ids, tail in zip(heads, inner, tails, strict=True):
+            own = [special.prefix] if special.count else []
+            if head is not None:
+                own.append(head)
+            own.append(ids)
+            if tail is not None:
+                own.append(tail)
+            if special.count:
+                own.append(special.suffix)
+            length = sum(map(len, own))
+            if length > limit:
                 break
-            found.append(TextChunk(a, b, frozen_ids(final), certified))
-        return found
+            size += length
+            parts += own
+            edges.append(size)
+        if not parts:
+            return []
+        flat = frozen_ids(np.concatenate(parts))
+        spans = zip(places, places[1:], edges, edges[1:], heads, tails, strict=False)
+        return [
+            TextChunk(a, b, flat[first:stop], head is tail is None)
+            for a, b, first, stop, head, tail in spans
+        ]
 
     def _ids_of(self, *texts: Sequence[str]) -> list[list[IdArray | None]]:
         """Returns the ids of each text by itself, before special tokens; None for an empty text."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from tokpar.arrays import IntArray, SpanArray
 
-_EVERY = 1 << 10
+_EVERY = 1 << 12
 """Tokens of a piece of text whose tokens are located at once."""
 
 
@@ -70,15 +70,36 @@ class TokenBytes:
                 token -= 1
         return token
 
-    def chars(self, first: int, stop: int) -> int:
-        """Returns how many code points begin in the bytes [first, stop)."""
-        return stop - first if self.is_ascii else int(np.count_nonzero(self._leads[first:stop]))
+    def edges(self, token: int, step: int, most: int, last: int) -> list[int]:
+        """Returns `token` and the edges that follow it at most `step` tokens apart, `most` of them.
+
+        Edges: see `edge`. Ends before token `last`, the end, or where no edge is within a step."""
+        found, count, edge = [token], len(self.stops), self.edge
+        if self.is_ascii:
+            stop = min(last, token + step * most)
+            found += [min(k, count) for k in range(token + step, stop + step, step)]
+            return found
+        while len(found) <= most and token < last:
+            end = edge(min(token + step, count))
+            if end <= token:
+                break
+            token = end
+            found.append(token)
+        return found
+
+    def chars(self, edges: Sequence[int]) -> Iterator[int]:
+        """Returns how many code points begin between neighbouring `edges`, UTF-8 bytes."""
+        if self.is_ascii:
+            return (stop - first for first, stop in pairwise(edges))
+        leads, count = self._leads, np.count_nonzero
+        return (int(count(leads[first:stop])) for first, stop in pairwise(edges))
 
     def tokens_before(self, places: Sequence[int], texts: Sequence[str], sign: int) -> list[int]:
         """Returns how many tokens end at or before each place, moved by the bytes of a text.
 
         `places`: UTF-8 bytes. `sign`: -1 for places before the texts, 1 for places behind them."""
-        moved = [p + sign * len(t.encode()) for p, t in zip(places, texts, strict=False)]
+        pairs = zip(places, texts, strict=False)
+        moved = [p + sign * len(text.encode()) if text else p for p, text in pairs]
         found: list[int] = self.stops.searchsorted(moved, "right").tolist()
         return found
 
@@ -92,10 +113,7 @@ class TokenBytes:
             if token > tokens[-1]:
                 tokens.append(token)
         tokens.append(len(self.stops))
-        chars = [0]
-        for first, stop in pairwise(self.starts(tokens)):
-            chars.append(chars[-1] + self.chars(first, stop))
-        return chars, tokens
+        return [*accumulate(self.chars(self.starts(tokens)), initial=0)], tokens
 
 
 def tiled_places(spans: SpanArray, text: str, begin: int) -> Places:

@@ -10,10 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.window_tables import NEVER, OPEN, SURE, SymbolArray
+from tokpar.cuts.window_seams import LEFT, WindowSeams
+from tokpar.cuts.window_tables import (
+    NEVER,
+    OPEN,
+    SURE,
+    IntArray,
+    SymbolArray,
+    behind_window,
+    settle,
+)
+from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts
 
 REACH = 40
@@ -26,7 +35,7 @@ class NearCuts:
 
     `before`, `after`: the nearest cut before and behind the place that a pair of characters
     licenses, -1 without one within `REACH`. `at`: the status of the place itself: `SURE` for a cut,
-    `NEVER` for a place that is none, `OPEN` where the two characters do not decide."""
+    `NEVER` where no window near certifies one, `OPEN` where something else must decide."""
 
     before: list[int]
     at: list[int]
@@ -38,41 +47,53 @@ class PairTable:
     """The status of the cut between two characters, by their symbols.
 
     `symbol_of`: uint8, (0x110000,). `pairs`: uint8, (65536,); the index is the first symbol plus
-    256 times the second."""
+    256 times the second. `windows`: decides where two characters do not."""
 
     finder: CutFinder
     symbol_of: SymbolArray
-    pairs: npt.NDArray[np.uint8]
+    pairs: SymbolArray
+    windows: WindowSeams | None = None
 
     def near(self, text: str, places: Sequence[int]) -> NearCuts:
         """The cuts near `places`, 0 < place < len(text), ascending."""
-        side, width = REACH + 1, 2 * REACH + 2
+        side, width, given = REACH + 1, 2 * REACH + 2, np.array(places, np.int64)
         windows = [text[max(0, p - side) : p + side] for p in places]
         short = [k for k, window in enumerate(windows) if len(window) < width]
         for k in short:  # near the ends of the text
-            p = places[k]
-            windows[k] = windows[k].rjust(width - max(0, p + side - len(text))).ljust(width)
-        status = self._status("".join(windows).encode("utf-32-le", "surrogatepass"), width)
-        for k in short:
-            positions = np.arange(places[k] - REACH, places[k] + REACH + 1)
-            status[k, (positions <= 0) | (positions >= len(text))] = NEVER
-        status[[k for k, p in enumerate(places) if not self._absent(text, p)]] = OPEN
-        return _nearest(status, places)
-
-    def _status(self, data: bytes, width: int) -> npt.NDArray[np.uint8]:
-        """The status of the cuts between neighbours in each row of `width` characters."""
+            behind = width - max(0, places[k] + side - len(text))
+            windows[k] = windows[k].rjust(behind).ljust(width)
+        data = "".join(windows).encode("utf-32-le")
         symbols = self.symbol_of.take(np.frombuffer(data, "<u4"), mode="clip").reshape(-1, width)
-        index = symbols[:, :-1] + (symbols[:, 1:].astype(np.uint16) << 8)
-        found: npt.NDArray[np.uint8] = self.pairs.take(index)
-        return found
+        status = self.pairs.take(symbols[:, :-1] + (symbols[:, 1:].astype(np.uint16) << 8))
+        self._settle(symbols, status, short)
+        for k in short:
+            around = np.arange(places[k] - REACH, places[k] + REACH + 1)
+            status[k, (around <= 0) | (around >= len(text))] = NEVER
+        status[self._beside_tokens(text, places)] = OPEN
+        return _nearest(status, given)
 
-    def _absent(self, text: str, p: int) -> bool:
-        """True if no added token is near the cuts around `p`."""
-        return self.finder.added.absent(text, max(0, p - REACH - 1), p + REACH + 1)
+    def _settle(self, symbols: SymbolArray, status: SymbolArray, short: list[int]) -> None:
+        """Decide by wider windows which of the places themselves are cuts."""
+        undecided = status[:, REACH] == OPEN
+        undecided[short] = False
+        rows = np.flatnonzero(undecided)
+        if self.windows is None or not len(rows):
+            return
+        read, finder = symbols.ravel(), self.windows.finder
+        at = rows * symbols.shape[1] + REACH + 1
+        sure = settle(finder, read, at, behind_window(finder, read, at, LEFT), self.windows.ahead)
+        status[rows, REACH] = np.where(sure, SURE, NEVER)
+
+    def _beside_tokens(self, text: str, places: Sequence[int]) -> list[int]:
+        """Which places have an added token near the cuts around them."""
+        absent, side = self.finder.added.absent, REACH + 1
+        if not places or absent(text, max(0, places[0] - side), places[-1] + side):
+            return []
+        return [k for k, p in enumerate(places) if not absent(text, max(0, p - side), p + side)]
 
 
-def _nearest(status: npt.NDArray[np.uint8], places: Sequence[int]) -> NearCuts:
-    sure, given = status == SURE, np.array(places, np.int64)
+def _nearest(status: SymbolArray, given: IntArray) -> NearCuts:
+    sure = status == SURE
     back, ahead = sure[:, REACH - 1 :: -1], sure[:, REACH + 1 :]
     before = np.where(back.any(axis=1), given - 1 - back.argmax(axis=1), -1)
     after = np.where(ahead.any(axis=1), given + 1 + ahead.argmax(axis=1), -1)
@@ -95,23 +116,14 @@ class _Tables:
         if finder.refusal is not None or self.facts.prefix_space or finder.normalized.tokens:
             return None
         if finder.windows is not None and not self.facts.normalizers:
-            return PairTable(finder, finder.windows.finder.symbol_of, self._by_windows(finder))
+            symbol_of = finder.windows.finder.symbol_of
+            return PairTable(finder, symbol_of, _beside_unknown(finder.windows), finder.windows)
         if self.facts.scheme == "bert" and finder.family is not None:
             return PairTable(finder, *self._bert)
         return None
 
-    @staticmethod
-    def _by_windows(finder: CutFinder) -> npt.NDArray[np.uint8]:
-        assert finder.windows is not None
-        windows = finder.windows.finder
-        pairs = windows.pairs.reshape(256, 256).copy()
-        pairs[windows.size], pairs[:, windows.size] = OPEN, OPEN  # a space may be a cut beside it
-        return pairs.ravel()
-
     @cached_property
-    def _bert(self) -> tuple[SymbolArray, npt.NDArray[np.uint8]]:
-        from tokpar.patterns.class_tables import family_named
-
+    def _bert(self) -> tuple[SymbolArray, SymbolArray]:
         assert self.facts.family is not None
         family = family_named(self.facts.family)
         assert family is not None
@@ -124,3 +136,11 @@ class _Tables:
             for j, other in enumerate(names):
                 pairs[j, k] = NEVER if family.theorem(name, other) is None else SURE
         return symbol_of, pairs.ravel()
+
+
+def _beside_unknown(windows: WindowSeams) -> SymbolArray:
+    """The status of pairs; `OPEN` beside an unknown character, where a space may be a cut."""
+    size = windows.finder.size
+    pairs = windows.finder.pairs.reshape(256, 256).copy()
+    pairs[size], pairs[:, size] = OPEN, OPEN
+    return pairs.ravel()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from tokpar.patterns.pattern_reader import Tree, UnsupportedPatternError
 from tokpar.patterns.time_budget import Budget
@@ -33,6 +34,21 @@ class Automaton:
     live: tuple[bool, ...]
     avoid: tuple[bool, ...]
     words: tuple[tuple[int, ...], ...]
+
+    @property
+    def to(self) -> tuple[tuple[int, ...], ...]:
+        """As `target`, for `tokpar.certificate.window_rows`."""
+        return self.target
+
+    @cached_property
+    def dead(self) -> frozenset[int]:
+        """The states that never match any more."""
+        return frozenset(x for x, live in enumerate(self.live) if not live)
+
+    @cached_property
+    def sure(self) -> frozenset[int]:
+        """The states that match whatever follows."""
+        return frozenset(x for x, avoid in enumerate(self.avoid) if not avoid)
 
     def behind(self, word: Iterable[int]) -> int:
         """The state after reading `word` from the start."""

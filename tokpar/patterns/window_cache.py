@@ -41,7 +41,7 @@ def _tried(splits: Sequence[SplitStage]) -> Windows:
 
     Raises UnsupportedPatternError if they differ on a test text."""
     windows = decide_windows(splits)
-    for split, machine in zip(splits, windows.decision.items.stages, strict=True):
+    for split, machine in zip(splits, windows.decision.stages, strict=True):
         require_engine(split.pattern, split.engine, machine, windows.alphabet.examples)
     return windows
 

@@ -34,7 +34,7 @@ class WindowProof:
 
 def prove_windows(windows: Windows, splits: Sequence[SplitStage]) -> tuple[WindowProof, ...]:
     """Build a proof for each stage of the Splits from which `windows` was computed."""
-    stages = zip(windows.decision.threats.stages, splits, strict=True)
+    stages = zip(windows.decision.stages, splits, strict=True)
     return tuple(_proof(windows, machine, split) for machine, split in stages)
 
 

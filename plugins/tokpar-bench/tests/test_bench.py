@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
 from tokpar_bench.comparing import comparison, places, repetitive, sweep
@@ -51,6 +50,7 @@ from tokpar_bench.subjects import ComparedMethod, Opened, chosen, compared
 from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 
 import tokpar
+from tests.support.cli_runs import run
 from tokpar.executors.serial import SerialExecutor
 from tokpar.methods import cut
 from tokpar.plugin import (
@@ -807,7 +807,6 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
 
 
 def test_the_command_writes_results_with_their_provenance(
-    run: Run,
     rows_file: Path,
     tmp_path: Path,
     deepseek: str,
@@ -856,7 +855,6 @@ def test_the_bundled_tokenizer_has_a_hash_too() -> None:
 
 
 def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
-    run: Run,
     rows_file: Path,
     tmp_path: Path,
 ) -> None:
@@ -874,7 +872,6 @@ def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
 
 
 def test_all_pictures_and_the_page_are_written(
-    run: Run,
     rows_file: Path,
     tmp_path: Path,
 ) -> None:
@@ -890,7 +887,6 @@ def test_all_pictures_and_the_page_are_written(
 
 @pytest.mark.parametrize("package", ["matplotlib", "psutil"])
 def test_a_missing_package_is_an_error_before_anything_is_measured(
-    run: Run,
     rows_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -908,7 +904,6 @@ def test_a_missing_package_is_an_error_before_anything_is_measured(
 
 
 def test_an_interrupt_prints_and_writes_what_was_measured_and_ends_with_130(
-    run: Run,
     rows_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -938,7 +933,6 @@ def test_an_interrupt_prints_and_writes_what_was_measured_and_ends_with_130(
 
 
 def test_bad_lines_stop_the_command_or_are_counted_on_stderr(
-    run: Run,
     rows_file: Path,
 ) -> None:
     rows_file.write_bytes(rows_file.read_bytes() + b"nonsense\n{}\n")
@@ -967,7 +961,6 @@ def test_bad_lines_stop_the_command_or_are_counted_on_stderr(
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
-    run: Run,
     rows_file: Path,
     arguments: tuple[str, ...],
     named: str,
@@ -975,11 +968,11 @@ def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
     assert named in run("bench", rows_file, *arguments).error
 
 
-def test_the_papers_experiments_need_files(run: Run) -> None:
+def test_the_papers_experiments_need_files() -> None:
     assert "--paper" in run("bench", "--paper").error
 
 
-def test_the_papers_tables_are_printed(run: Run, rows_file: Path, deepseek: str) -> None:
+def test_the_papers_tables_are_printed(rows_file: Path, deepseek: str) -> None:
     options = ("--paper", "--tokenizer", deepseek, "--only", "methods,stages,retries")
     outcome = run("bench", rows_file, *SMALL, *options)
     assert outcome.code == 0
@@ -989,7 +982,7 @@ def test_the_papers_tables_are_printed(run: Run, rows_file: Path, deepseek: str)
     assert "recursive" not in outcome.out
 
 
-def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is(run: Run) -> None:
+def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is() -> None:
     only = ("--only", "methods", "--methods", "cut", "--repeats", 1, "--limit", 1)
     outcome = run(
         "bench", "--quick", *only, "--executor", "serial", "--executor", "native", "--progress"
@@ -1001,7 +994,7 @@ def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is(run: Run) -
     assert "executor" in outcome.out
 
 
-def test_results_that_are_none_are_refused_by_name(run: Run, tmp_path: Path) -> None:
+def test_results_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     assert str(path) in run("bench", "--read", path).error
     path.write_text("{", encoding="utf-8")

@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import DEFAULT, Run
+from conftest import DEFAULT
 from hypothesis import given
 from tokpar_bench.tokentree import Comparison, Difference
 from tokpar_bench.tokentree_engine import TreeTokenizer
 
+from tests.support.cli_runs import run
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
@@ -91,7 +92,7 @@ def files(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_the_command_says_how_much_differs(run: Run, files: list[Path]) -> None:
+def test_the_command_says_how_much_differs(files: list[Path]) -> None:
     outcome = run("tokentree", "default", *files)
     header, *rows, last = outcome.out.splitlines()
     assert outcome.code == 0
@@ -103,7 +104,7 @@ def test_the_command_says_how_much_differs(run: Run, files: list[Path]) -> None:
     assert "times as fast as BPE" in last
 
 
-def test_the_command_in_json(run: Run, files: list[Path]) -> None:
+def test_the_command_in_json(files: list[Path]) -> None:
     found = json.loads(run("tokentree", "default", *files, "--json").out)
     assert [row["text"] for row in found["texts"]] == [str(path) for path in files]
     same, other = found["texts"]
@@ -116,13 +117,13 @@ def test_the_command_in_json(run: Run, files: list[Path]) -> None:
     assert found["vocabulary"] == "default"
 
 
-def test_each_line_can_be_a_text(run: Run) -> None:
+def test_each_line_can_be_a_text() -> None:
     found = json.loads(run("tokentree", "default", "--lines", "--json", stdin=b"a b\n\nc").out)
     assert [row["text"] for row in found["texts"]] == ["-:1", "-:2", "-:3"]
     assert sum(row["bpe_tokens"] for row in found["texts"]) == found["total"]["bpe_tokens"]
 
 
-def test_only_the_first_texts_are_shown_unless_all_are_asked_for(run: Run) -> None:
+def test_only_the_first_texts_are_shown_unless_all_are_asked_for() -> None:
     lines = b"a\n" * 30
     assert (
         "and 10 more (--all shows them)" in run("tokentree", "default", "--lines", stdin=lines).out
@@ -139,13 +140,13 @@ def ranks(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(run: Run, ranks: Path) -> None:
+def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(ranks: Path) -> None:
     arguments = (ranks, "--pat-str", r"\s+|\S+", "--special", f"{ENDOFTEXT}=300000", "--json")
     found = json.loads(run("tokentree", *arguments, "--text", f"a{ENDOFTEXT}").out)
     assert found["total"]["bpe_tokens"] == found["total"]["shared_tokens"] == 2
 
 
-def test_a_bar_is_shown_on_request_only(run: Run, files: list[Path]) -> None:
+def test_a_bar_is_shown_on_request_only(files: list[Path]) -> None:
     assert run("tokentree", "default", *files).err == ""
     assert "ch" in run("tokentree", "default", *files, "--progress").err
     assert run("tokentree", "default", *files, "--progress", "--quiet").err == ""
@@ -164,7 +165,7 @@ def test_a_bar_is_shown_on_request_only(run: Run, files: list[Path]) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(
-    run: Run, arguments: tuple[object, ...], message: str
+    arguments: tuple[object, ...], message: str
 ) -> None:
     outcome = run("tokentree", *arguments)
     assert outcome.code == 2
@@ -174,13 +175,13 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert message in outcome.err
 
 
-def test_text_that_is_not_utf_8_is_refused(run: Run) -> None:
+def test_text_that_is_not_utf_8_is_refused() -> None:
     outcome = run("tokentree", "default", stdin=b"a\xff")
     assert outcome.code == 2
     assert "standard input: expected UTF-8" in outcome.err
 
 
-def test_a_file_of_another_kind_is_refused(run: Run, ranks: Path, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused(ranks: Path, tmp_path: Path) -> None:
     assert "does not hold its regex" in run("tokentree", ranks, "--text", "a").error
     words = tmp_path / "words.txt"
     words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")

@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Run
 
 import tokpar
+from tests.support.cli_runs import run
 from tokpar.facts.families import CL100K
 
 README = Path(__file__).parents[3] / "README.md"
 
 
-def test_a_trained_file_is_a_tokenizer_for_every_command(run: Run, tmp_path: Path) -> None:
+def test_a_trained_file_is_a_tokenizer_for_every_command(tmp_path: Path) -> None:
     out = tmp_path / "t.json"
     trained = run("train", README, "--vocab-size", 400, "-o", out, "--progress")
     assert (trained.code, trained.out) == (0, "")
@@ -34,7 +34,7 @@ def test_a_trained_file_is_a_tokenizer_for_every_command(run: Run, tmp_path: Pat
     )
 
 
-def test_json_says_what_was_made(run: Run, tmp_path: Path) -> None:
+def test_json_says_what_was_made(tmp_path: Path) -> None:
     out = tmp_path / "t.tiktoken"
     options = ("--special", "<x>", "--special", "<y>", "--json", "--workers", 1)
     said = run("train", README, "--vocab-size", 300, "-o", out, *options).json
@@ -54,7 +54,7 @@ def test_json_says_what_was_made(run: Run, tmp_path: Path) -> None:
     assert tokenizer.encode("<y>").tolist() == [1]
 
 
-def test_the_options_are_those_of_the_function(run: Run, tmp_path: Path) -> None:
+def test_the_options_are_those_of_the_function(tmp_path: Path) -> None:
     from tokpar.pure.save import compact_json
 
     out = tmp_path / "t.json"
@@ -76,7 +76,7 @@ def test_the_options_are_those_of_the_function(run: Run, tmp_path: Path) -> None
     assert max(map(len, vocabulary.tokens)) == 4
 
 
-def test_fewer_entries_than_asked_for_are_mentioned(run: Run, tmp_path: Path) -> None:
+def test_fewer_entries_than_asked_for_are_mentioned(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("ab ab", encoding="utf-8")
     err = run("train", path, "--vocab-size", 300, "-o", tmp_path / "t.tiktoken").err
@@ -85,7 +85,7 @@ def test_fewer_entries_than_asked_for_are_mentioned(run: Run, tmp_path: Path) ->
     assert "load it with --special '<|endoftext|>=0' --pat-str '(?i:" in err
 
 
-def test_more_entries_than_there_can_be_take_no_memory(run: Run, tmp_path: Path) -> None:
+def test_more_entries_than_there_can_be_take_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("ab ab", encoding="utf-8")
     err = run("train", path, "--vocab-size", 1 << 31, "-o", tmp_path / "t.json").err
@@ -110,7 +110,6 @@ def test_more_entries_than_there_can_be_take_no_memory(run: Run, tmp_path: Path)
     ],
 )
 def test_what_cannot_be_done_is_an_error_and_writes_nothing(
-    run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     options: list[str],
@@ -128,7 +127,7 @@ def test_what_cannot_be_done_is_an_error_and_writes_nothing(
 
 
 def test_special_tokens_that_begin_one_another_are_refused_before_the_training(
-    run: Run, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     corpus, out = tmp_path / "corpus.txt", tmp_path / "mine.tiktoken"
     corpus.write_text("a b " * 9, encoding="utf-8")

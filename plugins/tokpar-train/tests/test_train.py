@@ -21,7 +21,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from profiles import cases, drawn
 from tokpar_train import corpus as corpus_module
 from tokpar_train import trainer
 from tokpar_train.corpus import Boundaries, FileSlice, Job, jobs_of
@@ -29,6 +28,7 @@ from tokpar_train.merges import TIES, Limits, Ties, learn_merges
 from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
+from tests.support.profiles import cases, drawn
 from tokpar.cuts.window_tables import pair_cuts
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess

@@ -120,7 +120,7 @@ def _set(tokens: list[re.Match[str]], at: int, source: str) -> tuple[Members, in
         else:
             parts.append(_single(tokens[at], source))
             at += 1
-    if tokens[at]["close"] is None:
+    if at >= len(tokens) or tokens[at]["close"] is None:
         raise RefusedError("pattern", f"class {source!r} is not closed")
     return _united(parts, inverted), at + 1
 

@@ -1,0 +1,54 @@
+"""How many examples tests draw and which cases they look at: TOKPAR_PROFILE says so, to the tests
+of plugins, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypeVar
+
+import pytest
+from hypothesis import settings
+
+Case = TypeVar("Case")
+EXAMPLES = {
+    "quick": 20,
+    "dev": 100,
+    "ci": 300,
+    "deep": int(os.environ.get("TOKPAR_DEEP_EXAMPLES", "20000")),
+}
+
+
+def chosen_profile() -> str:
+    """The profile that the environment asks for."""
+    default = "ci" if os.environ.get("CI", "").lower() == "true" else "quick"
+    name = os.environ.get("TOKPAR_PROFILE") or default
+    if name not in EXAMPLES:
+        raise pytest.UsageError(f"TOKPAR_PROFILE must be one of {sorted(EXAMPLES)}, got {name!r}")
+    return name
+
+
+def drawn(count: int) -> int:
+    """How many examples a test draws that asks for a number of its own: as many fewer in quick as
+    the others have than in dev."""
+    return -(-count * EXAMPLES["quick"] // EXAMPLES["dev"]) if is_quick() else count
+
+
+def at_most(count: int) -> settings:
+    """Fewer examples in ci, for a property of which one example costs as much as many of others;
+    `deep` draws all that it is asked for."""
+    profile = chosen_profile()
+    return settings(
+        max_examples=EXAMPLES[profile] if profile == "deep" else min(count, EXAMPLES[profile])
+    )
+
+
+def is_quick() -> bool:
+    return chosen_profile() == "quick"
+
+
+def cases(every: Iterable[Case], in_quick: Iterable[Case]) -> list[Case]:
+    """All there are, or the few that the profile quick looks at."""
+    everything, few = list(every), list(in_quick)
+    assert all(case in everything for case in few)
+    return few if is_quick() else everything
