@@ -34,8 +34,8 @@ from tests.support.profiles import cases as cases
 from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar.cache import compiled
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
-from tokpar.cache.pretoken_machine import Machine
 from tokpar.parity.result_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width

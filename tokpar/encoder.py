@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tokpar.asynchronous import AsyncCalls
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
-    from tokpar.chunks.text_chunks import TextChunk
+    from tokpar.chunks.text_chunk import TextChunk
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session

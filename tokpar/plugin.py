@@ -27,7 +27,7 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
-from tokpar.executors.serial import check_spans, encode_piece, encode_rows
+from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     Executor,
@@ -48,6 +48,7 @@ from tokpar.types import (
     Facts,
     Join,
     NormalizerStage,
+    Origin,
     Piece,
     Rows,
     Rule,
@@ -91,6 +92,7 @@ __all__ = [
     "MergerKind",
     "NormalizerStage",
     "OptionError",
+    "Origin",
     "Piece",
     "PluginError",
     "RankFile",

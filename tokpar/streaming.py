@@ -16,7 +16,7 @@ from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import Ability, ChecksText, PostProcesses, TokenizerAdapter, facts_of
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
 MEMO_LENGTH = 32

@@ -28,7 +28,6 @@ class Rule(StrEnum):
     """The kinds of seams that a theorem licenses (docs/glossary.md). Equal to its number, "K1"."""
 
     SPACE_AFTER_NONSPACE = "K1"
-    DIGIT_PHASE = "K2"
     LOCAL_PAIR = "K3"
     NO_TOKEN_ACROSS = "K4"
     COMMON_BOUNDARIES = "K5"
@@ -75,7 +74,6 @@ _RULE_OF = {
 
 CERTIFIED_CUTS = (
     Rule.SPACE_AFTER_NONSPACE,
-    Rule.DIGIT_PHASE,
     Rule.LOCAL_PAIR,
     Rule.ADDED_TOKEN_EDGE,
     Rule.WINDOW,

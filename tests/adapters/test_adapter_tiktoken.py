@@ -237,7 +237,7 @@ def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
 def test_a_pattern_that_cannot_be_decided_is_refused_by_name() -> None:
     facts = adapter(small({}, pattern="(?<=b)[a-z]+|.")).facts
     assert finder_for(facts).refusal == (
-        "its pattern is of no known family, and not decided: unsupported group before offset 1 of "
+        "its pattern is of no known family, and not decided: unsupported group at offset 0 of "
         "'(?<=b)[a-z]+|.'"
     )
     assert facts.family is None

@@ -23,6 +23,7 @@ from tests.support.certified import (
     REGEX_FAMILIES,
     TEXTS,
     Small,
+    anchored,
     bert_normalizer,
     bert_tokenizer,
     by_hand,
@@ -33,6 +34,7 @@ from tests.support.certified import (
     encoding_of,
     kinds,
     metaspace_tokenizer,
+    pair,
     regex_tokenizer,
     with_seam,
     witness,
@@ -42,7 +44,7 @@ from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check, seam_findings
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.encoding import Encoding
-from tokpar.types import AddedToken, Facts, Rows, Seam, Witness
+from tokpar.types import AddedToken, Facts, Rows, Seam
 
 
 class Bracketed(Small):
@@ -164,8 +166,8 @@ def bracketed_case() -> tuple[Small, str, Encoding]:
     tokenizer = regex_tokenizer("o200k", kind=Bracketed)
     seams = [
         Seam(3, "K1", "20", witness("o200k", "non-space", "space")),
-        Seam(11, "K2", "22", (("family", "o200k"), ("run", 8))),
-        Seam(14, "K1", "19", witness("o200k", "1", ".")),
+        anchored(11, "o200k", 7),
+        pair(14, "o200k"),
         Seam(19, "K1", "20", witness("o200k", "non-space", "space")),
     ]
     return tokenizer, text, by_hand(tokenizer, text, seams)
@@ -215,9 +217,9 @@ def mutations(seam: Seam) -> Iterator[Seam]:
     """The seam with one field shifted or swapped, its token count left as it is."""
     change = functools.partial(dataclasses.replace, seam)
     yield from (change(position=seam.position + step) for step in (-1, 1))
-    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
+    rules: list[Any] = [None, "K1", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
     yield from (change(rule=rule) for rule in rules if rule != seam.rule)
-    theorems = ["18", "19", "20", "21", "22", "4.8", "6.4", "5'", "29", "40", "42", "44", ""]
+    theorems = ["19", "20", "4.8", "6.4", "5'", "29", "40", "42", "44", ""]
     yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
     yield change(witness=())
     yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", 1),))
@@ -231,6 +233,11 @@ def mutations(seam: Seam) -> Iterator[Seam]:
                 yield change(witness=(*seam.witness[:k], (name, other), *seam.witness[k + 1 :]))
 
 
+def numbered(seam: Seam) -> list[tuple[str, bool]]:
+    """The names of the witness's values, and which of them are numbers."""
+    return [(name, isinstance(value, int)) for name, value in seam.witness]
+
+
 @pytest.mark.ids
 @case
 def test_every_changed_field_of_a_seam_is_found(
@@ -239,6 +246,9 @@ def test_every_changed_field_of_a_seam_is_found(
     tokenizer, text, encoding = make()
     for k, seam in enumerate(encoding.seams):
         for mutant in mutations(seam):
+            kept = dataclasses.replace(mutant, witness=seam.witness) == seam
+            if kept and seam.rule == "K10" and numbered(mutant) == numbered(seam):
+                continue  # another window may certify the same place
             moved = mutant.position != seam.position
             level = "ids" if moved and not tokenizer.facts.tiles else "seams"
             assert not check(with_seam(encoding, k, mutant), text, tokenizer, level).ok, mutant
@@ -455,20 +465,18 @@ def test_nfc_allows_any_letter_before_a_space() -> None:
     assert 3 in {seam.position for seam in licensed("дом 中", tokenizer.facts)}
 
 
-def test_a_digit_run_may_end_in_anything_but_must_start_surely() -> None:
-    facts = regex_tokenizer("cl100k").facts
-    run = (("family", "cl100k"), ("run", 1))
-    for text in ("a123\U00016139", "a1234", "a123."):
-        assert not list(seam_findings([Seam(4, "K2", "22", run)], text, facts))
-    for text in ("a12b4", "1123 4", "\U00016139123 4", "a1\U000125c42 "):
-        assert list(seam_findings([Seam(4, "K2", "22", run)], text, facts))
+def test_a_digit_run_must_start_surely() -> None:
+    facts, seam = regex_tokenizer("cl100k").facts, anchored(4, "cl100k", 1)
+    for text in ("a1234", "a123."):
+        assert not list(seam_findings([seam], text, facts))
+    for text in ("1123 4", "\U00016139123 4", "a1\U000125c42 "):
+        assert list(seam_findings([seam], text, facts))
 
 
-def test_a_digit_run_is_refused_beside_an_added_token_of_digits() -> None:
-    run = (("family", "deepseek"), ("run", 0))
-    for content, good in [("1", False), ("x1", False), ("١x", False), ("<1>", True)]:
+def test_a_digit_run_is_refused_over_an_added_token_of_digits() -> None:
+    for content, good in [("1", False), ("12", False), ("34", False), ("<1>", True)]:
         facts = regex_tokenizer("deepseek", None, [Added(content)]).facts
-        found = list(seam_findings([Seam(3, "K2", "22", run)], "234567", facts))
+        found = list(seam_findings([anchored(3, "deepseek", 0)], "1234567", facts))
         assert (not found) == good
 
 
@@ -541,8 +549,7 @@ def test_a_thousand_seams_of_eight_megabytes_check_within_seconds() -> None:
     universal = witness("cl100k", "non-space", "space")
     words = [Seam(p + 4, "K1", "20", universal) for p in range(step, size, step)]
     assert seconds_of(words, "word " * (size // 5), facts) < 5
-    run: Witness = (("family", "cl100k"), ("run", 1))
-    digits = [Seam(p + 1, "K2", "22", run) for p in range(9000, size, 9000)]
+    digits = [anchored(p + 1, "cl100k", 1) for p in range(9000, size, 9000)]
     assert seconds_of(digits, "a" + "1" * size, facts) < 5
     assert seconds_of(digits, "a1" + "x" * size, facts, good=False) < 5
 

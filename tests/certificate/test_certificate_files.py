@@ -26,7 +26,6 @@ Change = Callable[[Header, dict[str, bytes]], None]
 
 LICENCES: dict[str, tuple[str, tuple[tuple[str, str | None], ...]]] = {
     "K1": ("20", (("family", "cl100k"), ("left", "non-space"), ("right", "space"))),
-    "K2": ("22", (("family", "cl100k"), ("run", None))),
     "K3": ("6.4", (("absorbed", None),)),
     "K4": ("24", (("start", None), ("stop", None))),
     "K5": ("5'", tuple((n, None) for n in ("start", "stop", "right_start", "second", "left_stop"))),
@@ -341,7 +340,7 @@ def test_a_column_of_equal_numbers_is_written_so_that_it_can_be_read() -> None:
 @pytest.mark.parametrize("value", [2**60, 1.5, None, True])
 def test_a_witness_that_no_column_holds_is_refused_when_written(value: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
-        written(Seams.of([Seam(3, "K2", "22", (("run", value),))]))
+        written(Seams.of([Seam(3, "K10", "44", (("anchor", value),))]))
 
 
 # ------------------------------------------------------------------------------- another text

@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken
 
 import tokpar
 from tests.support.certified import (
@@ -22,15 +25,29 @@ from tests.support.certified import (
     encoding_of,
     kinds,
 )
-from tests.support.tokenizers_drawn import contents, hf_tokenizers, texts_with, tiktoken_encodings
+from tests.support.session_models import CL100K, byte_level
+from tests.support.tokenizers_drawn import (
+    build,
+    byte_level_specs,
+    contents,
+    hf_tokenizers,
+    named_tokenizers,
+    texts_with,
+    tiktoken_encodings,
+    tiktoken_specs,
+)
 from tokpar.arrays import IdArray, utf8_bytes
 from tokpar.certificate import distinct_segments as distinct_module
 from tokpar.certificate.checker import check
 from tokpar.certificate.distinct_segments import distinct_segments
 from tokpar.certificate.findings import Level
+from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
+from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError, OptionError
 from tokpar.types import Seam
 
+PROSE = "It's 1,234 words of\n\nplain  prose, and 中文字 too; the rest isn't. " * 3
+CODE = "def f(x):\n    return {'a': [1, 22, 333], 'b': x_y2}  # done\n\n\nclass A(B): ...\n" * 3
 SIZES = st.sampled_from([1, 2, 3, 250])
 
 
@@ -208,3 +225,80 @@ def test_segments_of_wide_characters_are_compared_in_bytes() -> None:
     edges = np.flatnonzero(np.append(True, codes[1:] == 32))
     found = distinct_segments(codes, edges, np.append(edges[1:], len(codes)))
     assert len(found.first) < len(edges)
+
+
+# ------------------------------------------------------------------------ by pre-tokens
+
+
+def pretokens_of(adapter: Any, text: str, cuts: list[int]) -> tuple[dict[str, list[int]], int]:
+    """The segments that are known by their pre-tokens, with their ids, and how many are not."""
+    edges = [0, *cuts, len(text)]
+    segments = list(dict.fromkeys(text[a:b] for a, b in pairwise(edges) if a < b))
+    codes = [segment.encode() for segment in segments]
+    stops = np.cumsum([len(each) for each in codes])
+    starts = stops - [len(each) for each in codes]
+    answers = TokenizerProbe(adapter, text, None)
+    gate = PretokenGate.of(adapter.facts, answers)
+    if gate is None:
+        return {}, len(segments)
+    data = np.frombuffer(b"".join(codes), np.uint8)
+    known, rows = pretoken_rows(gate, data, starts, stops, answers)
+    found = {segments[k]: rows[i].tolist() for i, k in enumerate(known.tolist())}
+    return found, len(segments) - len(found)
+
+
+@given(st.data())
+def test_segments_known_by_their_pretokens_have_their_own_ids(data: st.DataObject) -> None:
+    """Whatever the segments are: each is taken as a text of its own."""
+    specs = st.one_of(byte_level_specs(), tiktoken_specs())
+    tokenizer: Any = build(data.draw(specs))
+    text = "x" + data.draw(texts_with(contents(tokenizer), 300)) * data.draw(
+        st.sampled_from([1, 4])
+    )
+    settings = {"disallowed_special": ()} if hasattr(tokenizer, "encode_ordinary") else {}
+    adapter: Any = tokpar.load(tokenizer, **settings)
+    places = st.integers(1, max(1, len(text) - 1))
+    cuts = sorted(data.draw(st.sets(places, max_size=12)))
+    found, _ = pretokens_of(adapter, text, cuts)
+    for segment, ids in found.items():
+        assert ids == adapter.encode(segment).tolist(), segment
+
+
+@pytest.mark.parametrize("name", sorted(named_tokenizers()))
+def test_nearly_all_segments_of_prose_and_code_are_known(name: str) -> None:
+    tokenizer = named_tokenizers()[name]
+    settings = {"disallowed_special": ()} if hasattr(tokenizer, "encode_ordinary") else {}
+    adapter: Any = tokpar.load(tokenizer, **settings)
+    text = PROSE + CODE
+    cuts = [p for p in range(1, len(text)) if text[p] == " " and text[p - 1] != " "]
+    found, unknown = pretokens_of(adapter, text, cuts)
+    for segment, ids in found.items():
+        assert ids == adapter.encode(segment).tolist(), segment
+    if adapter.facts.scheme == "regex" and adapter.facts.tiles:
+        assert unknown <= 2
+
+
+def test_a_segment_with_an_added_token_is_encoded_as_a_whole() -> None:
+    """Section 16: " foxes" is one match of the regex, and the engine finds "ox" in it."""
+    tokenizer = byte_level(CL100K)
+    tokenizer.add_tokens([AddedToken("ox", normalized=False)])
+    adapter = tokpar.load(tokenizer)
+    found, unknown = pretokens_of(adapter, "the foxes and dogs", [3, 9, 13])
+    assert " foxes" not in found
+    assert unknown == 1
+    with tokpar.Encoder(adapter) as encoder:
+        text = "the foxes and dogs, and the foxes " * 40
+        assert check(encoder.encode(text), text, adapter)
+
+
+def test_text_that_tiktoken_leaves_out_is_encoded_as_a_whole() -> None:
+    """The pattern matches words only: tiktoken drops the digits between them."""
+    ranks = {bytes([b]): b for b in range(256)}
+    encoding = tiktoken.Encoding(
+        "gaps", pat_str=r" ?\p{L}+", mergeable_ranks=ranks, special_tokens={}
+    )
+    adapter: Any = tokpar.load(encoding)
+    text = "ab 12 cd"
+    found, _ = pretokens_of(adapter, text, [2, 5])
+    for segment, ids in found.items():
+        assert ids == adapter.encode(segment).tolist()

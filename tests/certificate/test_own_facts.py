@@ -3,16 +3,312 @@ right."""
 
 from __future__ import annotations
 
+import gc
+import random
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import tiktoken
 from hypothesis import given
-from tokenizers import Tokenizer
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests.support.tokenizers_drawn import hf_tokenizers
-from tokpar.certificate.fact_differences import checked_facts
+from tests.support import file_formats, hf_sources, shared_ids
+from tests.support.engine_files_drawn import drawn_file
+from tests.support.fakes import Wrapper
+from tests.support.small_models import bert, byte_level
+from tests.support.stages_drawn import drawn_tokenizer
+from tests.support.tokenizers_drawn import (
+    hf_tokenizers,
+    named_tokenizers,
+    tiktoken_encodings,
+)
+from tokpar.certificate import fact_differences
+from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
+from tokpar.certificate.format_two import in_format_one
+from tokpar.certificate.own_facts import facts_of_file
+from tokpar.certificate.own_stages import without_inner_sets
+from tokpar.certificate.tokenizer_file import TokenizerFile
+from tokpar.errors import TokparError
+from tokpar.facts.hf_facts import facts_with_tokens
+from tokpar.interfaces import facts_of
+from tokpar.pure.format_upgrade import as_format_one
+from tokpar.pure.patterns import written_out
+from tokpar.pure.vocabulary import GPT2_PATTERN, Vocabulary
+from tokpar.seams import Seams
+
+LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
+NO_SEAMS = Seams.of(())
+
+
+def findings_of(tokenizer: Any, **settings: Any) -> list[str]:
+    """What the checker finds in the facts, all tokens compared."""
+    adapter = tokpar.load(tokenizer, **settings)
+    return [each.message for each in checked_facts(adapter, NO_SEAMS).with_tokens.findings]
+
+
+def notes_of(tokenizer: Any) -> tuple[str, ...]:
+    return checked_facts(tokpar.load(tokenizer), NO_SEAMS).notes
+
+
+# ------------------------------------------------------------------------------ read alike
 
 
 @given(hf_tokenizers())
-def test_the_facts_of_drawn_tokenizers_are_read_alike(tokenizer: Tokenizer) -> None:
-    adapter = tokpar.load(tokenizer)
-    assert checked_facts(adapter).findings == ()
-    assert checked_facts(adapter).notes == ()
+def test_drawn_tokenizers_are_read_alike(tokenizer: Tokenizer) -> None:
+    assert findings_of(tokenizer) == []
+    assert notes_of(tokenizer) == ()
+
+
+@given(st.integers(0, 1 << 32))
+def test_drawn_rows_of_stages_are_read_alike(seed: int) -> None:
+    assert findings_of(drawn_tokenizer(random.Random(seed))) == []
+
+
+@given(tiktoken_encodings(), st.data())
+def test_drawn_encodings_are_read_alike(encoding: tiktoken.Encoding, data: st.DataObject) -> None:
+    specials = sorted(encoding.special_tokens_set)
+    allowed = data.draw(st.sets(st.sampled_from(specials)) if specials else st.just(set()))
+    assert findings_of(encoding, allowed_special=allowed) == []
+    assert findings_of(encoding, allowed_special="all") == []
+
+
+@pytest.mark.parametrize("engine", [None, "pure"])
+@given(number=st.integers(0, 1 << 32))
+def test_drawn_files_are_read_alike(
+    engine: str | None, number: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = drawn_file(number, 44, tmp_path_factory.mktemp("files"))
+    try:
+        adapter = tokpar.load(file.path, engine=engine, **file.settings)
+    except TokparError:
+        return  # the engine does not read such a file
+    assert findings_of(adapter) == []
+
+
+@pytest.mark.parametrize("name", named_tokenizers())
+def test_the_committed_tokenizers_are_read_alike(name: str) -> None:
+    assert findings_of(named_tokenizers()[name]) == []
+
+
+@pytest.mark.parametrize("name", hf_sources.SOURCES)
+def test_tokenizers_of_transformers_are_read_alike(name: str) -> None:
+    assert findings_of(hf_sources.original(name)) == []
+
+
+def with_gaps() -> Tokenizer:
+    vocab = {"a": 0, "b": 7, "ab": 3_000_000_000, "\u2581": 9, "": 12}
+    return Tokenizer(models.BPE(vocab, [("a", "b")], unk_token="a"))
+
+
+def with_equal_pieces() -> Tokenizer:
+    pieces = [("<unk>", 0.0), ("a", -1.0), ("a", -2.0), ("b", -1.0)]
+    return Tokenizer(models.Unigram(pieces, 0, False))
+
+
+def with_odd_contents() -> Tokenizer:
+    own = byte_level([("a", "b")])
+    flagged = AddedToken(" \u00e9", lstrip=True, rstrip=True, single_word=True, normalized=True)
+    own.add_tokens([flagged, AddedToken("a"), AddedToken("\u0120"), AddedToken("ab", special=True)])
+    own.encode_special_tokens = True
+    return own
+
+
+def custom() -> Tokenizer:
+    class Upper:
+        def normalize(self, normalized: Any) -> None:
+            normalized.uppercase()
+
+    own = byte_level([])
+    own.normalizer = normalizers.Normalizer.custom(Upper())
+    return own
+
+
+ODD: dict[str, Callable[[], Tokenizer]] = {
+    "ids with gaps, and an empty token": with_gaps,
+    "pieces that are listed twice": with_equal_pieces,
+    "added tokens with all flags": with_odd_contents,
+    "two tokens with one id": lambda: shared_ids.tokenizer_of(shared_ids.sharing()),
+    "an empty vocabulary": lambda: Tokenizer(models.BPE()),
+    "an empty vocabulary of words": lambda: Tokenizer(models.WordLevel()),
+    "a part in Python": custom,
+    "BERT": bert,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_tokenizers_are_read_alike(name: str) -> None:
+    assert findings_of(ODD[name]()) == []
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+@pytest.mark.parametrize("sample", file_formats.NAMES)
+def test_both_formats_of_a_file_are_read_as_the_planner_reads_them(sample: str, name: str) -> None:
+    config = file_formats.sample(sample, name)
+    own = facts_of_file(TokenizerFile(in_format_one(config), lists_classes=True))
+    told = facts_with_tokens(as_format_one(config), asked=True)
+    assert [each.message for each in differences(told, own)] == []
+    assert (own.unprovable is None) == (told.unprovable is None)
+    assert (own.scheme, own.family) == (told.scheme, told.family)
+
+
+@given(st.lists(st.sampled_from([*"ab-^", "[", "]", r"\[", r"\]", r"\s", r"\p{L}", "+"])))
+def test_sets_in_sets_are_written_out_as_the_plain_engine_gets_them(parts: list[str]) -> None:
+    pattern = f"[^{''.join(p for p in parts if p not in '[]^-+')}[x,.]y]|" + r"\s+"
+    assert without_inner_sets(pattern) == written_out(pattern)
+
+
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
+def test_a_vocabulary_may_lack_a_byte_that_no_text_has(engine: str) -> None:
+    tokens = {bytes([byte]): byte for byte in range(256) if byte != 0xC0}
+    gpt2 = (GPT2_PATTERN,)
+    vocabulary = Vocabulary("lacking", tokens, "pairs", gpt2, {}, keep_gaps=True, whole_piece=True)
+    assert findings_of(vocabulary, engine=engine) == []
+    assert tokpar.load(vocabulary, engine=engine).facts.pretoken_cuts_refused is None
+
+
+# ------------------------------------------------------------------------------ calls of their own
+
+
+class Reversed(tiktoken.Encoding):
+    def encode(self, text: str, **settings: Any) -> list[int]:
+        return super().encode(text[::-1], **settings)
+
+
+def own_encoding() -> tiktoken.Encoding:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    return Reversed("own", pat_str=r"\s+|\S+", mergeable_ranks=ranks, special_tokens={})
+
+
+def test_objects_with_calls_of_their_own_have_no_finding() -> None:
+    transformers = pytest.importorskip("transformers", "5")
+
+    class Own(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]  # it has no types
+        def encode(self, text: str, **settings: Any) -> Any:
+            return super().encode(text[::-1], **settings)
+
+    for own in (Own(tokenizer_object=byte_level([("a", "b")])), own_encoding()):
+        report = tokpar.check(tokpar.encode(LINE * 20, own), LINE * 20, own)
+        assert report.findings == ()
+
+
+def test_a_tokenizer_without_a_file_is_believed_and_the_report_says_so() -> None:
+    told = Wrapper(inner=tokpar.load(byte_level([("a", "b")])))
+    encoding = tokpar.encode(LINE * 20, told, strategy="cut", chunk_chars=16)
+    report = tokpar.check(encoding, LINE * 20, told)
+    assert len(encoding.seams) > 1
+    assert report.findings == ()
+    assert AS_TOLD in report.notes
+    assert AS_TOLD not in tokpar.check(encoding, LINE * 20, told.inner).notes
+
+
+@dataclass(frozen=True)
+class Unread(Wrapper):
+    """Tells an origin of which the checker knows no file."""
+
+    origin: Any = field(default_factory=lambda: tokpar.types.Origin("a name"))
+
+
+def test_a_source_of_an_unknown_kind_is_believed_and_the_report_says_so() -> None:
+    told = Unread(inner=tokpar.load(byte_level([("a", "b")])))
+    assert checked_facts(told, NO_SEAMS).notes == (AS_TOLD,)
+
+
+# ------------------------------------------------------------------------------ changes
+
+CHANGES: dict[str, Callable[[Tokenizer], object]] = {
+    "another normalizer": lambda own: setattr(own, "normalizer", normalizers.NFC()),
+    "another pre-tokenizer": lambda own: setattr(
+        own,
+        "pre_tokenizer",
+        pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(False)]),
+    ),
+    "a stage in place": lambda own: setattr(own.pre_tokenizer[1], "add_prefix_space", True),
+    "an added token": lambda own: own.add_tokens([AddedToken("<x>", lstrip=True)]),
+    "dropout": lambda own: setattr(own.model, "dropout", 0.5),
+    "another model": lambda own: setattr(own, "model", byte_level([("a", "b")]).model),
+    "truncation": lambda own: own.enable_truncation(5),
+    "padding": lambda own: own.enable_padding(length=1000),
+    "special tokens as text": lambda own: setattr(own, "encode_special_tokens", True),
+}
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A list that grows by one for each file that is read."""
+    read: list[object] = []
+    true = fact_differences.read_origin
+
+    def counting(origin: Any) -> Any:
+        read.append(origin)
+        return true(origin)
+
+    monkeypatch.setattr(fact_differences, "read_origin", counting)
+    return read
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_tokenizer_is_read_again_and_an_unchanged_one_is_not(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, own = counted(monkeypatch), byte_level([("c", "d")])
+    own.add_special_tokens(["<s>"])
+    for times in (1, 2):
+        for _ in range(3):
+            assert findings_of(own) == []
+            assert len(read) == times
+        if times == 1:
+            CHANGES[name](own)
+
+
+@given(st.lists(st.sampled_from(sorted(CHANGES)), max_size=6))
+def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[str]) -> None:
+    own = byte_level([("c", "d")])
+    for name in names:
+        CHANGES[name](own)
+        found = tokpar.check(tokpar.encode(LINE * 3, own), LINE * 3, own).findings
+        assert [each for each in found if each.kind == "facts"] == []
+
+
+def test_a_change_that_the_adapter_has_not_seen_is_found() -> None:
+    own = byte_level([("c", "d")])
+    adapter = tokpar.load(own)
+    assert checked_facts(adapter, NO_SEAMS).findings == ()
+    own.normalizer = normalizers.Lowercase()
+    found = [each.message for each in checked_facts(adapter, NO_SEAMS).findings]
+    assert any(each.startswith("normalizers: the file says (Norm") for each in found)
+
+
+def test_the_last_reading_dies_with_the_tokenizer() -> None:
+    own = byte_level([("c", "d")])
+    adapter = tokpar.load(own)
+    checked = weakref.ref(checked_facts(adapter, NO_SEAMS))
+    assert checked() is checked_facts(adapter, NO_SEAMS)
+    del own, adapter
+    gc.collect()
+    assert checked() is None
+
+
+# ------------------------------------------------------------------------------ what decides
+
+
+def test_the_facts_of_the_file_decide_about_a_seam_whatever_the_planner_was_told() -> None:
+    """The planner is told of no added token; one lies across a seam."""
+    own = byte_level([])
+    own.add_tokens([AddedToken("b c", normalized=False)])
+    text = "a b c d e"
+    plain = tokpar.encode(text, byte_level([]), strategy="cut", chunk_chars=1)
+    assert 3 in [seam.position for seam in plain.seams]
+    kinds = {each.kind for each in tokpar.check(plain, text, own, level="seams").findings}
+    assert "added token" in kinds
+
+
+def test_a_refusal_of_the_planner_alone_is_no_finding_and_refuses() -> None:
+    adapter = tokpar.load(byte_level([]))
+    adapter.facts = replace(facts_of(adapter), unprovable="the adapter knows more")
+    known = checked_facts(adapter, NO_SEAMS)
+    assert known.findings == ()
+    assert known.facts.unprovable == "the adapter knows more"

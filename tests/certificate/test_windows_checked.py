@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import at_most, cases
+from tests.support.second_threats import SecondDecision
 from tests.support.windows_brute import ask, asked
 from tests.support.windows_drawn import (
     ATOMS,
@@ -23,11 +24,12 @@ from tests.support.windows_drawn import (
     split,
     windows_or_none,
 )
-from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_machine import Machine, RefusedProofError
 from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
-from tokpar.certificate.window_rows import RowChecker
+from tokpar.certificate.window_rows import RowWindows
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.time_budget import Budget
 from tokpar.patterns.window_proof import prove_windows
 from tokpar.patterns.window_search import Windows
 
@@ -60,7 +62,7 @@ def checker_of(name: str) -> WindowChecker:
 
 
 def refusal(
-    checker: WindowChecker | RowChecker, left: list[int], right: list[int], anchored: bool = False
+    checker: WindowChecker | RowWindows, left: list[int], right: list[int], anchored: bool = False
 ) -> str | None:
     """Why the cut between these symbols is not proved, or None. `anchored`: the left part is all of
     the text, or all behind a cut whose own window ends in it."""
@@ -69,7 +71,7 @@ def refusal(
 
 
 def differing(
-    windows: Windows, checker: WindowChecker | RowChecker, left: int, right: int
+    windows: Windows, checker: WindowChecker | RowWindows, left: int, right: int
 ) -> list[Any]:
     """Windows of all symbols on which the checker and the tables differ."""
     symbols = range(windows.alphabet.size)
@@ -105,8 +107,8 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
         assert differing(windows, checker, left, right) == []
 
 
-def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowChecker:
-    return RowChecker([proof.to_json() for proof in prove_windows(windows, splits)])
+def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowWindows:
+    return RowWindows([Machine(proof.to_json()) for proof in prove_windows(windows, splits)])
 
 
 @pytest.mark.parametrize("patterns", [DEEPSEEK, DEEPSEEK_CODER], ids=["deepseek", "deepseek_coder"])
@@ -123,6 +125,21 @@ def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequ
     assert refusal(checker, [letter, *[digit] * 2], [digit] * 2, anchored=True) == (
         None if patterns is DEEPSEEK_CODER else "a piece may go on over the cut"
     )
+
+
+@settings(at_most(100), suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_the_second_decision_agrees_on_drawn_rows(data: st.DataObject) -> None:
+    """Items and threats of tests/support, which share no code with `window_rows`."""
+    splits = data.draw(st.one_of(rows("regex"), st.builds(lambda one: [one], split("regex"))))
+    windows = windows_or_none(splits, ATOMS[:5])
+    second = SecondDecision(windows.decision.stages, Budget(60))
+    symbols = range(windows.alphabet.size)
+    for left, right in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        for word in product(symbols, repeat=left + right):
+            sides = word[:left], word[left:]
+            assert windows.tables.holds(*sides) == second.holds(*sides), sides
+            assert windows.tables.holds(*sides, start=1) == second.holds(*sides, start=True), sides
 
 
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
@@ -149,10 +166,10 @@ def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
     small = SplitStage("a|[ ]", "regex")
     proof = proof_of(decide_windows([small], ask("a "), asked("a ")), small)
     with pytest.raises(RefusedProofError, match="same symbols"):
-        RowChecker([proof, proof_of(windows_of("gpt2"), PATTERNS["gpt2"])])
+        RowWindows([Machine(proof), Machine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))])
     with pytest.raises(RefusedProofError, match="same symbols"):
-        RowChecker([])
-    assert refusal(RowChecker([proof, proof]), [0], []) == "no window"
+        RowWindows([])
+    assert refusal(RowWindows([Machine(proof), Machine(proof)]), [0], []) == "no window"
 
 
 def test_anchored_windows_are_checked() -> None:

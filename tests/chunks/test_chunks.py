@@ -22,7 +22,7 @@ from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import boundaries, encoded_text, text_chunks
-from tokpar.chunks.text_chunks import TextChunk
+from tokpar.chunks.text_chunk import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses
 

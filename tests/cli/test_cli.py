@@ -327,7 +327,7 @@ def test_check_finds_ids_swapped_among_thousands_of_cuts(
 
 def test_check_finds_a_swapped_rule(run: Run, long_file: Path, certificate: Path) -> None:
     seams = seams_in(certificate)
-    seams[0] = replace(seams[0], rule="K2", theorem="22")
+    seams[0] = replace(seams[0], rule="K9", theorem="29")
     path = rewritten(certificate, long_file, Seams.of(seams))
     got = run("check", long_file, "--certificate", path, "--json")
     assert got.code == 1

@@ -33,7 +33,7 @@ from tokpar.cuts.incremental_pretokenizer import (
 from tokpar.cuts.stream_cuts import Beginnings, UnfinishedText, _spaces
 from tokpar.interfaces import facts_of
 from tokpar.patterns.class_tables import load_families
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 SPELLINGS = sorted(

@@ -32,7 +32,7 @@ from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns.automaton import automaton
 from tokpar.patterns.class_tables import load_families, load_windows
-from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.pattern_reader import read_pattern
 from tokpar.patterns.splits import SplitStage
 from tokpar.patterns.time_budget import Budget
 from tokpar.patterns.window_search import Windows
@@ -48,10 +48,10 @@ NASTY = "aAsLé中\u0301\u3042\u3099😀🤠 \n\t\r.'/1٣\u2e43\U000125c4ⅷǅ\x
 @pytest.mark.parametrize("family", cases(FAMILIES, FAMILIES[:3]))
 def test_what_is_stored_follows_from_the_patterns(family: str) -> None:
     for entry in load_windows(family):
-        sets = {name: frozenset(symbols) for name, symbols in entry["classes"].items()}
         for source in entry["sources"]:
-            trees = [parse_expression(p, source["engine"]) for p in source["patterns"]]
-            stages = [automaton(tree, sets, entry["size"], Budget(60)) for tree in trees]
+            readers = [read_pattern(p, source["engine"]) for p in source["patterns"]]
+            trees = [r.tree(entry["classes"].__getitem__, entry["size"]) for r in readers]
+            stages = [automaton(tree, entry["size"], Budget(60)) for tree in trees]
             found = [[symbols, lasts] for symbols, lasts in unbroken_sets(stages)]
             assert found == entry["unbroken"]
             assert len(found) > 2
@@ -60,7 +60,7 @@ def test_what_is_stored_follows_from_the_patterns(family: str) -> None:
 def check_unbroken(windows: Windows, brute: Brute) -> int:
     """Each text that is told to be one piece is; how many are told to be."""
     symbols = dict(zip(brute.atoms, windows.alphabet.symbols(brute.atoms), strict=True))
-    told, sets = 0, unbroken_sets(windows.decision.items.stages)
+    told, sets = 0, unbroken_sets(windows.decision.stages)
     for n in range(1, brute.longest + 1):
         for text, mask in zip(brute.texts(n), brute.masks[n].tolist(), strict=True):
             read = {symbols[char] for char in text}
@@ -73,7 +73,7 @@ def check_unbroken(windows: Windows, brute: Brute) -> int:
 def check_others_are_broken(windows: Windows, brute: Brute) -> None:
     """Of what is not told to be one piece some text is not."""
     symbols = dict(zip(brute.atoms, windows.alphabet.symbols(brute.atoms), strict=True))
-    stages = windows.decision.items.stages
+    stages = windows.decision.stages
     for n in range(1, len(brute.atoms) + 1):
         for chars in combinations(brute.atoms, n):
             for last in chars:
@@ -117,7 +117,7 @@ def told(patterns: tuple[str, ...], atoms: str, last: str) -> bool:
     windows = decided([SplitStage(pattern, "regex") for pattern in patterns], atoms)
     (number,) = windows.alphabet.symbols(last)
     chars = frozenset(windows.alphabet.symbols(atoms))
-    return unbroken(windows.decision.items.stages, chars, number)
+    return unbroken(windows.decision.stages, chars, number)
 
 
 def pieces(patterns: tuple[str, ...], text: str) -> int:

@@ -21,7 +21,7 @@ from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.errors import OptionError
 from tokpar.patterns import engine_crosscheck, splits, window_cache
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
 
 FILE = VOCAB / "cl100k_part.tiktoken"
@@ -157,7 +157,7 @@ def test_what_is_decided_is_what_the_engine_does(pattern: str, engine: str) -> N
         windows = decide_windows([SplitStage(pattern, engine)], ask(ATOMS), asked(ATOMS))
     except UnsupportedPatternError:
         assume(False)
-    (machine,) = windows.decision.items.stages
+    (machine,) = windows.decision.stages
     texts = ["".join(word) for size in range(1, 6) for word in product(ATOMS[:4], repeat=size)]
     for text, own in zip(texts, engine_crosscheck._FOUND[engine](pattern, texts), strict=True):
         word = windows.alphabet.symbols(text)

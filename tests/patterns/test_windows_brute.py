@@ -25,7 +25,7 @@ from tests.support.windows_drawn import (
     split,
     windows_or_none,
 )
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage
 
 

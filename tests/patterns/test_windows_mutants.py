@@ -13,7 +13,8 @@ import pytest
 
 from tests.support.windows_brute import Brute
 from tests.support.windows_drawn import check_certified, check_witnesses, decided
-from tokpar.patterns import automaton, pending_matches, product_states
+from tokpar.certificate import window_rows
+from tokpar.patterns import automaton
 from tokpar.patterns.splits import SplitStage
 
 ROW = (r"\S{1,2}", r"a+|[\s\S]")
@@ -32,52 +33,51 @@ class Mistake:
     longest: int = 5
 
 
+ROWS = window_rows.RowWindows
 MISTAKES: dict[str, Mistake] = {
     "END test": Mistake(
-        pending_matches.Threats, "_behind_attempt", "if ends != edge:", "if False:",
+        ROWS, "first", "if edge != stage.hit[x][self.size]:", "if False:",
         (r"\s+(?!\S)|[\s\S]",),
     ),
     "longer match": Mistake(
-        pending_matches.Threats, "_behind_attempt", '(Threat("longer", i, onward, y),)', "()",
+        ROWS, "first", "if y in stage.dead else found | {", "if True else found | {",
         (r"a 1|[\s\S]",),
     ),
     "inner start": Mistake(
-        product_states.Items, "_move", "for first in range(last + 1)", "for first in (last,)",
+        ROWS, "_moves", "for first in range(len(lineages) + 1)", "for first in (len(lineages),)",
         (r"1|aA+1|[\s\S]",),
     ),
     "gap": Mistake(
-        pending_matches.Threats, "_behind_gap", "if stage.avoid[y] else ())", "if False else ())",
+        ROWS, "_unmatched", "if y in self.stages[i].sure else", "if True else",
         (r"a1|A",),
     ),
     "clean": Mistake(
-        pending_matches.Threats, "_settled", "stage = self.stages[threat.stage]", "return ()",
+        ROWS, "_unclean", "if good and (x == y or settled):", "if True:",
         ROW,
     ),
     "END of a stage": Mistake(
-        pending_matches.Threats, "_may_end", "if not above:", "if True:",
+        ROWS, "_may_end", "if not above:", "if True:",
         (r"1+|[^1]+", r"\s+(?!\S)|[\s\S]"),
     ),
     "possessive": Mistake(
-        automaton._Program, "repeat", 'if node.mode == "possessive":', "if False:",
+        automaton._Program, "repeat", 'if mode == "possessive":', "if False:",
         (r"a++A?a|[\s\S]",),
     ),
     "lazy": Mistake(
-        automaton._Program, "fork", 'if node.mode == "lazy"', "if False",
+        automaton._Program, "fork", 'if mode == "lazy"', "if False",
         (r"a+?|[\s\S]",),
     ),
     "start": Mistake(
-        product_states.Items, "everywhere", "frozenset([BEGIN, *items])", "frozenset(items)",
+        ROWS, "__init__", "reached(BEGIN, self.moves, self.size)",
+        "reached(BEGIN, self.moves, self.size) - {BEGIN}",
         (r"aAa*|[^a]a*|a+",),
     ),
     "obligations forgotten": Mistake(
-        product_states.Items,
-        "_debt",
-        "if self.stages[i].live[x] else set()",
-        "if False else set()",
+        ROWS, "_begun", "if x not in self.stages[i].dead}", "if False}",
         (r"aA(?!1)|a|AA|[\s\S]",),
     ),
     "obligations kept too long": Mistake(
-        product_states.Items, "holds_at_end", "self._hits_end(i, x)", "True",
+        ROWS, "holds_at_end", "self.stages[i].hit[x][self.size]", "True",
         (r"aA1|a|AA|[\s\S]",),
     ),
 }  # fmt: skip

@@ -25,7 +25,7 @@ from tokpar.cuts.window_tables import (
     window_finder,
 )
 from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merged
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.stored_windows import Decided, stored_windows
 from tokpar.patterns.window_search import Windows

@@ -11,8 +11,7 @@ from tests.support.windows_drawn import DEEPSEEK
 from tokpar.facts.families import CL100K, GPT2, O200K
 from tokpar.patterns.charclass_members import members
 from tokpar.patterns.class_tables import Ranges, load_atoms, merged
-from tokpar.patterns.expression import UnsupportedPatternError
-from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.window_search import Windows
 
@@ -76,7 +75,7 @@ def test_theorem_40_needs_letters_that_fold_to_letters() -> None:
     for name in ("regex", "fancy-regex"):
         assert clean([r"(?i:ss)x|[\s\S]"], "ßx", 1, name)
     with pytest.raises(UnsupportedPatternError, match="fold"):
-        parse_expression(r"(?i:ss)x", "oniguruma")
+        read_pattern(r"(?i:ss)x", "oniguruma")
 
 
 def test_theorem_40_needs_the_engine_that_runs() -> None:

@@ -5,19 +5,15 @@ Without `coqc` (Debian's package coq) only the sources and the tables are looked
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import random
 import re
-import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import is_quick
+from tests.support.coq_runs import COQ, SOURCES, computed
 from tests.support.paths import ROOT
 from tests.support.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
 from tokpar.pure.bpe import ScoreBPE
@@ -25,14 +21,10 @@ from tokpar.pure.pairs import PairBPE, PairSettings
 from tokpar.pure.patterns import compile_pattern
 
 PROOFS = ROOT / "proofs"
-COQ = PROOFS / "coq"
 FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
-SOURCES = [line for line in (COQ / "_CoqProject").read_text().splitlines() if line.endswith(".v")]
 REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 8, 11, 14, 15, 18, 22, 24)]
 LINKED = re.compile(r"\]\(\.\./([\w.-]+)\)")
 ATOMS = "ab"
-Coq = list[list[list[int]]]
-"""What Coq computes: for each text its tokens or pieces."""
 
 
 def main_theorems() -> dict[str, str]:
@@ -44,69 +36,6 @@ def main_theorems() -> dict[str, str]:
 
 def pages_of_the_table() -> list[str]:
     return sorted({page for row in main_theorems().values() for page in LINKED.findall(row)})
-
-
-def coqc(directory: Path, file: str) -> str:
-    """What compiling one file of the directory prints."""
-    command = ["coqc", "-Q", ".", "Tokpar", file]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"coqc {file}:\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-PRINTED = "Assumptions.out"
-
-
-def digest_of_sources() -> str:
-    """A hash of all sources in their order, and of the version of Coq."""
-    version = subprocess.run(["coqc", "--version"], capture_output=True, check=True).stdout
-    found = hashlib.sha256(version)
-    for file in SOURCES:
-        found.update(hashlib.sha256((COQ / file).read_bytes()).digest())
-    return found.hexdigest()[:16]
-
-
-@pytest.fixture(scope="module")
-def compiled(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, str]:
-    """A copy in which everything is compiled, and what the last file, Assumptions.v, printed.
-
-    The quick profile takes the compiled files of an earlier run, if every source and the version of
-    Coq are the same; all other profiles compile."""
-    if shutil.which("coqc") is None:
-        pytest.skip("coqc is not installed: the machine-checked proofs were skipped")
-    directory = tmp_path_factory.mktemp("coq")
-    cache = getattr(request.config, "cache", None) if is_quick() else None
-    kept = cache and cache.mkdir("coq") / digest_of_sources()
-    if kept and (kept / PRINTED).is_file():
-        shutil.copytree(kept, directory, dirs_exist_ok=True)
-        return directory, (kept / PRINTED).read_text(encoding="utf-8")
-    for file in SOURCES:
-        shutil.copy(COQ / file, directory)
-    printed = [coqc(directory, file) for file in SOURCES][-1]
-    if kept:
-        (directory / PRINTED).write_text(printed, encoding="utf-8")
-        whole = Path(shutil.copytree(directory, kept.with_suffix(f".{os.getpid()}")))
-        try:
-            whole.rename(kept)
-        except OSError:  # another process was sooner
-            shutil.rmtree(whole)
-    return directory, printed
-
-
-def computed(directory: Path, imports: str, terms: Iterable[str]) -> Coq:
-    """The values of the terms, rows of rows of numbers."""
-    (directory / "Computed.v").write_text(
-        "From Coq Require Import List.\nImport ListNotations.\n"
-        f"From Tokpar Require Import {imports}.\n"
-        "Set Printing Width 1000000.\nSet Printing Depth 1000000.\n"
-        f"Eval vm_compute in [{'; '.join(terms)}].\n",
-        encoding="utf-8",
-    )
-    value = coqc(directory, "Computed.v").partition(": list")[0].strip().removeprefix("=")
-    values: Coq = json.loads(value.replace(";", ","))
-    return values
 
 
 def numbers(text: str, atoms: str | None = ATOMS) -> str:
@@ -172,7 +101,7 @@ def test_every_main_theorem_is_asked_for_its_assumptions() -> None:
 def test_every_link_of_the_guide_leads_somewhere() -> None:
     links = re.findall(r"\]\(([^)\s]+)\)", (COQ / "README.md").read_text(encoding="utf-8"))
     assert set(SOURCES) <= set(links)
-    assert [link for link in links if not (COQ / link).exists()] == []
+    assert [link for link in links if not (COQ / link.partition("#")[0]).exists()] == []
 
 
 def test_the_table_has_the_theorems_about_seams() -> None:

@@ -40,7 +40,7 @@ from tests.support.patterns_drawn import (
 )
 from tests.support.texts import WHITESPACE, texts
 from tests.support.tokenizers_drawn import PATTERNS
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 SHORT = 5
 FILTERING = settings(

@@ -12,7 +12,7 @@ from itertools import product
 
 from tests.recipes.machine import Graph, explore
 from tests.recipes.pattern import Alt, Chars, Node, Repeat, Seq
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 ContextSet = frozenset[tuple[str, ...]]
 

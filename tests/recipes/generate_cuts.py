@@ -3,8 +3,8 @@
     python -m tests.recipes.generate_cuts [--check]
 
 atoms.json asks the real engines (needs regex, tiktoken and tokenizers). families.json, and
-triples.json beside this file, follow from the stored atoms by `contexts.decide` alone. The windows
-of each family (`windows.py`) ask the engines again. Only tests read triples.json: the windows must
+contexts.json beside this file, follow from the stored atoms by `contexts.decide` alone. The windows
+of each family (`windows.py`) ask the engines again. Only tests read contexts.json: the windows must
 find each of its cuts.
 """
 
@@ -31,7 +31,7 @@ from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
-TRIPLES = Path(__file__).parent / "triples.json"
+CONTEXTS = Path(__file__).parent / "contexts.json"
 WINDOWS = TABLES / "windows"
 SPACES = {"space", "newline", "tab", "space_control", "space_Z"}
 
@@ -152,7 +152,7 @@ def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
 
 
 def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
-    """Returns the rows of one recipe, for families.json and for triples.json."""
+    """Returns the rows of one recipe, for families.json and for contexts.json."""
     contexts, phase = decide_recipe(recipe, atoms)
     classes = {name: list(members) for name, members in recipe.classes.items()}
     listed = sorted(atom for members in classes.values() for atom in members)
@@ -210,13 +210,8 @@ def _theorem(recipe: Recipe, left: str, right: str) -> str:
 def stated_family(stated: Stated) -> dict[str, Any]:
     """Returns the rows of a pair-local pre-tokenizer."""
     return {
-        "sources": [],
         "classes": {name: list(atoms) for name, atoms in stated.classes.items()},
         "pairs": {x: dict.fromkeys(row, "4.8") for x, row in stated.pairs.items()},
-        "triples": [],
-        "left_triples": [],
-        "digit_phase": None,
-        "universal": None,
     }
 
 
@@ -229,20 +224,30 @@ def atoms_text(atoms: Iterable[Atom]) -> str:
 
 
 def make_families(atoms: tuple[Atom, ...]) -> dict[str, dict[str, Any]]:
-    """Returns the rows of all families by name."""
-    families = {recipe.name: make_family(recipe, atoms) for recipe in RECIPES}
-    return families | {stated.name: stated_family(stated) for stated in STATED}
+    """Returns the rows of all regex families by name, for families.json and for contexts.json."""
+    return {recipe.name: make_family(recipe, atoms) for recipe in RECIPES}
 
 
-def families_text(families: Mapping[str, Mapping[str, Any]], triples: bool = False) -> str:
-    """Returns families.json, or triples.json, with one table row per line, indented by depth."""
+def shipped(families: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Returns the rows of families.json."""
+    named = {
+        name: {key: family[key] for key in ("sources", "universal")}
+        for name, family in families.items()
+    }
+    return named | {stated.name: stated_family(stated) for stated in STATED}
+
+
+def contexts_of(families: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Returns the rows of contexts.json."""
+    keys = ("classes", "pairs", "triples", "left_triples", "digit_phase")
+    return {name: {key: family[key] for key in keys} for name, family in families.items()}
+
+
+def families_text(families: Mapping[str, Mapping[str, Any]]) -> str:
+    """Returns families.json or contexts.json, with one table row per line, indented by depth."""
     blocks = []
     for name, family in families.items():
-        fields = [
-            f"  {json.dumps(key)}: {_rows(value)}"
-            for key, value in family.items()
-            if key.endswith("triples") == triples
-        ]
+        fields = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in family.items()]
         blocks.append(f" {json.dumps(name)}: {{\n" + ",\n".join(fields) + "\n }")
     return '{"families": {\n' + ",\n".join(blocks) + "\n}}\n"
 
@@ -277,8 +282,8 @@ def main(arguments: list[str] | None = None) -> int:
     atoms = make_atoms()
     differing = []
     families = make_families(atoms)
-    made = {ATOMS: atoms_text(atoms), FAMILIES: families_text(families)}
-    made[TRIPLES] = families_text(families, triples=True)
+    made = {ATOMS: atoms_text(atoms), FAMILIES: families_text(shipped(families))}
+    made[CONTEXTS] = families_text(contexts_of(families))
     made |= {WINDOWS / f"{r.name}.json": windows.text(sources_of(r), atoms) for r in RECIPES}
     for path, text in made.items():
         if not check:

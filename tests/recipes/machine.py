@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tests.recipes.pattern import Ahead, Alt, Chars, Node, Repeat, Seq, char_sets
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 END = "END"
 """Stands for "end of text" in look-ahead sets."""

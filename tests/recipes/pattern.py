@@ -11,9 +11,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tokpar.certificate.window_pattern import ENGINES
 from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
-from tokpar.patterns.expression import UnsupportedPatternError
-from tokpar.patterns.regex_parser import ENGINES
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 
 @dataclass(frozen=True)

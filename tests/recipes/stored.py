@@ -13,7 +13,7 @@ from typing import Any
 from tokpar.patterns.class_tables import Ranges, Spelling, load_atoms, merged, range_class
 
 FAMILIES = Path(__file__).parents[2] / "tokpar" / "data" / "tables" / "families.json"
-TRIPLES = Path(__file__).parent / "triples.json"
+CONTEXTS = Path(__file__).parent / "contexts.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ def _atom_of() -> Mapping[str, str]:
 @cache
 def load_stored() -> Mapping[str, Stored]:
     """Returns all families by name."""
-    entries, triples = (
-        json.loads(path.read_text(encoding="utf-8"))["families"] for path in (FAMILIES, TRIPLES)
+    entries, contexts = (
+        json.loads(path.read_text(encoding="utf-8"))["families"] for path in (FAMILIES, CONTEXTS)
     )
-    return {name: _stored(name, entry | triples[name]) for name, entry in entries.items()}
+    return {name: _stored(name, entry | contexts.get(name, {})) for name, entry in entries.items()}
 
 
 @cache
@@ -80,13 +80,14 @@ def pair_pattern(family: Stored) -> re.Pattern[str]:
 
 
 def _stored(name: str, entry: Mapping[str, Any]) -> Stored:
+    sources, left_triples = entry.get("sources", ()), entry.get("left_triples", ())
     return Stored(
         name=name,
-        sources=tuple(Spelling(s["engine"], tuple(s["patterns"])) for s in entry["sources"]),
+        sources=tuple(Spelling(s["engine"], tuple(s["patterns"])) for s in sources),
         classes={key: tuple(atoms) for key, atoms in entry["classes"].items()},
         pairs=entry["pairs"],
-        triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["triples"]),
-        left_triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["left_triples"]),
-        digit_phase=entry["digit_phase"],
-        universal=entry["universal"],
+        triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry.get("triples", ())),
+        left_triples=tuple((a, b, c, theorem) for a, b, c, theorem in left_triples),
+        digit_phase=entry.get("digit_phase"),
+        universal=entry.get("universal"),
     )

@@ -64,7 +64,7 @@ def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
         "cut": tables.cut.tolist(),
         "right": tables.right.tolist(),
         "certain": tables.certain.astype(int).tolist(),
-        "unbroken": unbroken_sets(windows.decision.items.stages),
+        "unbroken": unbroken_sets(windows.decision.stages),
     }
 
 

@@ -14,8 +14,8 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.sessions.drawn import drawn_adapter
 from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
+from tests.support.adapters_drawn import drawn_adapter
 from tests.support.seams import part
 from tests.support.session_models import CL100K, byte_level, token
 from tests.support.tokenizers_drawn import PATTERNS, is_panic

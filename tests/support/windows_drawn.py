@@ -13,7 +13,7 @@ from tests.support.patterns_drawn import CATEGORIES, patterns
 from tests.support.windows_brute import BoolArray, Brute, ask, asked
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.class_tables import load_families
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.window_search import Windows
 

@@ -31,7 +31,7 @@ from tokpar.cli import main
 from tokpar.cli.texts import read_sources
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource

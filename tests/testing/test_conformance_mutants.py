@@ -27,7 +27,7 @@ from tokpar.arrays import (
     spaces_behind_text,
 )
 from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import SerialExecutor, encode_piece
+from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
@@ -1268,9 +1268,9 @@ MERGERS: dict[str, Any] = {
     "an id too few on the right": Merges(counted(0, 1)),
     "an id of the left one taken from the right one": Merges(counted(-1, -1)),
     "no rule": Merges(seam(rule=lambda seam: None)),
-    "another rule": Merges(seam(rule=lambda seam: "K2")),
+    "another rule": Merges(seam(rule=lambda seam: "K9")),
     "a rule that is not": Merges(seam(rule=lambda seam: "K99")),
-    "another theorem": Merges(seam(theorem=lambda seam: "22")),
+    "another theorem": Merges(seam(theorem=lambda seam: "29")),
     "another place": Merges(seam(position=lambda seam: seam.position + 1)),
     "another witness": Merges(seam(witness=lambda seam: ())),
     "the same place for all": Merges(the_first_for_each),

@@ -126,6 +126,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.caller = caller
         self._state = None if caller.fixed else caller.state()
         self._model = caller.own.model
+        self._postprocess_given = postprocess is not None
         self._chunks = private_copy(caller.own)
         self._postprocess = (
             postprocess_like(caller, self._chunks) if postprocess is None else postprocess
@@ -196,6 +197,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """The caller's object, for a checker."""
         caller = self.caller
         settings = {name: getattr(caller, name) for name in FINISHING}
+        if self._postprocess_given:
+            settings |= {"postprocess_given": True}
         return Origin(caller.own if caller.wrapper is None else caller.wrapper, settings)
 
     @property

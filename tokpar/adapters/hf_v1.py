@@ -44,7 +44,7 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.class_tables import recognise
-from tokpar.pure.format_two import as_format_one
+from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
 from tokpar.types import DecodingParts, Facts, Origin, Rows

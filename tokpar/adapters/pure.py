@@ -20,7 +20,7 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.class_tables import recognise
-from tokpar.patterns.fancy_regex_quirks import require_unchanged
+from tokpar.patterns.pattern_reader import require_unchanged
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.model import EncodesAll
 from tokpar.pure.openai import KNOWN_ENCODINGS

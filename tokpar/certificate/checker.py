@@ -68,7 +68,8 @@ def check(
     `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
     Raises OptionError for an unknown level."""
     wanted = Level.of(level)
-    known, seams = checked_facts(tokenizer), in_columns(encoding.seams)
+    seams = in_columns(encoding.seams)
+    known = checked_facts(tokenizer, seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
     findings = [*_other_text(encoding, text), *known.findings]
@@ -93,7 +94,7 @@ def check(
             return report
         refused = ": ".join(shown.refused)
         return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
-    proof = prove_ids(encoding.ids, seams, cuts, answers, licensed)
+    proof = prove_ids(encoding.ids, seams, cuts, answers, known.facts, licensed)
     findings += proof.findings
     by_call = (f"the ids are the tokenizer's: {proof.proved}",)
     return _report(findings, count, wanted, proved + by_call, (), notes)

@@ -1,4 +1,4 @@
-"""Check the conditions of rules K1, K2 and K3, from the proofs alone. A check returns or refuses.
+"""Check the conditions of rules K1 and K3, from the proofs alone. A check returns or refuses.
 
 The other rules are in within_pretoken_rule.py, common_word_rule.py, token_edge_rule.py and
 window_rule.py. Theorem 50 is in space_rule.py.
@@ -6,7 +6,6 @@ window_rule.py. Theorem 50 is in space_rule.py.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable
 from functools import cached_property
@@ -20,23 +19,26 @@ from tokpar.certificate.check_context import (
     witness_values,
 )
 from tokpar.certificate.common_word_rule import Words
-from tokpar.certificate.frozen_tables import NUMBERS, SPACES, Family, Tables
-from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
+from tokpar.certificate.frozen_tables import SPACES, Family
+from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACES
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.token_edge_rule import Edges
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.certificate.within_pretoken_rule import Inside
 from tokpar.seams import Licence
-from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem, Witness
+from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem
 
 if TYPE_CHECKING:
     from tokpar.certificate.window_rule import ByWindows
 
 _UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
-_OF_PAIRS = {
-    *(("K1", theorem) for theorem in ("18", "19", "20", "21")),
-    *((each.rule, each) for each in (Theorem.LOCAL_PAIR, Theorem.WINDOW, Theorem.WINDOW_OF_SPLITS)),
-}
+_BY_TWO = (
+    Theorem.SPACE_AFTER_NONSPACE,
+    Theorem.LOCAL_PAIR,
+    Theorem.WINDOW,
+    Theorem.WINDOW_OF_SPLITS,
+)
+"""The theorems that may license a cut by the two characters beside it."""
 _KEPT: dict[tuple[object, ...], frozenset[str]] = {
     (Theorem.SPACE_AFTER_NONSPACE, _UNIVERSAL): KEEP_NON_SPACES,
     (Theorem.WINDOW, _UNIVERSAL): KEEP_NON_SPACES,
@@ -57,9 +59,6 @@ class RuleChecker:
 
     def __init__(self, ground: CheckContext, answers: TokenizerProbe | None = None) -> None:
         self._ground = ground
-        self._digits_until: dict[int, int] = {}
-        plain = not ground.facts.normalizers
-        self._digits = ground.tables.digit_run if plain else re.compile("[0-9]*")
         by_characters: dict[Theorem, Callable[[Seam], None]] = {
             Theorem.SPACE_AFTER_NONSPACE: self._universal,
             Theorem.LOCAL_PAIR: self._pair_local,
@@ -77,11 +76,7 @@ class RuleChecker:
             Theorem.COMMON_WORD: words.common,
         }
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
-            ("K1", "18"): self._pair,
-            ("K1", "19"): self._pair,
-            ("K1", "21"): self._pair,
-            ("K2", "22"): self._digit_phase,
-            **{(theorem.rule, theorem): check for theorem, check in by_characters.items()},
+            (theorem.rule, theorem): check for theorem, check in by_characters.items()
         }
         self._wider_rules: dict[tuple[str, str], Callable[[SeamContext], None]] = {
             (theorem.rule, theorem): check for theorem, check in by_parts.items()
@@ -109,33 +104,31 @@ class RuleChecker:
         return [*self._rules, *self._wider_rules, _EDGE]
 
     def require_characters(self, seam: Seam) -> None:
-        """Refuse unless the seam's rule, K1 to K3, holds. Does not check added tokens."""
+        """Refuse unless the seam's rule, K1, K3 or K10, holds. Does not check added tokens."""
         self._rules[str(seam.rule), seam.theorem](seam)
 
     def _require_cut(self, position: int) -> None:
-        """Refuse unless some K1 rule holds at the position."""
+        """Refuse unless the two characters at the position license a cut in every text."""
         ground = self._ground
-        family = ground.family(ground.facts.family)
-        names = _names(family, *_UNIVERSAL)
+        family, rows = ground.family(ground.facts.family), len(ground.facts.patterns) > 1
+        named = ("family", family.name)
+        space = (named, ("left", _UNIVERSAL[0]), ("right", _UNIVERSAL[1]))
+        window = (named, ("left", 1), ("right", 1))
         try:
-            self._universal(Seam.by(Theorem.SPACE_AFTER_NONSPACE, position, names))
+            self._universal(Seam.by(Theorem.SPACE_AFTER_NONSPACE, position, space))
         except RefusedError:
-            before, after = ground.neighbours(position)
-            found = ground.class_of(before, family), ground.class_of(after, family)
-            theorem = family.pairs.get(found, "none")
-            self._pair(Seam(position, Rule.SPACE_AFTER_NONSPACE, theorem, _names(family, *found)))
+            theorem = Theorem.WINDOW_OF_SPLITS if rows else Theorem.WINDOW
+            self._window(Seam.by(theorem, position, window))
         ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
-        """Theorem 20: a character that is not a space, then a space that is no line end, unless the
-        table lists the pair."""
+        """Theorem 20: a character that is not a space, then a space that is no line end."""
         ground = self._ground
         self._require_scheme("regex")
         name, left, right = witness_values(seam, "family", "left", "right")
         family = ground.family(name)
-        if (left, right) != _UNIVERSAL:
-            self._pair(seam)
-            return
+        sides = f"expected {'|'.join(_UNIVERSAL)}, got {left}|{right}"
+        require((left, right) == _UNIVERSAL, "witness", sides)
         claimed = family.universal in ("not_newline", "any")
         require(claimed, "witness", f"no universal cut is claimed for {name!r}")
         before, after = self._sides_of_universal(seam.position)
@@ -151,14 +144,6 @@ class RuleChecker:
         require(sure, "normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
         return (before, after) if stages <= KEEP_NON_SPACES else self._ground.neighbours(position)
 
-    def _pair(self, seam: Seam) -> None:
-        """Theorems 18, 19, 21: two character classes that the family's table lists."""
-        self._require_scheme("regex")
-        family = self._ground.family(witness_values(seam, "family", "left", "right")[0])
-        before, after = self._ground.neighbours(seam.position)
-        self._require_listed(seam, family, before, after)
-        self._ground.require_prefix_safe(after)
-
     def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
         _, *named = witness_values(seam, "family", "left", "right")
         left, right = self._ground.class_of(before, family), self._ground.class_of(after, family)
@@ -167,52 +152,6 @@ class RuleChecker:
         listed = family.pairs.get((left, right))
         under = f"{left}|{right} in {family.name} is listed under {listed}"
         require(listed == seam.theorem, "theorem", under)
-
-    def _digit_phase(self, seam: Seam) -> None:
-        """Theorem 22: three (or a multiple) digits after the start of a run of digits.
-
-        The character after the position does not matter. A digit continues the run in phase. Any
-        other character ends the run where its last group of three is complete (0'.9).
-        """
-        ground, text, stop = self._ground, self._ground.text, seam.position
-        self._require_scheme("regex")
-        name, start = witness_values(seam, "family", "run")
-        family = ground.family(name)
-        in_threes = family.digit_phase == 3
-        require(in_threes, "witness", f"digits are not cut in threes in {name!r}")
-        if type(start) is not int or not 0 <= start < stop:
-            raise RefusedError("witness", f"a run of digits cannot start at {start!r}")
-        count = stop - start
-        require(count % 3 == 0, "context", f"{count} digits are no groups of three")
-        if start and not _is_no_digit(text[start - 1], ground.tables):
-            raise RefusedError("context", f"U+{ord(text[start - 1]):04X} before the run may be one")
-        self._require_digits(start, stop)
-        apart = self._digit_edged is None
-        require(apart, "added token", f"{self._digit_edged!r} may match inside the run")
-        if ground.facts.normalizers:
-            kinds = {stage.kind for stage in ground.facts.normalizers}
-            known = kinds <= KEEP_ASCII_SPACES
-            require(known, "normalizer", "digits are not judged under these normalizers")
-            ascii_edges = all(map(is_ascii_fixed, text[max(0, start - 1) : start] + text[stop]))
-            require(ascii_edges, "normalizer", "both neighbours of the digits must be ASCII")
-        ground.require_prefix_safe(text[stop])
-
-    def _require_digits(self, start: int, stop: int) -> None:
-        known = self._digits_until.get(start, start)
-        if known < stop:
-            match = self._digits.match(self._ground.text, known, stop)
-            assert match is not None
-            known = self._digits_until[start] = match.end()
-        require(known >= stop, "context", f"the character at {known} is not surely a digit")
-
-    @cached_property
-    def _digit_edged(self) -> str | None:
-        """The content of an added token that may begin or end with a digit, or None."""
-        for token in self._ground.facts.added_tokens:
-            ends = token.content[:1] + token.content[-1:]
-            if not all(_is_no_digit(char, self._ground.tables) for char in ends):
-                return token.content
-        return None
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace decide by two characters alone."""
@@ -304,10 +243,12 @@ def looks_at_two(licence: Licence, facts: Facts) -> bool:
     characters stand."""
     rule, theorem, witness = licence
     sides = tuple(value for _, value in witness[1:])
+    if theorem not in _BY_TWO or rule != Theorem(theorem).rule:
+        return False
     if rule == Rule.WINDOW and sides not in ((1, 1), _UNIVERSAL):
         return False
     kept = _KEPT.get((theorem, sides), frozenset())
-    return (rule, theorem) in _OF_PAIRS and kept.issuperset(s.kind for s in facts.normalizers)
+    return kept.issuperset(s.kind for s in facts.normalizers)
 
 
 def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
@@ -316,12 +257,3 @@ def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
     wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
     kinds = [stage.kind for stage in stages]
     return kinds == ["Prepend", "Replace"] and settings in (wanted, _AS_STORED)
-
-
-def _names(family: Family, left: str, right: str) -> Witness:
-    return ("family", family.name), ("left", left), ("right", right)
-
-
-def _is_no_digit(char: str, tables: Tables) -> bool:
-    """True if the character is in the frozen set and is not a number there."""
-    return tables.atom_of(char) not in (None, *NUMBERS)

@@ -13,7 +13,7 @@ from tokpar.certificate.tokenizer_probe import Bytes
 Words = NDArray[np.uint64]
 _WORD = 8
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
-_LONGEST = 4 * _WORD
+_LONGEST = 8 * _WORD
 """UTF-8 bytes of a segment that is compared in arrays. Longer segments are rare."""
 _BLOCK = 1 << 14
 """Segments per block: the arrays of a block fit in the processor's cache."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from tokpar.certificate.tokenizer_file import (
 )
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import TellsOrigin, TokenizerAdapter, facts_of
-from tokpar.types import Facts, NormalizerStage, Origin
+from tokpar.seams import Seams
+from tokpar.types import Facts, NormalizerStage, Origin, Rule
 
 AS_TOLD = "facts as the adapter tells them: no file is known to read them from again"
 _ALWAYS = ("engine", "model", "added_tokens")
@@ -28,33 +30,43 @@ _FOR_CUTS = (
     *("scheme", "family", "patterns", "normalizers", "pre_tokenizers"),
     *("prefix_space", "first_prefix", "longest_word", "chars_before_mark", "tiles"),
 )
-_INSIDE = ("longest_token", "token_count")
+_INSIDE = ("longest_token",)
 _REFUSALS = ("unprovable", "added_token_cuts_refused", "pretoken_cuts_refused")
 _SHOWN = 160
 _MOST_KEPT = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class CheckedFacts:
     """The facts that decide in a check, the findings about them, and notes.
 
     `facts`: those that the checker read itself, where there is a file. They refuse what the planner
-    refuses, too: an adapter may know more of its object than a file shows."""
+    refuses, too: an adapter may know more of its object than a file shows. `told`: the
+    planner's."""
 
     facts: Facts
+    told: Facts
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def with_tokens(self) -> CheckedFacts:
+        """With the findings about the bytes of all tokens, which one rule alone needs."""
+        given, read = self.told.tokens, self.facts.tokens
+        if given is None or self.told.pretoken_cuts_refused is not None:
+            return self
+        found = _set_difference("tokens", given(), () if read is None else read())
+        return replace(self, findings=(*self.findings, *found))
 
-def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
-    """Returns the facts of a tokenizer as the checker reads them, and how the planner's differ.
+
+def checked_facts(tokenizer: TokenizerAdapter, seams: Seams) -> CheckedFacts:
+    """Returns the facts of a tokenizer as the checker reads them, and how the planner's differ, as
+    far as `seams` may rest on them.
 
     The file is read once for each state of the tokenizer."""
     told = facts_of(tokenizer)
-    if told.unprovable is not None and told.added_token_cuts_refused is not None:
-        return CheckedFacts(told)  # no rule licenses any seam
     if not isinstance(tokenizer, TellsOrigin):
-        return CheckedFacts(told, notes=(AS_TOLD,))
+        return CheckedFacts(told, told, notes=(AS_TOLD,))
     origin = tokenizer.origin
     readings, state = told.derived(_readings), state_of(origin)
     found = next((each for before, each in readings if before == state), None)
@@ -62,7 +74,8 @@ def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
         found = _read(told, origin, tokenizer)
         readings[:] = [(state, found), *readings[: _MOST_KEPT - 1]]
     found.facts.proofs.update(told.proofs)
-    return found
+    needs_tokens = any(rule == Rule.NO_TOKEN_ACROSS for rule, _, _ in seams.planned.licences)
+    return found.with_tokens if needs_tokens else found
 
 
 def _readings(_: Facts) -> list[tuple[object, CheckedFacts]]:
@@ -76,15 +89,22 @@ def _read(told: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFa
     try:
         file = read_origin(origin)
         own = facts_of_file(file)
-        if isinstance(file, TokenizerFile):
-            findings += _postprocess_findings(file, origin, tokenizer)
     except CustomPartError as error:
-        own = replace(told, unprovable=str(error), added_token_cuts_refused=str(error))
+        why = str(error)
+        file, own = None, Facts("unknown", "unknown", unprovable=why, added_token_cuts_refused=why)
     except FileFormatError:
-        return CheckedFacts(told, notes=(AS_TOLD,))
-    findings += differences(told, own)
-    refusals = {name: getattr(own, name) or getattr(told, name) for name in _REFUSALS}
-    return CheckedFacts(replace(own, **refusals), tuple(findings))
+        return CheckedFacts(told, told, notes=(AS_TOLD,))
+    if isinstance(file, TokenizerFile):
+        findings += _postprocess_findings(file, origin, tokenizer)
+    if told.unprovable is None or told.added_token_cuts_refused is None:
+        findings += differences(told, own)
+    decided = replace(
+        own,
+        unprovable=own.unprovable or told.unprovable,
+        added_token_cuts_refused=own.added_token_cuts_refused or told.added_token_cuts_refused,
+        pretoken_cuts_refused=own.pretoken_cuts_refused or told.pretoken_cuts_refused,
+    )
+    return CheckedFacts(decided, told, tuple(findings))
 
 
 def _postprocess_findings(
@@ -108,31 +128,25 @@ def differences(told: Facts, own: Facts) -> Iterator[Finding]:
             names += _INSIDE
     for name in dict.fromkeys(names):
         yield from _difference(name, getattr(told, name), getattr(own, name))
+    if told.token_count and told.unprovable is None:
+        yield from _difference("token_count", told.token_count, own.token_count)
     for name in _REFUSALS:
         reason = getattr(own, name)
         if getattr(told, name) is None and reason is not None:
             yield _finding(name, None, reason)
-    if told.unprovable is None:
-        yield from _token_differences(told, own)
+    if told.unprovable is None and told.adjacent is not None:
+        pairs = () if own.adjacent is None else own.adjacent()
+        yield from _set_difference("adjacent", told.adjacent(), pairs)
+    if told.sizes is not None and own.sizes is not None:
+        ids = np.arange(own.token_count + len(own.added_tokens), dtype=np.uint32)
+        given, read = told.sizes(ids), own.sizes(ids)
+        for k in np.flatnonzero(given != read)[:1].tolist():
+            yield _finding(f"sizes of id {k}", given[k], read[k])
 
 
 def _difference(name: str, told: object, own: object) -> Iterator[Finding]:
     if _comparable(told) != _comparable(own):
         yield _finding(name, told, own)
-
-
-def _token_differences(told: Facts, own: Facts) -> Iterator[Finding]:
-    for name, given, read in (
-        ("tokens", told.tokens, own.tokens),
-        ("adjacent", told.adjacent, own.adjacent),
-    ):
-        if given is not None:
-            yield from _set_difference(name, given(), () if read is None else read())
-    if told.sizes is not None and own.sizes is not None and told.tokens is not None:
-        ids = np.arange(own.token_count + len(own.added_tokens), dtype=np.uint32)
-        one, other = told.sizes(ids), own.sizes(ids)
-        for k in np.flatnonzero(one != other)[:1].tolist():
-            yield _finding(f"sizes of id {k}", one[k], other[k])
 
 
 def _set_difference(name: str, told: Collection[Any], own: Collection[Any]) -> Iterator[Finding]:
@@ -143,9 +157,9 @@ def _set_difference(name: str, told: Collection[Any], own: Collection[Any]) -> I
 
 
 def _comparable(value: object) -> object:
-    """Settings of stages are compared by name, and `False` is the same as a setting left out."""
+    """Settings of stages by name, without one that decides offsets only."""
     if isinstance(value, tuple) and value and isinstance(value[0], NormalizerStage):
-        return [(stage.kind, dict(stage.settings)) for stage in value]
+        return [(stage.kind, {**dict(stage.settings), "trim_offsets": None}) for stage in value]
     return value
 
 

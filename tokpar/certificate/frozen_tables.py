@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +20,19 @@ SPACES = frozenset(
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 """The 25 code points that every engine takes for white space (theorem 20)."""
-NUMBERS = ("ascii_digit", "N")
 
 
 @dataclass(frozen=True)
 class Family:
-    """One family of pre-tokenizers: which pairs of character classes may be cut, and by which
-    theorem."""
+    """One family of pre-tokenizers.
+
+    `universal`: the white space before which theorem 20 cuts, for a regex family. `pairs`: for
+    BERT and Metaspace, the pairs of character classes that may be cut, and by which theorem."""
 
     name: str
     sources: frozenset[tuple[str, tuple[str, ...]]]
     class_of_atom: Mapping[str, str]
     pairs: Mapping[tuple[str, str], str]
-    digit_phase: int | None
     universal: str | None
 
 
@@ -45,12 +44,6 @@ class Tables:
 
     ranges: tuple[tuple[int, int, str], ...]
     families: Mapping[str, Family]
-
-    @functools.cached_property
-    def digit_run(self) -> re.Pattern[str]:
-        r"""Matches any number of characters that are surely ``\p{N}``."""
-        spans = [f"{chr(low)}-{chr(high)}" for low, high, name in self.ranges if name in NUMBERS]
-        return re.compile("[" + "".join(spans) + "]*")
 
     def atom_of(self, char: str) -> str | None:
         """Returns the name of the atom of a character. None outside the frozen set."""
@@ -129,6 +122,5 @@ def _family(name: str, record: Mapping[str, Any]) -> Family:
             for left, row in record.get("pairs", {}).items()
             for right, theorem in row.items()
         },
-        digit_phase=record.get("digit_phase"),
         universal=record.get("universal"),
     )

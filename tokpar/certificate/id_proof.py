@@ -12,10 +12,11 @@ from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.id_checks import id_difference, postprocessed, serial_ids
 from tokpar.certificate.segment_ids import SegmentIds, Segments, segment_ids
+from tokpar.certificate.segment_pretokens import PretokenGate
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
 from tokpar.seams import Columns, Seams
-from tokpar.types import CERTIFIED_CUTS, Theorem
+from tokpar.types import CERTIFIED_CUTS, Facts, Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,12 @@ def certain(planned: Columns) -> IntArray:
 
 
 def prove_ids(
-    ids: IdArray, seams: Seams, cuts: IntArray, answers: TokenizerProbe, licensed: bool
+    ids: IdArray,
+    seams: Seams,
+    cuts: IntArray,
+    answers: TokenizerProbe,
+    facts: Facts,
+    licensed: bool,
 ) -> IdProof:
     """Compare `ids` with the ids of the tokenizer's own call (theorem 31).
 
@@ -47,7 +53,8 @@ def prove_ids(
     chosen = certain(planned) if licensed else NO_INTS
     if len(chosen) or len(cuts):
         try:
-            found = segment_ids(_segments(seams, chosen, cuts, answers), answers)
+            segments = _segments(seams, chosen, cuts, answers)
+            found = segment_ids(segments, answers, PretokenGate.of(facts, answers))
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:

@@ -49,11 +49,12 @@ class Postprocess:
 
 
 def postprocess_of(file: TokenizerFile, settings: Mapping[str, object]) -> Postprocess | None:
-    """Returns what the file says, as far as the caller's settings ask for it; None for a
-    post-processor that this reader does not know."""
+    """Returns what the file says, as far as the caller's settings ask for it; None if the file does
+    not say it: a post-processor that this reader does not know, or an adapter in a worker process,
+    which got the post-processing apart from the file."""
     config = file.config
     around = _around(config.get("post_processor"))
-    if around is None:
+    if around is None or settings.get("postprocess_given", False):
         return None
     if not settings.get("add_special_tokens", True):
         around = (), ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,16 @@ def _letters() -> dict[str, int]:
     }
 
 
+def _kind(model: Mapping[str, Any]) -> str:
+    """The kind of model. Old files do not name it."""
+    named = model.get("type")
+    if named is not None:
+        return str(named)
+    if model.get("merges") is not None:
+        return "BPE"
+    return "WordPiece" if isinstance(model["vocab"], Mapping) else "Unigram"
+
+
 LETTERS = _letters()
 _FOREIGN = "\uffff"
 _AS_LATIN = {
@@ -36,20 +46,11 @@ _AS_LATIN = {
 
 
 class OwnVocabulary:
-    """The model part of a `tokenizer.json`."""
+    """The model part of a `tokenizer.json`, without merges. `kind`: the kind of model."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
-        self._model = model
-
-    @cached_property
-    def kind(self) -> str:
-        """The kind of model. Old files do not name it."""
-        named = self._model.get("type")
-        if named is not None:
-            return str(named)
-        if self._model.get("merges") is not None:
-            return "BPE"
-        return "Unigram" if isinstance(self._model["vocab"], Sequence) else "WordPiece"
+        self._model = {name: value for name, value in model.items() if name != "merges"}
+        self.kind = _kind(model)
 
     @property
     def is_known(self) -> bool:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.arrays import NO_INTS, IdArray, IntArray
+from tokpar.arrays import IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.distinct_segments import DistinctSegments, distinct_segments
+from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
 from tokpar.certificate.tokenizer_probe import Bytes, TokenizerProbe
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany
@@ -66,23 +67,41 @@ class SegmentIds:
         return found
 
 
-def segment_ids(segments: Segments, answers: TokenizerProbe) -> SegmentIds:
+def segment_ids(
+    segments: Segments, answers: TokenizerProbe, gate: PretokenGate | None
+) -> SegmentIds:
     """Returns the ids of the segments of the text of `answers`.
 
-    Raises RefusedError if the tokenizer fails on a segment."""
+    With a `gate`, each distinct pre-token is encoded once, where its pre-tokens are known. Raises
+    RefusedError if the tokenizer fails on a segment."""
     codes = answers.written.codes
     distinct = distinct_segments(codes, segments.starts, segments.stops)
-    rows = _encoded(codes, segments, distinct, answers)
+    rows = _distinct_rows(codes, segments, distinct, answers, gate)
     before = np.zeros(len(distinct.kinds) + 1, dtype=np.int64)
     np.cumsum(np.diff(rows.offsets)[distinct.kinds], out=before[1:])
     return SegmentIds(rows, distinct.kinds, before)
 
 
-def _encoded(
-    codes: Bytes, segments: Segments, distinct: DistinctSegments, answers: TokenizerProbe
+def _distinct_rows(
+    codes: Bytes,
+    segments: Segments,
+    distinct: DistinctSegments,
+    answers: TokenizerProbe,
+    gate: PretokenGate | None,
 ) -> Rows:
-    data, tokenizer = memoryview(codes.data), answers.tokenizer
     starts, stops = segments.starts[distinct.first], segments.stops[distinct.first]
+    left, groups = np.arange(len(starts)), []
+    if gate is not None:
+        chosen = np.flatnonzero(stops > starts)
+        known, rows = pretoken_rows(gate, codes, starts[chosen], stops[chosen], answers)
+        groups.append((chosen[known], rows))
+        left = np.delete(left, chosen[known])
+    groups.append((left, _encoded(codes, starts[left], stops[left], answers)))
+    return Rows.placed(len(starts), groups)
+
+
+def _encoded(codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe) -> Rows:
+    data, tokenizer = memoryview(codes.data), answers.tokenizer
     parts = []
     for k in range(0, len(starts), _TEXTS):
         at = zip(starts[k : k + _TEXTS].tolist(), stops[k : k + _TEXTS].tolist(), strict=True)
@@ -94,4 +113,4 @@ def _encoded(
             parts.append(tokenizer.encode_many(texts, False))
         except EngineError as error:
             raise RefusedError("tokenizer", f"it fails on a segment: {error}") from error
-    return Rows.joined(parts) if parts else Rows(np.empty(0, dtype=np.uint32), NO_INTS)
+    return Rows.joined(parts) if parts else Rows.of([])

@@ -17,10 +17,11 @@ from tokpar.certificate.check_context import (
     require,
     witness_values,
 )
-from tokpar.certificate.frozen_tables import SPACES
+from tokpar.certificate.frozen_tables import SPACES, load_tables
 from tokpar.types import Facts, NormalizerStage, Seam
 
 _MARK = "\u2581"
+_SIDES = ("any", "non-space", "sure", "unjoined")
 _LETTERS = re.compile(
     r"[!-~\xa1-\xac\xae-\u02ff\u0391-\u03a1\u03a3-\u0482\u048a-\u052f\u05d0-\u05ea\u0621-\u064a]"
     r"|[\u0660-\u0669\u0671-\u06d3\u0904-\u0939\u0e01-\u0e30\u1e00-\u1eff\u2010-\u2027]"
@@ -57,7 +58,7 @@ class Spaces:
             self._require_unjoined(text[p - 1 : p + 1])
             return
         behind = {"space": " ", "line end": "\n"}.get(right, "")
-        known = left in ("any", "non-space", "sure", "unjoined") and behind
+        known = left in _SIDES and behind
         require(known, "witness", f"no such sides: {left}|{right}")
         found = f"expected a {right} right of the place, got {text[p]!r}"
         require(text[p] == behind, "context", found)
@@ -70,7 +71,7 @@ class Spaces:
 
         Both ends must be certified cuts, or ends of the text. Only this part is read."""
         left, right, _ = map(str, witness_values(licence, "left", "right", "spared"))
-        known = left in ("any", "non-space", "sure", "unjoined") and right == "space"
+        known = left in _SIDES and right == "space"
         require(known, "witness", f"no such sides: {left}|{right}")
         row = once(self._judged, (left, " "), lambda: _Row(self._ground, left, " "))
         part = self._ground.text[start:stop]
@@ -99,6 +100,18 @@ class Spaces:
         told = facts.adjacent is not None
         require(told, "facts", "they do not tell which characters tokens join")
         return facts.derived(_adjacent_of)
+
+
+def cuts_at_spaces(facts: Facts) -> bool:
+    """True if theorem 50 licenses a cut before a space in some text of this tokenizer."""
+    ground = CheckContext("", facts, load_tables())
+    for left in _SIDES:
+        try:
+            _Row(ground, left, " ")
+        except RefusedError:
+            continue
+        return True
+    return False
 
 
 def places(licence: Seam, part: str) -> list[int]:

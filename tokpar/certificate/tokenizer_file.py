@@ -22,6 +22,7 @@ _SETTINGS = (
     *("ignore_merges", "max_input_chars_per_word"),
 )
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor")
+_PADDING = ("length", "pad_to_multiple_of", "pad_id", "direction")
 _SAMPLES = 32
 
 
@@ -144,8 +145,8 @@ def _pickled(part: Any) -> object:
 
 def _hugging_face(source: Any) -> TokenizerFile:
     own = engine_of(source)
-    if not hasattr(own, "model"):  # 1.x gives its file only to be pickled
-        return TokenizerFile(_parsed(own.__reduce__()[1][0]), line_one=True)
+    if not hasattr(own, "model"):
+        return _of_line_one(own)
     config = _written(own) if _is_dense(own) else _told(own)
     model = own.model
     sampling = {name: getattr(model, name, None) for name in _SAMPLING}
@@ -157,6 +158,16 @@ def _hugging_face(source: Any) -> TokenizerFile:
     if source is not own:  # transformers leaves the arguments of its last call there
         config |= {"truncation": None, "padding": None}
     return TokenizerFile(config, skips_special=_skips_special(source), lists_classes=True)
+
+
+def _of_line_one(own: Any) -> TokenizerFile:
+    """1.x gives its file only to be pickled, with truncation and padding as they were in it."""
+    config = _parsed(own.__reduce__()[1][0])
+    names = {"truncation": ("max_length", "direction"), "padding": _PADDING}
+    for part, settings in names.items():
+        set_now = getattr(own, part)
+        config[part] = set_now and {name: getattr(set_now, name) for name in settings}
+    return TokenizerFile(config, line_one=True)
 
 
 def _is_dense(own: Any) -> bool:

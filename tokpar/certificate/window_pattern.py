@@ -1,6 +1,9 @@
-"""The checker's own parser of pre-tokenizer patterns, to trees over symbols (theorem 40).
+"""The one parser of pre-tokenizer patterns, for checker and planner (the class of theorem 40).
 
-The parser refuses unknown syntax. It does not interpret character classes: the engine lists them.
+The parser accepts ordered alternatives of one-character classes, groups, greedy, lazy and
+possessive repeats, lookaheads at one character or the end of the text, `$` as the engine means it,
+and `(?i:..)` over ASCII. It does not interpret character classes: the engine lists them. It refuses
+everything else, with the reason.
 """
 
 from __future__ import annotations
@@ -11,46 +14,54 @@ from typing import Any
 
 from tokpar.certificate.window_machine import RefusedProofError
 
+ENGINES = ("fancy-regex", "oniguruma", "regex")
 Symbols = Callable[[str], list[int]]
 """A function from the spelling of a class to the symbols of the class."""
 
 _ONE = (
-    r"\\[pP]\{\^?\w[\w =-]*\}|\\[sSdDwWrntfv]|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
+    r"\\[pP]\{\^?[A-Za-z_][\w =-]*\}|\\[sSdDwWrntfv]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F])"
+    r"|\\u[0-9a-fA-F]{4}(?![0-9a-fA-F])|\\[xu]\{[0-9a-fA-F]{1,6}\}"
     r"|\\[!-/:;=?@\[-_{-~\ ](?<![<>'])"
-    r"|\[\^?(?!\])(?:\\.|[^\[\]\\]|\[\^?(?!\]|:)(?:\\.|[^\[\]\\])*\])+\]"
+    r"|\[\^?+(?!\])(?:\\.|[^\[\]\\]|\[\^?+(?!\]|:)(?:\\.|[^\[\]\\])*\])+\]"
     r"|[^\\\[(){|^$*+?]"
 )
 _TOKEN = re.compile(
     rf"(?P<open>\(\?[:>=!]|\(\?i:|\((?!\?))|(?P<close>\))|(?P<bar>\|)|(?P<end>\$|\\[zZ])"
-    rf"|(?P<count>[?*+]|\{{\d{{1,4}}(?:,\d{{0,4}})?\}})|(?P<one>{_ONE})",
-    re.DOTALL,
+    rf"|(?P<count>[?*+]|\{{[0-9]{{1,4}}(?:,[0-9]{{0,4}})?\}})|(?P<one>{_ONE})",
+    re.DOTALL | re.ASCII,
 )
 _FOLDABLE = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
 _DOUBLE = {"s": "st", "f": "fil"}
 """Letters, each with the letters that form one character together with it when folded, as "ss" and
 U+00DF."""
 _ENDS = {("fancy-regex", "$"), ("fancy-regex", r"\z"), ("oniguruma", r"\z"), ("regex", r"\Z")}
+_BRACED = {("fancy-regex", "x"), ("fancy-regex", "u"), ("oniguruma", "x")}
 _ALL_SPACES = [("repeat", ("set", r"\s"), low, None, "possessive") for low in (0, 1)]
-_DEEPEST = 60
+_DEEPEST, _LONGEST, _MOST = 40, 20_000, 1_000
 
 
 class PatternReader:
-    """Parses one pattern, token by token. Raises `RefusedProofError` for unknown syntax.
+    """Parses one pattern as `engine` reads it. Raises `RefusedProofError` with the reason.
 
     `sources`: the spellings of the classes, in the order of the pattern. `stacked`: `{m,n}+` or
     `{m,n}?` of Oniguruma occurs, where the second sign counts the group again."""
 
     def __init__(self, pattern: str, engine: str) -> None:
-        self.engine = engine
+        if engine not in ENGINES:
+            raise RefusedProofError(f"engine must be one of {ENGINES}, got {engine!r}")
+        if len(pattern) > _LONGEST:
+            raise RefusedProofError(f"a pattern of more than {_LONGEST} characters")
+        self.engine, self._pattern = engine, pattern
         self.sources: dict[str, None] = {}
         self.stacked = False
-        everywhere = pattern.startswith("(?i)")
-        body = pattern[4:] if everywhere else pattern
-        self._tokens = [*_tokens(body), ("stop", "")]
+        self._tokens = [*_tokens(pattern), ("stop", "", len(pattern))]
         self._at = 0
+        everywhere = pattern.startswith("(?i)")
         self._tree = self._choice(everywhere, 0)
-        if self._tokens[self._at][0] != "stop":
-            raise RefusedProofError(f"what closes a group in {pattern!r} opens none")
+        if self._kind != "stop":
+            raise self._error("unbalanced ')'")
+        if _nullable(self._tree):
+            raise RefusedProofError(f"{_shown(pattern)} may match the empty text")
         _require_single_folds(self._tree)
 
     def tree(self, symbols: Symbols, size: int) -> Any:
@@ -58,40 +69,62 @@ class PatternReader:
         the text."""
         return _over(self._tree, symbols, size)
 
+    @property
+    def _kind(self) -> str:
+        """The kind of the next token."""
+        return self._tokens[self._at][0]
+
+    def _error(self, what: str) -> RefusedProofError:
+        place = self._tokens[self._at][2]
+        return RefusedProofError(f"{what} before offset {place} of {_shown(self._pattern)}")
+
     def _choice(self, fold: bool, depth: int) -> Any:
         if depth > _DEEPEST:
-            raise RefusedProofError("groups too deep")
+            raise self._error(f"groups nested more than {_DEEPEST} deep")
         options = [self._row(fold, depth)]
-        while self._tokens[self._at][0] == "bar":
+        while self._kind == "bar":
             self._at += 1
             options.append(self._row(fold, depth))
         return options[0] if len(options) == 1 else ("choice", options)
 
     def _row(self, fold: bool, depth: int) -> Any:
         items: list[Any] = []
-        while self._tokens[self._at][0] not in ("bar", "close", "stop"):
+        while self._kind not in ("bar", "close", "stop"):
             items.append(self._counted(self._item(fold, depth, items[-1] if items else None)))
         return items[0] if len(items) == 1 else ("row", items)
 
     def _item(self, fold: bool, depth: int, before: Any) -> Any:
-        kind, text = self._tokens[self._at]
+        kind, text, _ = self._tokens[self._at]
+        if kind == "count":
+            raise self._error(f"unsupported {text!r}")
         self._at += 1
         if kind == "open":
             return self._group(text, fold, depth)
         if kind == "end":
-            newline = (self.engine, text) == ("oniguruma", "$")
-            # `$` of regex also matches before a last line end, but not after all white space
-            spaced = (self.engine, text) == ("regex", "$") and before in _ALL_SPACES
-            if not newline and not spaced and (self.engine, text) not in _ENDS:
-                raise RefusedProofError(f"{text} of {self.engine} is not known")
-            return "look", [self._class("\\n")] if newline else [], True, False
-        if kind != "one":
-            raise RefusedProofError(f"{text!r} has nothing to count")
+            return self._end(text, before)
         if self.engine == "regex" and text[0] == "[" and "[" in text[1:].replace("\\[", ""):
-            raise RefusedProofError("a set in a set")
+            raise self._error("'[' in a class")
         if fold and not _FOLDABLE.fullmatch(text):
-            raise RefusedProofError(f"{text!r} is folded")
+            raise self._error("case-insensitive class")
+        self._require_code(text)
         return self._class(f"(?i:{text})" if fold else text)
+
+    def _end(self, text: str, before: Any) -> Any:
+        newline = (self.engine, text) == ("oniguruma", "$")
+        # `$` of regex also matches before a last line end, but not after all white space
+        spaced = (self.engine, text) == ("regex", "$") and before in _ALL_SPACES
+        if not newline and not spaced and (self.engine, text) not in _ENDS:
+            looks = "looks two characters ahead" if text == "$" else "is no end of the text"
+            raise self._error(f"{text!r} {looks} in this engine")
+        return "look", [self._class("\\n")] if newline else [], True, False
+
+    def _require_code(self, text: str) -> None:
+        if text[:2] not in ("\\x", "\\u"):
+            return
+        braced = text[2] == "{"
+        byte = self.engine == "oniguruma" and text[1] == "x" and text[2] not in "01234567"
+        if ((self.engine, text[1]) not in _BRACED) if braced else byte:
+            raise self._error(f"unsupported escape {text[:2]}")
 
     def _class(self, source: str) -> Any:
         self.sources[source] = None
@@ -99,13 +132,13 @@ class PatternReader:
 
     def _group(self, opening: str, fold: bool, depth: int) -> Any:
         inside = self._choice(fold or opening == "(?i:", depth + 1)
-        if self._tokens[self._at][0] != "close":
-            raise RefusedProofError("a group is not closed")
+        if self._kind != "close":
+            raise self._error("missing ')'")
         self._at += 1
         if opening == "(?>":
             kind, *parts = inside
             if kind != "repeat" or parts[0][0] != "set" or parts[3] == "lazy":
-                raise RefusedProofError("an atomic group of more than one counted class")
+                raise self._error("atomic group of more than one repeated class")
             return "repeat", *parts[:3], "possessive"
         return self._look(inside, opening == "(?!") if opening in ("(?=", "(?!") else inside
 
@@ -114,30 +147,46 @@ class PatternReader:
         ends = [option for option in options if option[0] == "look"]
         sets = [option for option in options if option[0] == "set"]
         if len(ends) + len(sets) != len(options) or any(end[3] for end in ends):
-            raise RefusedProofError("a look-ahead over more than one character")
+            raise self._error("look-ahead over more than one character")
         sets += [each for end in ends for each in end[1]]
         return "look", sets, any(end[2] for end in ends), negated
 
     def _counted(self, item: Any) -> Any:
-        while self._tokens[self._at][0] == "count":
-            if item[0] == "look":
-                raise RefusedProofError("a look-ahead that is counted")
+        while self._kind == "count":
             text = self._tokens[self._at][1]
-            self._at += 1
             low, high = _bounds(text)
+            if high == 0 or (high is not None and high < low) or max(low, high or 0) > _MOST:
+                raise self._error("an empty or great interval")
+            self._at += 1
             stacked = text[0] == "{" and self.engine == "oniguruma"
-            mode, sign = "greedy", self._tokens[self._at][1]
-            if self._tokens[self._at][0] == "count" and sign in ("?", "+"):
-                self.stacked |= stacked
-                if stacked and sign == "?" and low == high:
-                    raise RefusedProofError("{n}? of Oniguruma is an optional group")
-                if sign == "?" or not stacked:
-                    mode = "lazy" if sign == "?" else "possessive"
-                    self._at += 1
+            mode = self._mode(stacked, low == high)
+            self._require_countable(item, high, mode)
             item = "repeat", item, low, high, mode
-            if self._tokens[self._at][0] == "count" and not (stacked and mode == "greedy"):
-                raise RefusedProofError("a count of a count")
+            again = stacked and mode == "greedy" and self._tokens[self._at][1] == "+"
+            if self._kind == "count" and not again:
+                raise self._error("stacked quantifier")
         return item
+
+    def _mode(self, stacked: bool, fixed: bool) -> str:
+        """Reads the sign after a quantifier. `{m,n}+` of Oniguruma is a repeated group."""
+        kind, sign, _ = self._tokens[self._at]
+        if kind != "count" or sign not in ("?", "+"):
+            return "greedy"
+        self.stacked |= stacked
+        if stacked and sign == "?" and fixed:
+            raise self._error("'{n}?' is an optional group in Oniguruma")
+        if sign == "+" and stacked:
+            return "greedy"
+        self._at += 1
+        return "lazy" if sign == "?" else "possessive"
+
+    def _require_countable(self, item: Any, high: int | None, mode: str) -> None:
+        if item[0] == "look":
+            raise self._error("repeated look-ahead")
+        if (high is None or high > 1) and _nullable(item):
+            raise self._error("repeat of something that may be empty")
+        if mode == "possessive" and item[0] != "set":
+            raise self._error("possessive group")
 
 
 def _require_single_folds(node: Any) -> None:
@@ -155,7 +204,7 @@ def _require_single_folds(node: Any) -> None:
     for each in inside * 2 if kind == "repeat" else inside:
         first = _folded(each, 0)
         if any(first & set(_DOUBLE.get(letter, "")) for letter in before):
-            raise RefusedProofError("folded letters that may be one character")
+            raise RefusedProofError("case-insensitive letters that fold to one character")
         before = _folded(each, -1) | (before if _nullable(each) else set())
 
 
@@ -192,7 +241,9 @@ def require_kept(node: Any) -> None:
     for first, between, second in zip(row := _flat(node), row[1:], row[2:], strict=False):
         twice |= between[0] == "repeat" and between[2] == 0 and _same(first, second)
     if twice:
-        raise RefusedProofError("fancy-regex may take a repeat for another")
+        raise RefusedProofError(
+            "fancy-regex may take two equal repeats with something optional between for others"
+        )
 
 
 def _flat(node: Any) -> list[Any]:
@@ -201,7 +252,17 @@ def _flat(node: Any) -> list[Any]:
 
 def _same(left: Any, right: Any) -> bool:
     ends = left[0] == right[0] == "repeat" and left[3] is right[3] is None
-    return bool(ends) and _flat(left[1]) == _flat(right[1])
+    return bool(ends) and _key(left[1]) == _key(right[1])
+
+
+def _key(node: Any) -> object:
+    """A key that is equal for nodes that match the same texts in the same way."""
+    kind, *parts = node
+    if kind == "repeat":
+        return _key(parts[0]), *parts[1:]
+    if kind == "choice":
+        return frozenset(map(_key, parts[0]))
+    return tuple(map(_key, _flat(node))) if kind == "row" else (kind, *parts[0])
 
 
 def _nullable(node: Any) -> bool:
@@ -213,14 +274,21 @@ def _nullable(node: Any) -> bool:
     return bool(kind == "look")
 
 
-def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
-    place = 0
+def _tokens(pattern: str) -> Iterator[tuple[str, str, int]]:
+    """Yield (kind, text, offset) of each token."""
+    place = 4 if pattern.startswith("(?i)") else 0
     while place < len(pattern):
         found = _TOKEN.match(pattern, place)
         if found is None:
-            raise RefusedProofError(f"what stands at {place} of {pattern[:200]!r} is not known")
-        yield str(found.lastgroup), found.group()
+            sign, escape = pattern[place], f"escape {pattern[place : place + 2]}"
+            what = {"(": "group", "[": "class", "\\": escape}.get(sign, repr(sign))
+            raise RefusedProofError(f"unsupported {what} at offset {place} of {_shown(pattern)}")
+        yield str(found.lastgroup), found.group(), place
         place = found.end()
+
+
+def _shown(pattern: str) -> str:
+    return repr(pattern if len(pattern) < 200 else pattern[:200] + "...")
 
 
 def _bounds(text: str) -> tuple[int, int | None]:

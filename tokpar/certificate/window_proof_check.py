@@ -14,31 +14,37 @@ match."""
 
 Place = TypeVar("Place", bound=Hashable)
 Debt = TypeVar("Debt", bound=Hashable)
-
-Each = TypeVar("Each", bound=Hashable)
+Attempt = tuple[Place, frozenset[Debt]]
+"""An item: what is going on, and what it owes."""
 
 GAP, BEGIN = -1, -2
 ANYWHERE, BEGINNING = 0, 1
 MOST_ITEMS = 20_000
 
 
-class ItemSets(Generic[Each]):
+class ItemSets(Generic[Place, Debt]):
     """Numbered sets of items: what a regex attempt may be doing after a text.
 
     `ANYWHERE` is the set after any text. `BEGINNING` is the set after no text: at the start of a
     text, or at a certified cut."""
 
     def __init__(
-        self, moves: Callable[[Each, int], Iterable[Each]], begin: Each, everything: frozenset[Each]
+        self,
+        moves: Callable[[Attempt[Place, Debt], int], Iterable[Attempt[Place, Debt]]],
+        begin: Attempt[Place, Debt],
+        everything: frozenset[Attempt[Place, Debt]],
     ) -> None:
         self._moves = moves
-        self._sets: list[frozenset[Each]] = []
-        self._numbers: dict[frozenset[Each], int] = {}
+        self._sets: list[frozenset[Attempt[Place, Debt]]] = []
+        self._numbers: dict[frozenset[Attempt[Place, Debt]], int] = {}
         self._moved: dict[tuple[int, int], int] = {}
         for number, items in enumerate((everything, frozenset({begin}))):
             assert self._number(items) == number
 
-    def items(self, here: int) -> frozenset[Each]:
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def items(self, here: int) -> frozenset[Attempt[Place, Debt]]:
         """Returns the items of a set."""
         return self._sets[here]
 
@@ -48,11 +54,24 @@ class ItemSets(Generic[Each]):
             key = here, c
             if key not in self._moved:
                 moved = (new for item in self._sets[here] for new in self._moves(item, c))
-                self._moved[key] = self._number(frozenset(moved))
+                self._moved[key] = self._number(fewest(moved))
             here = self._moved[key]
         return here
 
-    def _number(self, items: frozenset[Each]) -> int:
+    def behind_runs(self, here: int, runs: Iterable[tuple[int, int]]) -> int:
+        """As `behind`, for runs of one symbol: (symbol, how often). Follows a cycle at once."""
+        for c, size in runs:
+            path = [here]
+            while len(path) <= size:
+                here = self.behind(here, (c,))
+                if here in path:
+                    cycle = path[path.index(here) :]
+                    here = cycle[(size - len(path)) % len(cycle)]
+                    break
+                path.append(here)
+        return here
+
+    def _number(self, items: frozenset[Attempt[Place, Debt]]) -> int:
         if items not in self._numbers:
             self._numbers[items] = len(self._sets)
             self._sets.append(items)
@@ -120,10 +139,10 @@ class WindowChecker(Machine):
 
 
 def reached(
-    begin: tuple[Place, frozenset[Debt]],
-    moves: Callable[[tuple[Place, frozenset[Debt]], int], Iterable[tuple[Place, frozenset[Debt]]]],
+    begin: Attempt[Place, Debt],
+    moves: Callable[[Attempt[Place, Debt], int], Iterable[Attempt[Place, Debt]]],
     symbols: int,
-) -> frozenset[tuple[Place, frozenset[Debt]]]:
+) -> frozenset[Attempt[Place, Debt]]:
     """Returns the items after any text, `begin` after no text, each with the fewest obligations."""
     least: dict[Place, list[frozenset[Debt]]] = {}
     todo = [begin]
@@ -136,7 +155,20 @@ def reached(
         known[:] = [more for more in known if not owed <= more] + [owed]
         count += 1
         if count > MOST_ITEMS:
-            raise RefusedProofError("too many items")
+            raise RefusedProofError(f"more than {MOST_ITEMS} items")
         for c in range(symbols):
             todo += moves((place, owed), c)
     return frozenset((place, owed) for place, known in least.items() for owed in known)
+
+
+def fewest(items: Iterable[Attempt[Place, Debt]]) -> frozenset[Attempt[Place, Debt]]:
+    """Returns the items without those that owe more than another item in the same place."""
+    least: dict[Place, set[frozenset[Debt]]] = {}
+    for place, owed in items:
+        least.setdefault(place, set()).add(owed)
+    return frozenset(
+        (place, owed)
+        for place, each in least.items()
+        for owed in each
+        if not any(less < owed for less in each)
+    )

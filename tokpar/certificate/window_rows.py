@@ -1,4 +1,7 @@
-"""Checks the windows of a row of Splits by the proofs of their patterns (theorems 42 and 44).
+"""Decide the windows of a row of Splits from the machines of their patterns (theorems 42 and 44).
+
+The planner makes its tables by this code, from machines that it builds. The checker reads the text
+by it, from machines that it derived from proofs.
 
 An item has a state of the machine, or `GAP`, for each stage. What may still prove a cut wrong is a
 tuple that begins with its kind:
@@ -15,10 +18,13 @@ the set of its attempts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
-from tokpar.certificate.window_machine import Machine, RefusedProofError
+from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_proof_check import GAP, MOST_ITEMS, ItemSets, reached
 
 Owed = frozenset[tuple[int, int]]
@@ -26,45 +32,82 @@ Item = tuple[tuple[int, ...], Owed]
 Threat = tuple[Any, ...]
 Above = tuple[Any, ...]
 WRONG: Threat = ("wrong",)
-_BEGIN: Item = ((), frozenset())
+REFUTED = frozenset({WRONG})
+"""The threats to a cut that is certainly wrong."""
+BEGIN: Item = ((), frozenset())
 
 
-class RowChecker:
-    """Checks the windows of a sequence of Splits over common symbols.
+class Stage(Protocol):
+    """The machine of one pattern, as `window_machine.Machine` describes it. `dead`: the states that
+    never match any more. `sure`: the states that match whatever follows."""
 
-    Raises `RefusedProofError` if a proof does not hold."""
+    @property
+    def size(self) -> int: ...
 
-    def __init__(self, proofs: list[str]) -> None:
-        self.stages = [Machine(proof) for proof in proofs]
-        if not self.stages or len({stage.size for stage in self.stages}) != 1:
+    @property
+    def to(self) -> Sequence[Sequence[int]]: ...
+
+    @property
+    def hit(self) -> Sequence[Sequence[bool]]: ...
+
+    @property
+    def dead(self) -> AbstractSet[int]: ...
+
+    @property
+    def sure(self) -> AbstractSet[int]: ...
+
+
+class RowWindows:
+    """Decides the windows of a sequence of Splits over common symbols.
+
+    `spend` is called in each loop that a pattern may make long. Raises `RefusedProofError`."""
+
+    def __init__(
+        self, stages: Sequence[Stage], spend: Callable[[str], None] = lambda what: None
+    ) -> None:
+        self.stages, self._spend = stages, spend
+        if not stages or len({stage.size for stage in stages}) != 1:
             raise RefusedProofError("the stages do not have the same symbols")
-        self.size = self.stages[0].size
-        self.last = len(self.stages) - 1
+        self.size = stages[0].size
+        self.last = len(stages) - 1
         self._safe: dict[Threat, bool] = {}
-        self.sets = ItemSets(self._moves, _BEGIN, reached(_BEGIN, self._moves, self.size))
+        self.moves, self.step = cache(self._moves), cache(self._step)
+        self.sets = ItemSets(self.moves, BEGIN, reached(BEGIN, self.moves, self.size))
 
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
         """Returns why the cut after a left part is not proved, or None. The left part is given by
         the number of its item set."""
         if not right or not all(0 <= c < self.size for c in right):
             return "no window"
-        items = self.sets.items(here)
-        for lineages, owed in items:
-            if any(self.stages[i].hit[x][self.size] for i, x in owed):
-                continue
-            threats = self._first(lineages, owed, right[0])
-            for d in right[1:]:
-                threats = {new for threat in threats for new in self._step(threat, d)}
-            if not all(map(self._is_safe, threats)):
-                return "a piece may go on over the cut"
-        return None
+        threats = self.behind_cut(here, right[0])
+        for d in right[1:]:
+            threats = self.behind(threats, d)
+        return None if self.is_certain(threats) else "a piece may go on over the cut"
+
+    def behind_cut(self, here: int, c: int) -> frozenset[Threat]:
+        """Returns the threats to a cut after an item set and before symbol c, after c."""
+        items = filter(self.holds_at_end, self.sets.items(here))
+        return _settled(threat for item in items for threat in self.first(item, c))
+
+    def behind(self, threats: frozenset[Threat], d: int) -> frozenset[Threat]:
+        """Returns the threats after one more symbol."""
+        return _settled(new for threat in threats for new in self.step(threat, d))
+
+    def is_certain(self, threats: frozenset[Threat]) -> bool:
+        """True if no text makes one of the threats come true."""
+        return all(map(self._is_safe, threats))
+
+    def holds_at_end(self, item: Item) -> bool:
+        """True if the item's obligations hold when the text ends here."""
+        return not any(self.stages[i].hit[x][self.size] for i, x in item[1])
 
     # ------------------------------------------------------------------- left of the cut
 
     def _moves(self, item: Item, c: int) -> list[Item]:
         """Returns the items after symbol c: the first stages go on over c, and the stages from
         `first` on begin anew before c."""
-        if item == _BEGIN:
+        self._spend("moves of items")
+        if item == BEGIN:
             return self._begun((), frozenset(), 0, c)
         lineages, owed = item
         found: list[Item] = []
@@ -85,6 +128,8 @@ class RowChecker:
                 if not self.stages[first].hit[lineages[first]][c]:
                     continue
                 debts.add((first, self.stages[first].to[lineages[first]][c]))
+            if any(y in self.stages[i].sure for i, y in debts):
+                continue
             begun = self._begun(tuple(going), frozenset(debts), first, c)
             # a gap that ends is followed by a match
             behind_gap = first < len(lineages) and lineages[first] == GAP
@@ -113,20 +158,19 @@ class RowChecker:
 
     # ------------------------------------------------------------------ right of the cut
 
-    def _first(self, lineages: tuple[int, ...], owed: Owed, c: int) -> set[Threat]:
+    def first(self, item: Item, c: int) -> set[Threat]:
         """Returns the threats of an item to the cut, after the first symbol."""
+        lineages, owed = item
         found: set[Threat] = set()
         above: Above = ()
         for i, x in enumerate(lineages):
             stage, onward = self.stages[i], self._onward(above, c)
-            if onward is None:
+            if onward is None:  # a piece of an earlier stage ends at the cut
                 break
             start = stage.to[0][c]
             if x == GAP:
                 if i == self.last:
-                    return (
-                        found if start in stage.sure else found | {("unmatched", i, onward, start)}
-                    )
+                    return found | {*self._unmatched(i, onward, start)}
                 if start in stage.sure:
                     break
                 above = (*above, frozenset(o for j, o in owed if j == i))
@@ -136,12 +180,15 @@ class RowChecker:
                 if edge != stage.hit[x][self.size]:
                     return found | {self._broken(i, onward)}
                 return found if y in stage.dead else found | {("longer", i, onward, y)}
-            found.add(("unclean", i, onward, y, start, False, edge, edge))
+            found.update(self._unclean(i, onward, y, start, False, edge, edge))
+            if y in stage.dead:
+                break
             above = (*above, x)
         return found
 
     def _step(self, threat: Threat, d: int) -> list[Threat]:
         """Returns what remains of `threat` after symbol d, which may be the end of the text."""
+        self._spend("threats")
         if threat == WRONG:
             return [WRONG]
         kind, i, above, *states = threat
@@ -158,9 +205,15 @@ class RowChecker:
         y = stage.to[x][d]
         if stage.hit[x][d]:
             return [self._broken(i, onward)] if kind == "longer" else []
-        if y in (stage.dead if kind == "longer" else stage.sure):
-            return []
-        return [(kind, i, onward, y)]
+        if kind == "unmatched":
+            return self._unmatched(i, onward, y)
+        return [] if y in stage.dead else [("longer", i, onward, y)]
+
+    def _unmatched(self, i: int, onward: Above, y: int) -> list[Threat]:
+        """Returns the threat that attempt y of stage i, begun at the cut, never matches."""
+        if y in self.stages[i].dead:
+            return [self._broken(i, onward)]
+        return [] if y in self.stages[i].sure else [("unmatched", i, onward, y)]
 
     def _step_unclean(self, threat: Threat, d: int) -> list[Threat]:
         _, i, above, x, y, had, same, edge = threat
@@ -175,11 +228,18 @@ class RowChecker:
             return [WRONG]
         if onward is None:
             return []
-        had, same = after(d)
-        x, y = stage.to[x][d], stage.to[y][d]
-        good = same if had else edge
-        if good and (x == y or (x in stage.dead and (not had or y in stage.dead))):
+        return self._unclean(i, onward, stage.to[x][d], stage.to[y][d], *after(d), edge)
+
+    def _unclean(
+        self, i: int, onward: Above, x: int, y: int, had: bool, same: bool, edge: bool
+    ) -> list[Threat]:
+        """Returns what remains of an "unclean" threat: nothing, itself, or a text that goes on."""
+        dead, good = self.stages[i].dead, same if had else edge
+        settled = x in dead and (not had or y in dead)
+        if good and (x == y or settled):
             return []
+        if settled and x != y:
+            return [self._broken(i, onward)]
         return [("unclean", i, onward, x, y, had, same, edge)]
 
     def _broken(self, i: int, onward: Above) -> Threat:
@@ -224,10 +284,16 @@ class RowChecker:
             seen, todo = {threat}, [threat]
             while todo and WRONG not in seen:
                 here = todo.pop()
-                new = {each for d in range(self.size + 1) for each in self._step(here, d)} - seen
+                new = {each for d in range(self.size + 1) for each in self.step(here, d)} - seen
                 seen |= new
                 todo += new
                 if len(seen) > MOST_ITEMS:
                     raise RefusedProofError("too many threats")
             self._safe[threat] = WRONG not in seen
         return self._safe[threat]
+
+
+def _settled(threats: Iterable[Threat]) -> frozenset[Threat]:
+    """Returns the threats as a set. One that came true settles all."""
+    found = frozenset(threats)
+    return REFUTED if WRONG in found else found

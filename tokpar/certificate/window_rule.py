@@ -17,10 +17,10 @@ from tokpar.certificate.check_context import CheckContext, RefusedError, require
 from tokpar.certificate.frozen_tables import SPACES, load_tables, load_windows
 from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES, ONE_BY_ONE, is_fixed
 from tokpar.certificate.window_classes import POINTS, require_class
-from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_machine import Machine, RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
-from tokpar.certificate.window_rows import RowChecker
+from tokpar.certificate.window_rows import RowWindows
 from tokpar.types import Seam, Theorem
 
 UNIVERSAL = ("non-space", "space")
@@ -48,7 +48,9 @@ class Proved:
             raise RefusedProofError("there is not one stage for each pattern")
         written = [json.dumps(stage) for stage in stages]
         self.alone = len(written) == 1
-        self._checker = WindowChecker(written[0]) if self.alone else RowChecker(written)
+        self._checker: WindowChecker | RowWindows = (
+            WindowChecker(written[0]) if self.alone else RowWindows([*map(Machine, written)])
+        )
         self.size = self._checker.size
         self._symbol_of = symbol_of
         for reader, stage in zip(readers, stages, strict=True):
@@ -63,17 +65,22 @@ class Proved:
         """The number of the items behind a text, from those of `here`; None if a character is in no
         window."""
         symbols = self._symbols(text)
-        known = all(c < self.size for c in symbols)
-        return self._checker.sets.behind(here, symbols) if known else None
+        if not len(symbols) or (symbols >= self.size).any():
+            return None if len(symbols) else here
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))
+        sizes = np.diff(starts, append=len(symbols)).tolist()
+        runs = zip(symbols[starts].tolist(), sizes, strict=True)
+        return self._checker.sets.behind_runs(here, runs)
 
     def refusal(self, here: int | None, right: str) -> str | None:
         """Why the cut behind these items, before this text, is not proved, or None."""
         if here is None:
             return "no window"
-        return self._checker.refusal_behind(here, self._symbols(right))
+        return self._checker.refusal_behind(here, self._symbols(right).tolist())
 
-    def _symbols(self, text: str) -> list[int]:
-        symbols: list[int] = self._symbol_of[[ord(char) for char in text]].tolist()
+    def _symbols(self, text: str) -> NDArray[np.uint8]:
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        symbols: NDArray[np.uint8] = self._symbol_of[points]
         return symbols
 
     @cached_property

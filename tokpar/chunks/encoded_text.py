@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, spaces_behind_text
+from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.chunks.token_places import Places, TokenBytes, one_place, tiled_places
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
@@ -34,26 +35,15 @@ def absorbed_at(seam: Seam | None) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Where the tokens of one piece lie: [starts[k], stops[k]), whole characters, ascending.
-
-    `edges`: the starts of the tokens that share no character with the token before. `exact`: the
-    number of tokens before a certified cut follows from the stops."""
-
-    starts: IntArray
-    stops: IntArray
-    edges: IntArray
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Region:
     """Encoded text between two certified cuts.
 
     `start`, `stop`: where the region begins and ends. `positions`: where the pieces begin, and
     `stop`. `tokens`: how many tokens of the whole text lie before each of these positions.
     `absorbed`: the code points at the beginning of each piece that the engine did not get.
-    `every_space`: every space after a character other than white space is a certified cut."""
+    `every_space`: every space after a character other than white space is a certified cut.
+    `tiles`: where the tokens end, if they tile the text. Pieces then begin between two tokens, else
+    at certified cuts."""
 
     ids: IdArray
     positions: IntArray
@@ -62,6 +52,7 @@ class Region:
     every_space: bool
     start: int
     stop: int
+    tiles: TokenBytes | None
 
 
 class EncodedText:
@@ -182,6 +173,10 @@ class EncodedText:
         found = finder.certify_context(self.text, position)
         return found or finder.edges.certify(self.text, position)
 
+    def region_at(self, position: int) -> Region:
+        """Returns the region with the character at `position`."""
+        return self._piece_at(position)[0]
+
     def alone(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) by the tokenizer itself."""
         text = self.text[start:stop]
@@ -216,23 +211,40 @@ class EncodedText:
         positions, absorbed = self._pieces(start, stop)
         absorbed[0] = skipped
         bounds = zip(positions, positions[1:], absorbed, strict=False)
-        rows = self._rows([text[a + left_out : b] for a, b, left_out in bounds], start, stop)
+        rows = self.rows([text[a + left_out : b] for a, b, left_out in bounds], start, stop)
+        ids, tokens = rows.ids[rows.offsets[0] : rows.offsets[-1]], rows.offsets - rows.offsets[0]
+        tiles = self._tiles(ids, text[start + skipped : stop])
+        if tiles is not None:
+            places, numbers = tiles.pieces()
+            positions = [start, *(start + skipped + place for place in places[1:])]
+            absorbed += [0] * (len(positions) - 2)
+            tokens = np.array(numbers, np.int64)
         self._regions.append(
             Region(
-                rows.ids[rows.offsets[0] : rows.offsets[-1]],
+                ids,
                 np.array(positions, np.int64),
-                rows.offsets - rows.offsets[0] + self._tokens,
+                tokens + self._tokens,
                 absorbed,
                 self._every_space(start, stop),
                 start,
                 stop,
+                tiles,
             )
         )
-        self._tokens += int(rows.offsets[-1] - rows.offsets[0])
+        self._tokens += len(ids)
         self._next = stop, absorbed_at(seam)
         return True
 
-    def _rows(self, texts: Sequence[str], start: int, stop: int) -> Rows:
+    def _tiles(self, ids: IdArray, text: str) -> TokenBytes | None:
+        """Returns where the tokens of a region end, or None if they do not tile its text."""
+        if not self.facts.tiles or not isinstance(self.tokenizer, Locates):
+            return None
+        try:
+            return TokenBytes(text, self.tokenizer.locate(ids, text)[:, 1])
+        except LookupError:
+            return None
+
+    def rows(self, texts: Sequence[str], start: int, stop: int) -> Rows:
         try:
             return self._encode(texts)
         except EngineError as error:
@@ -272,10 +284,10 @@ class EncodedText:
         text = self.text[begin:stop]
         try:
             if self.facts.tiles and isinstance(self.tokenizer, Locates):
-                return _tiled(self.tokenizer.locate(ids, text), text, begin)
+                return tiled_places(self.tokenizer.locate(ids, text), text, begin)
             spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
         except LookupError:
-            return _one_place(first, stop, len(ids))
+            return one_place(first, stop, len(ids))
         starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
         starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
         if len(starts) and begin > first:
@@ -283,26 +295,3 @@ class EncodedText:
         is_edge = np.ones(len(ids), np.bool_)
         np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])
         return Places(starts, stops, starts[is_edge], exact=False)
-
-
-def _tiled(spans: SpanArray, text: str, begin: int) -> Places:
-    """Returns the places of tokens that tile `text`, which begins at `begin`.
-
-    `spans`: UTF-8 bytes."""
-    if text.isascii():
-        starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
-        return Places(starts, stops, starts, exact=True)
-    data = np.frombuffer(text.encode("utf-8"), np.int8)
-    leads = data >= -64  # all but 10xxxxxx begin a code point
-    before = np.cumsum(leads, dtype=np.int64)
-    stops = before[spans[:, 1] - 1] + begin
-    is_edge = leads[spans[:, 0]]
-    starts = np.concatenate(([begin], stops[:-1]))
-    starts -= ~is_edge
-    return Places(starts, stops, starts[is_edge], exact=True)
-
-
-def _one_place(start: int, stop: int, tokens: int) -> Places:
-    """Returns places of `tokens` tokens that all cover [start, stop)."""
-    starts = np.full(tokens, start, np.int64)
-    return Places(starts, np.full(tokens, stop, np.int64), starts[:1], exact=False)

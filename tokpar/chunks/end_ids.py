@@ -43,7 +43,8 @@ def kept_ids(
             "tokens of the tokenizer"
         )
     _check(text, tokenizer)
-    wanted = min(max_tokens, special.truncates_to or max_tokens) - special.count
+    most = max_tokens if special.truncates_to is None else special.truncates_to
+    wanted = max(0, min(max_tokens, most) - special.count)
     ids = _first(text, tokenizer, encode, wanted, side)
     kept = ids[:wanted] if side == "right" else ids[max(0, len(ids) - wanted) :]
     report = serial_report("truncated", f"max_tokens={max_tokens} from the {side}", tokenizer)

@@ -66,6 +66,19 @@ class SliceIds:
         """True if `position`, inside the text, is a certified cut."""
         return self.whole.is_space_cut(position) or self.whole.certify(position) is not None
 
+    def first_cut(self, start: int, stop: int) -> int | None:
+        """Returns the first cut near the beginning of a slice that is a cut of the slice and of the
+        text, or None."""
+        seam = self._first_cut(self.whole.text[start:stop], start)
+        return None if seam is None else seam.position
+
+    def last_cut(self, start: int, stop: int) -> int | None:
+        """Returns the last cut near the end of a slice that is a cut of the slice and of the text,
+        or None."""
+        part = self.whole.text[start:stop]
+        seam = self._last_cut(part, start, start)
+        return None if seam is None else seam.position
+
     def _first_cut(self, part: str, start: int) -> Seam | None:
         """Returns the first seam near the beginning of a slice that is a cut of the slice and of
         the text, or None. `part`: the slice. The position of the seam counts from the text's start.

@@ -30,12 +30,12 @@ class SpecialTokens(Protocol):
 
 
 class FixedTokens:
-    """The same special tokens around every slice.
+    """The special tokens `prefix` before every slice and `suffix` behind it.
 
     `truncates_to`: the most ids that the tokenizer's own call returns, or None."""
 
     def __init__(self, prefix: IdArray, suffix: IdArray, truncates_to: int | None) -> None:
-        self._prefix, self._suffix, self.truncates_to = prefix, suffix, truncates_to
+        self.prefix, self.suffix, self.truncates_to = prefix, suffix, truncates_to
         self.count = len(prefix) + len(suffix)
 
     def require(self, max_tokens: int, overlap: int) -> None:
@@ -49,7 +49,7 @@ class FixedTokens:
         _require_room(max_tokens, overlap, self.count)
 
     def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray:
-        return np.concatenate((self._prefix, ids, self._suffix)) if self.count else ids
+        return np.concatenate((self.prefix, ids, self.suffix)) if self.count else ids
 
 
 class OwnCall:

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.arrays import frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
+from tokpar.chunks.chunk_runs import ChunkRuns
 from tokpar.chunks.encoded_text import REGION, EncodedText, EncodeRows
 from tokpar.chunks.slice_ids import SliceIds
-from tokpar.chunks.special_tokens import SpecialTokens, special_tokens_of
+from tokpar.chunks.special_tokens import FixedTokens, SpecialTokens, special_tokens_of
+from tokpar.chunks.text_chunk import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_choice, require_count
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TextChunk:
-    """The slice text[start:stop] (code points) and the ids that the slice has alone.
-
-    `ids`: uint32, shape (n,), read-only; with the special tokens of the tokenizer's own call,
-    without truncation and padding. `certified`: both ends are certified cuts or ends of the text,
-    so the ids between the special tokens are a slice of the ids of the whole text (theorem 27).
-    Other chunks may have other ids at their ends than the whole text has there."""
-
-    start: int
-    stop: int
-    ids: IdArray
-    certified: bool
 
 
 def text_chunks(
@@ -78,11 +64,18 @@ class _Chunker:
         self._slices = SliceIds(whole)
         self._places = places_of(boundary, self._slices)
         self._most, self._overlap = max_tokens, overlap
+        self._runs: ChunkRuns | None = None
+        if boundary == "token" and not overlap and isinstance(special, FixedTokens):
+            self._runs = ChunkRuns(self._slices, special, max_tokens)
 
     def chunks(self) -> Iterator[TextChunk]:
         start, reached, length = 0, 0, len(self._whole.text)
         while reached < length:
             self._whole.forget_before(start)
+            if self._runs is not None and (run := self._runs.after(start)):
+                yield from run
+                start = reached = run[-1].stop
+                continue
             chunk = self._next(start)
             if chunk.stop <= reached:  # the overlap leaves no room for anything new
                 chunk = self._next(reached)

@@ -21,8 +21,7 @@ from tokpar.patterns.char_partition import alphabet
 from tokpar.patterns.charclass_cache import kept_members
 from tokpar.patterns.charclass_members import SURROGATES
 from tokpar.patterns.class_tables import Ranges
-from tokpar.patterns.expression import sources
-from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.pattern_reader import read_pattern
 from tokpar.patterns.time_budget import Budget
 
 _WIDE = "utf-32-le"
@@ -180,15 +179,15 @@ def machine_for(pattern: str) -> Machine:
     """Build the `Machine` of a Split's pattern, cached.
 
     Raises UnsupportedPatternError if no automaton can be built."""
-    tree = parse_expression(pattern, "regex")
+    reader = read_pattern(pattern, "regex")
     classes: dict[Hashable, Ranges] = {}
-    classes.update(kept_members(sources(tree), "regex").items())
+    classes.update(kept_members(reader.sources, "regex").items())
     symbols = alphabet(classes)
     symbol_of = symbols.symbol_of.copy()
     low, high = SURROGATES
     symbol_of[low : high + 1] = 0  # surrogates never arrive and need no symbol of their own
-    sets = {source: symbols.sets[source] for source in sources(tree)}
-    return _flattened(automaton(tree, sets, symbols.size, Budget()), symbol_of)
+    tree = reader.tree(lambda source: sorted(symbols.sets[source]), symbols.size)
+    return _flattened(automaton(tree, symbols.size, Budget()), symbol_of)
 
 
 def splitters(patterns: Sequence[str], sink: Sink) -> Sink:

@@ -349,7 +349,7 @@ def doubt(facts: Facts, text: str, p: int) -> tuple[str, str] | None:
 
     The two texts explain why no window certifies the cut. None if a window certifies the cut, or
     if the windows of the patterns cannot be computed."""
-    from tokpar.patterns.expression import UnsupportedPatternError
+    from tokpar.patterns.pattern_reader import UnsupportedPatternError
     from tokpar.patterns.splits import decide_windows
     from tokpar.patterns.window_cache import splits_of
 

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import PASSING, engine_error, only
+from tokpar.executors.serial_executor import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
 from tokpar.interfaces import (
     EncodesMany,

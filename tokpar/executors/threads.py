@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from tokpar.arrays import offsets_of
-from tokpar.executors.serial import PASSING, check_spans, encode_rows
+from tokpar.executors.serial_executor import PASSING, check_spans, encode_rows
 from tokpar.interfaces import Contends, TokenizerAdapter
 from tokpar.limits import worker_count
 from tokpar.types import Rows

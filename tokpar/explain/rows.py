@@ -17,7 +17,7 @@ _SENTENCES = json.loads(
     (resources.files("tokpar.explain") / "sentences.json").read_text(encoding="utf-8")
 )
 RULES: dict[str, str] = _SENTENCES["rules"]
-"""K7 is missing: a serial region has no seam; and K2, which is K10 now."""
+"""K7 is missing: a serial region has no seam."""
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]
 CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
 """By strategy: what it rests on where no rule licenses a seam, and the page in proofs/."""

@@ -1,6 +1,6 @@
 """`cut`: cuts where a rule proves that each side may be encoded alone, and concatenates the ids.
 
-Chunks do not overlap. Seams are certified before the tokenizer runs (rules K1-K3, K9, K10)."""
+Chunks do not overlap. Seams are certified before the tokenizer runs (rules K1, K3, K9, K10)."""
 
 from __future__ import annotations
 

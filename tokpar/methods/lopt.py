@@ -1,6 +1,6 @@
 """`lopt`: joins overlapping chunks where both sides found the same tokens at the same places.
 
-Such a match is no proof. `acceptance="certified"` joins at certified cuts (K1-K3), in pre-tokens
+Such a match is no proof. `acceptance="certified"` joins at certified cuts, in pre-tokens
 (K5), after words (K8), and, without overlap, at the edges of added tokens (K9)."""
 
 from __future__ import annotations

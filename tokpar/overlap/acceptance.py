@@ -132,7 +132,7 @@ def certified(
 def by_cut(
     overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
 ) -> Join | None:
-    """Returns the join at a certified cut in the overlap (K1-K3, window lemma), or None.
+    """Returns the join at a certified cut in the overlap (K1, K3, K10; window lemma), or None.
 
     The cut is the proof. The method decides how many tokens around the cut must agree (`least`)."""
     for seam in licences.cuts(overlap):

@@ -7,24 +7,15 @@ known when the automaton reads this symbol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
-from tokpar.patterns.expression import (
-    Ahead,
-    Choice,
-    Expression,
-    OneOf,
-    Repeat,
-    UnsupportedPatternError,
-)
+from tokpar.patterns.pattern_reader import Tree, UnsupportedPatternError
 from tokpar.patterns.time_budget import Budget
 
 MAX_STATES = 5_000
 MAX_STEPS = 20_000
-
-Members = Mapping[str, frozenset[int]]
-"""Map the spelling of each character class to its symbols."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +35,21 @@ class Automaton:
     avoid: tuple[bool, ...]
     words: tuple[tuple[int, ...], ...]
 
+    @property
+    def to(self) -> tuple[tuple[int, ...], ...]:
+        """As `target`, for `tokpar.certificate.window_rows`."""
+        return self.target
+
+    @cached_property
+    def dead(self) -> frozenset[int]:
+        """The states that never match any more."""
+        return frozenset(x for x, live in enumerate(self.live) if not live)
+
+    @cached_property
+    def sure(self) -> frozenset[int]:
+        """The states that match whatever follows."""
+        return frozenset(x for x, avoid in enumerate(self.avoid) if not avoid)
+
     def behind(self, word: Iterable[int]) -> int:
         """The state after reading `word` from the start."""
         x = 0
@@ -52,9 +58,9 @@ class Automaton:
         return x
 
 
-def automaton(tree: Expression, members: Members, size: int, budget: Budget) -> Automaton:
+def automaton(tree: Tree, size: int, budget: Budget) -> Automaton:
     """Build the minimal automaton of a pattern that does not match the empty text."""
-    target, hit = _explore(_Program(members, size, budget).run(tree), size, budget)
+    target, hit = _explore(_Program(size, budget).run(tree), size, budget)
     if any(hit[0]):
         raise UnsupportedPatternError("the pattern may match the empty text")
     words = _words(target)
@@ -91,14 +97,12 @@ class _Step:
 class _Program:
     """Thompson's construction of a program. The entry is the last step."""
 
-    def __init__(self, members: Members, size: int, budget: Budget) -> None:
-        self.sets = {source: sum(1 << c for c in found) for source, found in members.items()}
+    def __init__(self, size: int, budget: Budget) -> None:
         self.every = (1 << size + 1) - 1
-        self.end = 1 << size
         self.budget = budget
         self.steps = [_Step("match")]
 
-    def run(self, tree: Expression) -> list[_Step]:
+    def run(self, tree: Tree) -> list[_Step]:
         entry = self.node(tree, 0)
         self.add(_Step("fork", following=(entry,)))
         return self.steps
@@ -108,46 +112,44 @@ class _Program:
         self.budget.spend("steps of a pattern", len(self.steps), MAX_STEPS)
         return len(self.steps) - 1
 
-    def node(self, node: Expression, then: int) -> int:
+    def node(self, node: Tree, then: int) -> int:
         """Add the steps that match `node` and continue at `then`; return their entry."""
-        if isinstance(node, OneOf):
-            return self.add(_Step("consume", self.sets[node.source], (then,)))
-        if isinstance(node, Ahead):
-            return self.add(_Step("look", self.looked_for(node), (then,)))
-        if isinstance(node, Repeat):
-            return self.repeat(node, then)
-        if isinstance(node, Choice):
-            options = tuple(self.node(option, then) for option in node.options)
-            return self.add(_Step("fork", following=options))
-        for item in reversed(node.items):
+        match node:
+            case ["set", symbols]:
+                return self.add(_Step("consume", _bits(symbols), (then,)))
+            case ["look", symbols]:
+                return self.add(_Step("look", _bits(symbols), (then,)))
+            case ["repeat", item, low, high, mode]:
+                return self.repeat(item, low, high, mode, then)
+            case ["choice", options]:
+                entries = tuple(self.node(option, then) for option in options)
+                return self.add(_Step("fork", following=entries))
+        for item in reversed(node[1]):
             then = self.node(item, then)
         return then
 
-    def looked_for(self, node: Ahead) -> int:
-        found = self.end if node.end else 0
-        for source in node.sources:
-            found |= self.sets[source]
-        return self.every & ~found if node.negated else found
-
-    def repeat(self, node: Repeat, then: int) -> int:
+    def repeat(self, item: Tree, low: int, high: int | None, mode: str, then: int) -> int:
         leave = then
-        if node.mode == "possessive":
+        if mode == "possessive":
             # A possessive repeat continues while the class matches: leaving it is a lookahead.
-            assert isinstance(node.item, OneOf)
-            leave = self.add(_Step("look", self.every & ~self.sets[node.item.source], (then,)))
-        if node.high is None:
+            leave = self.add(_Step("look", self.every & ~_bits(item[1]), (then,)))
+        if high is None:
             entry = loop = self.add(_Step("fork"))
-            self.steps[loop] = self.fork(node, self.node(node.item, loop), leave)
+            self.steps[loop] = self.fork(mode, self.node(item, loop), leave)
         else:
             entry = then
-            for _ in range(node.high - node.low):
-                entry = self.add(self.fork(node, self.node(node.item, entry), leave))
-        for _ in range(node.low):
-            entry = self.node(node.item, entry)
+            for _ in range(high - low):
+                entry = self.add(self.fork(mode, self.node(item, entry), leave))
+        for _ in range(low):
+            entry = self.node(item, entry)
         return entry
 
-    def fork(self, node: Repeat, again: int, leave: int) -> _Step:
-        return _Step("fork", 0, (leave, again) if node.mode == "lazy" else (again, leave))
+    def fork(self, mode: str, again: int, leave: int) -> _Step:
+        return _Step("fork", 0, (leave, again) if mode == "lazy" else (again, leave))
+
+
+def _bits(symbols: Iterable[int]) -> int:
+    return sum(1 << c for c in symbols)
 
 
 def _advance(program: list[_Step], state: tuple[int, ...], c: int) -> tuple[tuple[int, ...], bool]:

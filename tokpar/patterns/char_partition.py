@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.patterns.charclass_members import CODE_POINTS, EVERY
 from tokpar.patterns.class_tables import Ranges
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 MAX_SYMBOLS = 255
 

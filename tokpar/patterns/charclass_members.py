@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokpar.patterns.class_tables import Ranges, merged
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 CODE_POINTS = 0x110000
 SURROGATES = (0xD800, 0xDFFF)

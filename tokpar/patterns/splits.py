@@ -10,9 +10,7 @@ from tokpar.patterns.char_partition import Alphabet, alphabet
 from tokpar.patterns.charclass_cache import kept_members
 from tokpar.patterns.charclass_members import EVERY
 from tokpar.patterns.class_tables import Ranges
-from tokpar.patterns.expression import sources
-from tokpar.patterns.fancy_regex_quirks import refuse_rewritten
-from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.pattern_reader import Tree, read_pattern, refuse_rewritten
 from tokpar.patterns.time_budget import SECONDS, Budget
 from tokpar.patterns.window_search import Decision, Windows
 
@@ -52,19 +50,26 @@ def machines_of(
 ) -> tuple[Alphabet, tuple[Automaton, ...]]:
     """Build the automaton of each Split, over common symbols. Raises as `decide_windows`."""
     budget = Budget(SECONDS) if budget is None else budget
-    trees = [parse_expression(split.pattern, split.engine) for split in splits]
-    parsed = list(zip(trees, (split.engine for split in splits), strict=True))
+    readers = [read_pattern(split.pattern, split.engine) for split in splits]
     classes: dict[Hashable, Ranges] = {}
-    for engine in sorted({engine for _, engine in parsed}):
-        wanted = {source for tree, own in parsed if own == engine for source in sources(tree)}
+    for engine in sorted({split.engine for split in splits}):
+        wanted = {source for each in readers if each.engine == engine for source in each.sources}
         for source, ranges in ask(wanted, engine).items():
             classes[engine, source] = ranges
     symbols = alphabet(classes, asked)
     budget.renew()  # the budget does not cover listing the classes
     machines = []
-    for tree, engine in parsed:
-        sets = {source: symbols.sets[engine, source] for source in sources(tree)}
-        if engine == "fancy-regex":
-            refuse_rewritten(tree, sets)
-        machines.append(automaton(tree, sets, symbols.size, budget))
+    for split in splits:
+        tree = tree_of(split, symbols)
+        if split.engine == "fancy-regex":
+            refuse_rewritten(tree)
+        machines.append(automaton(tree, symbols.size, budget))
     return symbols, tuple(machines)
+
+
+def tree_of(split: SplitStage, symbols: Alphabet) -> Tree:
+    """Returns the tree of the Split's pattern over the symbols."""
+    reader = read_pattern(split.pattern, split.engine)
+    sets = {source: sorted(symbols.sets[split.engine, source]) for source in reader.sources}
+    tree: Tree = reader.tree(sets.__getitem__, symbols.size)
+    return tree

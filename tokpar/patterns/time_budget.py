@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 SECONDS = 2.0
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tokpar.patterns.engine_crosscheck import require_engine
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.stored_windows import Decided
 from tokpar.patterns.window_proof import prove_windows
@@ -41,7 +41,7 @@ def _tried(splits: Sequence[SplitStage]) -> Windows:
 
     Raises UnsupportedPatternError if they differ on a test text."""
     windows = decide_windows(splits)
-    for split, machine in zip(splits, windows.decision.items.stages, strict=True):
+    for split, machine in zip(splits, windows.decision.stages, strict=True):
         require_engine(split.pattern, split.engine, machine, windows.alphabet.examples)
     return windows
 

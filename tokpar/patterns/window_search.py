@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_rows import BEGIN, REFUTED, WRONG, Item, RowWindows, Threat
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.char_partition import Alphabet
-from tokpar.patterns.pending_matches import Threat, Threats
-from tokpar.patterns.product_states import BEGIN, Item, Items
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.stored_windows import TableArray, WindowTables, Word
 from tokpar.patterns.time_budget import Budget
 
@@ -24,54 +25,30 @@ MAX_SETS = 5_000
 
 
 class Decision:
-    """The items, threats and window tables of a sequence of Splits over common symbols."""
+    """The window tables of a sequence of Splits over common symbols, and counterexamples."""
 
     def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
-        self.budget = budget
-        self.items = Items(stages, budget)
-        self.threats = Threats(stages, budget)
+        self.stages, self.budget = tuple(stages), budget
         self.size = stages[0].size
-        self.everything = self.items.everywhere()
-        self.tables = self._tables(budget)
+        try:
+            self.rows = RowWindows(self.stages, budget.spend)
+            self.tables = self._tables(budget)
+        except RefusedProofError as error:
+            raise UnsupportedPatternError(str(error)) from None
 
     def _tables(self, budget: Budget) -> WindowTables:
-        symbols = range(self.size)
-        sets = _Numbers("left sets", budget)
-        sets.number(self.everything)
-        sets.number(frozenset({BEGIN}))
-        left = [[sets.number(self.items.after(here, c)) for c in symbols] for here in sets.values]
+        symbols, rows = range(self.size), self.rows
+        left: list[list[int]] = []
+        while len(left) < len(rows.sets):
+            left.append([rows.sets.behind(len(left), (c,)) for c in symbols])
+            budget.spend("left sets", len(rows.sets), MAX_SETS)
         threats = _Numbers("threat sets", budget)
-        threats.number(None)
-        cut = [[threats.number(self.behind_cut(here, c)) for c in symbols] for here in sets.values]
-        right = [[threats.number(self.behind(here, d)) for d in symbols] for here in threats.values]
-        certain = []
-        for here in threats.values:
-            budget.spend("threats")
-            certain.append(here is not None and all(map(self.threats.harmless, here)))
+        threats.number(REFUTED)
+        sets = range(len(left))
+        cut = [[threats.number(rows.behind_cut(here, c)) for c in symbols] for here in sets]
+        right = [[threats.number(rows.behind(here, d)) for d in symbols] for here in threats.values]
+        certain = [rows.is_certain(here) for here in threats.values]
         return WindowTables(_array(left), _array(cut), _array(right), np.array(certain))
-
-    def behind_cut(self, items: frozenset[Item], c: int) -> frozenset[Threat] | None:
-        """The threats after c, the first symbol after the cut; None: the cut is refuted."""
-        found: set[Threat] = set()
-        for item in items:
-            if item != BEGIN and self.items.holds_at_end(item):
-                first = self.threats.first(item, c)
-                if first is None:
-                    return None
-                found.update(first)
-        return frozenset(found)
-
-    def behind(self, threats: frozenset[Threat] | None, d: int) -> frozenset[Threat] | None:
-        """The threats after one more symbol d; None: the cut is refuted."""
-        if threats is None:
-            return None
-        found: set[Threat] = set()
-        for threat in threats:
-            left = self.threats.step(threat, d)
-            if left is None:
-                return None
-            found.update(left)
-        return frozenset(found)
 
     def witness(self, left: Word, right: Word) -> tuple[Word, Word] | None:
         """The shortest texts (before, after) around a window that make its cut wrong.
@@ -81,7 +58,7 @@ class Decision:
         self.budget.renew()
         best: tuple[Word, Word] | None = None
         for item, before in self._reached(left).items():
-            if item == BEGIN or not self.items.holds_at_end(item):
+            if item == BEGIN or not self.rows.holds_at_end(item):
                 continue
             behind = self._realized(item, right)
             if behind is None:
@@ -97,38 +74,32 @@ class Decision:
         while queue:
             item = queue.popleft()
             for c in range(self.size):
-                for after in self.items.moves(item, c):
+                for after in self.rows.moves(item, c):
                     if after not in words:
                         words[after] = (*words[item], c)
                         queue.append(after)
         for c in left:
             moved: dict[Item, Word] = {}
             for item, word in sorted(words.items(), key=lambda pair: len(pair[1])):
-                for after in self.items.moves(item, c):
+                for after in self.rows.moves(item, c):
                     moved.setdefault(after, word)
             words = moved
         return words
 
     def _realized(self, item: Item, right: Word) -> Word | None:
         """A shortest text after the right part that makes a threat come true, or None."""
-        live = self.threats.first(item, right[0])
+        live = self.rows.first(item, right[0])
         for d in right[1:]:
-            if live is None:
-                break
-            steps = [self.threats.step(threat, d) for threat in live]
-            live = None if None in steps else tuple({t for s in steps for t in s or ()})
-        if live is None:
-            return ()
-        words: dict[Threat, Word] = dict.fromkeys(live, ())
+            live = {new for threat in live for new in self.rows.step(threat, d)}
+        words: dict[Threat, Word] = dict.fromkeys(sorted(live, key=repr), ())
         queue = deque(words)
         while queue:
             threat = queue.popleft()
+            if threat == WRONG:
+                return words[threat]
             for d in (self.size, *range(self.size)):
-                left = self.threats.step(threat, d)
                 word = words[threat] if d == self.size else (*words[threat], d)
-                if left is None:
-                    return word
-                for each in left:
+                for each in self.rows.step(threat, d):
                     if each not in words:
                         words[each] = word
                         queue.append(each)

@@ -13,7 +13,8 @@ def common_prefix(one: str, other: str) -> int:
         if longer.startswith(shorter):
             return most
     start = 0
-    while start < most and one[start : start + _BLOCK] == other[start : start + _BLOCK]:
+    # only one of the two texts is copied
+    while start < most and other.startswith(one[start : start + _BLOCK], start):
         start += _BLOCK
     start, stop = min(start, most), min(start + _BLOCK, most)
     while start < stop:  # the first difference is in [start, stop], by halves
@@ -28,7 +29,7 @@ def common_prefix(one: str, other: str) -> int:
 def common_suffix(one: str, other: str, most: int) -> int:
     """How many code points at the end are equal, `most` at most: "abc", "xbc" -> 2."""
     size = 0
-    while size < most and _end(one, size, _BLOCK) == _end(other, size, _BLOCK):
+    while size < most and other.endswith(_end(one, size, _BLOCK), 0, len(other) - size):
         size += _BLOCK
     size, stop = min(size, most), min(size + _BLOCK, most)
     while size < stop:

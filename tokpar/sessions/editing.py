@@ -81,7 +81,8 @@ class Editing:
         self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
         self._rope, self._start, self._stop, self._text = rope, start, stop, text
         self._length = 0 if rope is None else rope.chars
-        self._chars = self._first = 0
+        self._chars = self._first = self._absorbed = 0
+        self._judged = ""
 
     def result(self) -> Edit:
         """Encode what the edit needs. Raises the tokenizer's own errors."""
@@ -117,12 +118,14 @@ class Editing:
         seen = _SEEN
         while True:
             self._first = max(0, self._start - seen)
-            window = self._window(self._judged_before(self._first))
+            self._judged = self._judged_before(self._first)
+            window = self._window(self._judged)
             edges = segments_before(self._rope, self._start)
             for at, segment in islice(edges, _MOST):
                 if at <= self._first or at == 0:
                     break
                 if at < limit and self._is_cut(window, at - self._first, segment.absorbed):
+                    self._absorbed = segment.absorbed
                     return at
             if self._first == 0:
                 return 0
@@ -161,13 +164,14 @@ class Editing:
 
     def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
         """The encoded segments of the new text between the two edges."""
-        before = slice_of(self._rope, start, self._start)
+        before = self._judged[start - self._first : self._start - self._first]
+        before = before or slice_of(self._rope, start, self._start)
         behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
         text = before + self._text + behind
         if not text:
             own = ids_of(self._tokenizer, "") if left is None and stop is None else ()
             return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
-        absorbed, old = self._absorbed_at(start), self._grown_segment(start)
+        absorbed, old = self._absorbed, self._grown_segment(start)
         searched = 0 if old is None else old.searched
         edges = self._edges(text[absorbed:], searched, stop is None)
         edges = [(c + absorbed, a) for c, a in edges if self._may_cut(start, text, c + absorbed)]
@@ -192,9 +196,8 @@ class Editing:
         It is stable in the text before the edit, so this is asked of cuts in that text only."""
         if start == 0 or start + c >= self._start:
             return True
-        judged = slice_of(self._rope, self._first, start) + text[:c]
-        absorbed = self._absorbed_at(start)
-        return self._is_cut(self._window(judged), start - self._first, absorbed)
+        judged = self._judged[: start - self._first] + text[:c]
+        return self._is_cut(self._window(judged), start - self._first, self._absorbed)
 
     def _searched(self, text: str) -> int:
         """How many code points of a last segment need not be searched for cuts again."""
@@ -209,10 +212,6 @@ class Editing:
         if last is None or last[0] != start or last[1].absorbed or last[1].chars < _LONG:
             return None
         return last[1]
-
-    def _absorbed_at(self, start: int) -> int:
-        """How many code points the segment that begins at `start` leaves out."""
-        return next((s.absorbed for at, s in segments_after(self._rope, start) if at == start), 0)
 
     def _edges(self, text: str, searched: int, open_end: bool) -> list[tuple[int, int]]:
         """The cuts inside a text of its own behind `searched`, with what each absorbs.

@@ -139,6 +139,8 @@ def segments_after(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
 
 def slice_of(rope: Rope, start: int, stop: int) -> str:
     """The text [start, stop) of the rope, code points."""
+    if start >= stop:
+        return ""
     found = []
     for at, segment in segments_after(rope, start):
         if at >= stop:

@@ -51,7 +51,7 @@ from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.methods import cut
 from tokpar.plugin import (
     EngineError,

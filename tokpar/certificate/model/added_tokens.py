@@ -92,7 +92,7 @@ def added_of_ranks(specials: Mapping[str, int], allowed: frozenset[str]) -> Adde
     """Returns the special tokens of tiktoken that are matched. Refused if chance decides which."""
     ordered = sorted(specials)
     for short, long in pairwise(ordered):
-        chance = long.startswith(short) and not allowed.isdisjoint(ordered)
+        chance = bool(allowed) and long.startswith(short)
         beside = f"special token {long!r} begins with {short!r}: chance decides"
         require(not chance, "added token", beside)
     contents = {content: id_ for content, id_ in specials.items() if content in allowed}

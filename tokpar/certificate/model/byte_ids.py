@@ -96,12 +96,11 @@ class TokenRow:
 
     def _lone(self, lone: Mask, work: Work) -> Iterator[Finding]:
         """A token that is a whole piece must be what merging makes of its bytes."""
-        counts = np.bincount(self.numbers[lone], minlength=1)
-        for number in np.flatnonzero(counts).tolist():
-            if not self._merging.keeps((number,), work):
-                k = int(np.flatnonzero(lone & (self.numbers == number))[0])
-                yield self._at(int(self.edges[k]), f"id {k}: merging does not make {self.ids[k]}")
-                return
+        distinct = np.flatnonzero(np.bincount(self.numbers[lone], minlength=1))
+        number = self._merging.first_unkept(distinct, 1, work)
+        if number is not None:
+            k = int(np.flatnonzero(lone & (self.numbers == number))[0])
+            yield self._at(int(self.edges[k]), f"id {k}: merging does not make {self.ids[k]}")
 
     def _looked_up(self, first: Mask, last: Mask) -> Iterator[Finding]:
         """A piece of several tokens must not be a token itself, if the engine looks pieces up."""
@@ -123,12 +122,11 @@ class TokenRow:
         """Two neighbours in a piece must be what merging makes of their bytes."""
         count = len(self._merging.vocabulary.ids)
         keys = self.numbers[left].astype(np.int64) * count + self.numbers[left + 1]
-        for key in np.unique(keys).tolist():
-            if not self._merging.keeps(divmod(key, count), work):
-                k = int(left[np.flatnonzero(keys == key)[0]])
-                pair = f"ids {k} and {k + 1}: {self.ids[k]}, {self.ids[k + 1]}"
-                yield self._at(int(self.edges[k]), f"{pair} is not what merging makes")
-                return
+        key = self._merging.first_unkept(np.unique(keys), 2, work)
+        if key is not None:
+            k = int(left[np.flatnonzero(keys == key)[0]])
+            pair = f"ids {k} and {k + 1}: {self.ids[k]}, {self.ids[k + 1]}"
+            yield self._at(int(self.edges[k]), f"{pair} is not what merging makes")
 
     def _at(self, byte: int, message: str) -> Finding:
         return Finding("ids", message, self._laid.position(byte))

@@ -8,13 +8,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import IntArray
 from tokpar.certificate.check_context import require
 from tokpar.certificate.model.byte_vocabulary import ByteVocabulary
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(priority, token) of the merge of two tokens, by number; None if they do not merge."""
 _NEVER = 1 << 62
-_MOST_KNOWN = 1 << 18
+_MOST_KNOWN = 1 << 20
 
 
 class GreedyMerging:
@@ -26,19 +27,24 @@ class GreedyMerging:
         self.vocabulary = vocabulary
         self.whole_piece = whole_piece
         self._rule = rule
-        self._known: dict[tuple[int, ...], bool] = {}
+        self._kept: set[int] = set()
 
-    def keeps(self, row: tuple[int, ...], work: Work) -> bool:
-        """True if D of the bytes of the tokens `row` is `row`."""
-        known = self._known.get(row)
-        if known is None:
-            data = b"".join([self.vocabulary.spelled[number] for number in row])
+    def first_unkept(self, keys: IntArray, width: int, work: Work) -> int | None:
+        """Returns the first of some rows that D does not leave as it is; None if D keeps all.
+
+        `keys`: one or two tokens each: the number of the first times the number of all tokens, plus
+        the number of the second; with `width` 1, the number of the only token."""
+        spelled, count = self.vocabulary.spelled, len(self.vocabulary.ids)
+        for key in {*(keys - count * (width == 1)).tolist()} - self._kept:
+            row = [*divmod(key, count)] if width == 2 else [key + count]
+            data = b"".join([spelled[number] for number in row])
             work.spend(len(data) ** 2)
-            known = self.merged(data) == [*row]
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[row] = known
-        return known
+            if self.merged(data) != row:
+                return int(key) + count * (width == 1)
+            if len(self._kept) >= _MOST_KNOWN:
+                self._kept.clear()
+            self._kept.add(key)
+        return None
 
     def require_bytes(self, codes: NDArray[np.uint8]) -> None:
         """Refuse a text with a byte that is no token."""

@@ -32,7 +32,8 @@ class LaidText:
         self.text = Utf8Text(whole)
         edges = np.cumsum([0, *map(len, laid)])
         matched = [k for k, (_, id_) in enumerate(parts) if id_ is not None]
-        self._ranges = edges[np.array([matched, matched], dtype=np.int64) + [[0], [1]]]
+        at = np.array(matched, dtype=np.int64)
+        self._ranges = np.stack([edges[at], edges[at + 1]])
         marks = np.zeros(len(whole) + 1, dtype=np.uint8)
         marks[edges] = 1
         for machine in tokenizer.machines:
@@ -53,20 +54,20 @@ class LaidText:
         return self.text.position(byte) if self._same else None
 
     def _symbols(self, machine: PretokenMachine) -> NDArray[np.uint8]:
-        """Returns the symbol of each character and one more. Refused if a character has none.
+        """Returns the symbol of each character. Refused if a character has none.
 
         A character of an added token has some symbol."""
         text, symbol_of = self.text.text, machine.symbols.symbol_of
-        found = np.zeros(len(text) + 1, dtype=np.uint8)
+        found = np.zeros(len(text), dtype=np.uint8)
         if text.isascii():
-            found[:-1] = symbol_of[self.text.codes]
+            found = symbol_of[self.text.codes]
         else:
             for k in range(0, len(text), _BLOCK):
                 block = text[k : k + _BLOCK].encode("utf-32-le")
                 found[k : k + _BLOCK][: len(block) // 4] = symbol_of[np.frombuffer(block, "<u4")]
         for start, stop in self._ranges.T.tolist():
             found[start:stop] = 0
-        unknown = np.flatnonzero(found[:-1] == machine.size)
+        unknown = np.flatnonzero(found == machine.size)
         if len(unknown):
             char = text[unknown[0]]
             message = f"U+{ord(char):04X} has no certain class in pattern {machine.pattern[:80]!r}"
@@ -80,6 +81,7 @@ class LaidText:
 
 def _require_gapless(machine: PretokenMachine, symbols: NDArray[np.uint8]) -> None:
     """Refuse a text that the pattern may not match as a whole: tiktoken drops what is left."""
-    present = np.bincount(symbols[:-1], minlength=machine.size)[: machine.size] > 0
+    present = np.zeros(machine.size, dtype=np.bool_)
+    present[symbols] = True
     whole = bool(machine.gapless[present].all())
     require(whole, "gap", "the pattern may leave text out, which the engine drops")

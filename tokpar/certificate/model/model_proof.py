@@ -27,6 +27,8 @@ from tokpar.certificate.model.given_file import (
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.laid_text import LaidText
 from tokpar.certificate.model.strict_json import MOST_ID, object_in
+from tokpar.certificate.model.word_file import WordTokenizer, word_tokenizer_of_json
+from tokpar.certificate.model.word_ids import word_id_findings
 from tokpar.interfaces import TokenizerAdapter
 
 WORK = 256
@@ -67,38 +69,47 @@ def file_findings(file: JsonFile | RankFile | VocabularyFile, text: str, ids: ob
         require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")
         known = _tokenizer_of(file)
         row = _id_row(ids)
-        if isinstance(row, Finding):
-            return ModelProof((row,), ())
-        work = Work(WORK * (len(text) + len(known.merging.vocabulary.ids)))
-        laid = LaidText(known, text, work)
-        known.merging.require_bytes(laid.text.codes)
-        findings = byte_id_findings(known, laid, row, work)
+        findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
         return ModelProof((), (), (refusal.kind, str(refusal)))
     return ModelProof(tuple(findings), _assumptions(file))
 
 
-_files: OrderedDict[str, ByteTokenizer] = OrderedDict()
+def _findings(known: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:
+    if isinstance(known, WordTokenizer):
+        return word_id_findings(known, text, row, Work(WORK * (len(text) + len(known.vocabulary))))
+    work = Work(WORK * (len(text) + len(known.merging.vocabulary.ids)))
+    laid = LaidText(known, text, work)
+    known.merging.require_bytes(laid.text.codes)
+    return byte_id_findings(known, laid, row, work)
+
+
+_files: OrderedDict[str, ByteTokenizer | WordTokenizer] = OrderedDict()
 _MOST_FILES = 4
 
 
-def _tokenizer_of(file: JsonFile | RankFile | VocabularyFile) -> ByteTokenizer:
+def _tokenizer_of(
+    file: JsonFile | RankFile | VocabularyFile,
+) -> ByteTokenizer | WordTokenizer:
     """Returns what decides the ids. Keeps the last few."""
     if not isinstance(file, JsonFile | RankFile):
         return byte_tokenizer_of_vocabulary(file)
     key = f"{file.digest} {isinstance(file, JsonFile) and file.skip_special}"
     found = _files.get(key)
     if found is None:
-        if isinstance(file, RankFile):
-            found = byte_tokenizer_of_ranks(file)
-        else:
-            kind = object_in(file.config, "model").get("type", "BPE")
-            require(kind == "BPE", "model", f"ids of a {kind} model are not proved: open")
-            found = byte_tokenizer_of_json(file)
+        found = byte_tokenizer_of_ranks(file) if isinstance(file, RankFile) else _of_json(file)
         _files[key] = found
         while len(_files) > _MOST_FILES:
             _files.popitem(last=False)
     return found
+
+
+def _of_json(file: JsonFile) -> ByteTokenizer | WordTokenizer:
+    kind = object_in(file.config, "model").get("type", "BPE")
+    if kind == "WordPiece":
+        return word_tokenizer_of_json(file)
+    require(kind == "BPE", "model", f"ids of a {kind} model are not proved: open")
+    return byte_tokenizer_of_json(file)
 
 
 def _id_row(ids: object) -> IntArray | Finding:

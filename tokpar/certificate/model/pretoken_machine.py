@@ -15,7 +15,7 @@ from tokpar.certificate.model.class_members import Partition, partition
 from tokpar.certificate.window_machine import RefusedProofError, State, plain, read_tree, step
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 
-HIT, DEAD = 1, 2
+HIT, DEAD, AGAIN = 1, 2, 4
 _MOST_STATES = 2000
 
 
@@ -23,15 +23,16 @@ _MOST_STATES = 2000
 class PretokenMachine:
     """The moves of one pattern.
 
-    `moves[x * (size + 1) + c]` is, for symbol c in state x, the next state times 4, plus `HIT` if a
-    match ends before c, plus `DEAD` if no match can end later. c = `size`: the end of the text.
-    State 0 is the start. `idle`: the symbols before which an attempt fails at once, if such a
-    symbol also ends every other attempt like the end of the text; else no symbol. `gapless`: the
-    symbols at which an attempt always matches, whatever follows."""
+    `moves[x + c]` is, for symbol c in state x, the next state times 8, plus `HIT` if a match ends
+    before c, plus `DEAD` if no match can end later. With `AGAIN` the next state is that of a new
+    attempt which begins with c. States are multiples of `size` + 1; 0 is the start. c = `size`: the
+    end of the text. `idle`: the symbols before which an attempt fails at once, if such a symbol
+    also ends every other attempt like the end of the text; else no symbol. `gapless`: the symbols
+    at which an attempt always matches, whatever follows."""
 
     pattern: str
     symbols: Partition
-    moves: NDArray[np.int32]
+    moves: NDArray[np.int64]
     idle: NDArray[np.bool_]
     gapless: NDArray[np.bool_]
 
@@ -84,23 +85,25 @@ def _closed(start: State, size: int) -> tuple[list[list[int]], list[list[bool]]]
 def _tables(
     pattern: str, symbols: Partition, states: list[list[int]], hits: list[list[bool]]
 ) -> PretokenMachine:
-    hit, to = np.array(hits, dtype=np.bool_), np.array(states, dtype=np.int32)
-    alive = hit.any(axis=1)
+    hit, to = np.array(hits, dtype=np.bool_), np.array(states, dtype=np.int64)
+    alive: NDArray[np.bool_] = hit.any(axis=1)
     while True:
-        more = alive | alive[to].any(axis=1)
-        if (more == alive).all():
+        more: NDArray[np.bool_] = alive | alive[to].any(axis=1)
+        if np.array_equal(more, alive):
             break
         alive = more
     dead = np.append(~alive[to], np.ones((len(to), 1), dtype=np.bool_), axis=1)
-    moves = np.append(to, np.zeros((len(to), 1), dtype=np.int32), axis=1) * 4
-    moves += hit * HIT + dead * DEAD
+    again = hit & dead & ~dead[0]
+    following = np.append(to, np.zeros((len(to), 1), dtype=np.int64), axis=1) * (symbols.size + 1)
+    following = np.where(again, following[0], np.where(dead, 0, following))
+    moves = following * 8 + hit * HIT + dead * DEAD + again * AGAIN
     idle = dead[0, :-1]
     ends = dead[:, :-1][:, idle].all() and (hit[:, :-1][:, idle] == hit[:, -1:]).all()
     idle = np.append(idle & bool(ends), False)
-    sure = hit[:, -1]
+    sure: NDArray[np.bool_] = hit[:, -1]
     while True:
-        fewer = sure & (hit[:, :-1] | sure[to]).all(axis=1)
-        if (fewer == sure).all():
+        fewer: NDArray[np.bool_] = sure & (hit[:, :-1] | sure[to]).all(axis=1)
+        if np.array_equal(fewer, sure):
             break
         sure = fewer
     return PretokenMachine(pattern, symbols, moves.reshape(-1), idle, sure[to[0]])

@@ -16,9 +16,7 @@ MOST_ID = (1 << 32) - 1
 def parsed(config: str | Json) -> Json:
     """Returns a JSON object, given as JSON or parsed. Refused if the JSON is malformed."""
     try:
-        data = (
-            json.loads(config, object_pairs_hook=_object) if isinstance(config, str) else config
-        )
+        data = json.loads(config, object_pairs_hook=_object) if isinstance(config, str) else config
     except (ValueError, RecursionError) as error:
         raise RefusedError("file", f"the tokenizer's file is no JSON: {error}") from None
     if not isinstance(data, Mapping):

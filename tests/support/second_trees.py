@@ -1,16 +1,16 @@
-"""The tree of a pre-tokenizer pattern: ordered choices of sequences of classes (theorem 40)."""
+"""The trees of the second parser: ordered choices of sequences of classes (theorem 40)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Mode = Literal["greedy", "lazy", "possessive"]
 
 
 class UnsupportedPatternError(ValueError):
-    """The decision procedure does not support this pattern."""
+    """The second parser does not support this pattern."""
 
 
 @dataclass(frozen=True)
@@ -103,3 +103,19 @@ def folded_edge(node: Expression, side: int) -> frozenset[str]:
             if not may_be_empty(item):
                 break
     return found
+
+
+def over(node: Expression, sets: Mapping[str, frozenset[int]], size: int) -> list[Any]:
+    """The tree over symbols, as `tokpar.certificate.window_pattern` spells it."""
+    if isinstance(node, OneOf):
+        return ["set", sorted(sets[node.source])]
+    if isinstance(node, Ahead):
+        found = {c for source in node.sources for c in sets[source]} | (
+            {size} if node.end else set()
+        )
+        return ["look", sorted(set(range(size + 1)) - found if node.negated else found)]
+    if isinstance(node, Repeat):
+        return ["repeat", over(node.item, sets, size), node.low, node.high, node.mode]
+    if isinstance(node, Choice):
+        return ["choice", [over(option, sets, size) for option in node.options]]
+    return ["row", [over(item, sets, size) for item in node.items]]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.engine_crosscheck import require_engine
-from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import machines_of
 from tokpar.patterns.window_cache import splits_of
 from tokpar.types import Facts

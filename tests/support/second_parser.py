@@ -1,17 +1,12 @@
-"""Parse a pre-tokenizer pattern into an ordered tree (the class of theorem 40).
-
-Supported: ordered alternatives of one-character classes, groups, greedy, lazy and possessive
-repeats, lookaheads at one character or the end of the text, `$` as the engine means it, and
-`(?i:..)` over ASCII. The parser keeps the spelling of a class and does not interpret it: the engine
-tells the members (`charclass_members.py`). Anything else raises `UnsupportedPatternError` with the
-reason.
+"""A second parser of pre-tokenizer patterns, by recursive descent: the oracle of the first one,
+`tokpar.certificate.window_pattern`, which works token by token. Raises `UnsupportedPatternError`.
 """
 
 from __future__ import annotations
 
 import re
 
-from tokpar.patterns.expression import (
+from tests.support.second_trees import (
     Ahead,
     Choice,
     Expression,

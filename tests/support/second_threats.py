@@ -1,4 +1,5 @@
-"""Track threats to a cut: pending matches that may still prove the cut wrong (theorems 40 to 42).
+"""The oracle of `tokpar.certificate.window_rows`: which pending matches may still prove a cut wrong
+(theorems 40 to 42).
 
 Each threat advances symbol by symbol through the text after the cut. A threat that comes true
 refutes the cut. A threat that no text can make true is dropped.
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from tests.support.second_items import BEGIN, GAP, Item, Items
 from tokpar.patterns.automaton import Automaton
-from tokpar.patterns.product_states import GAP, Item
 from tokpar.patterns.time_budget import Budget
 
 Going = int | frozenset[int]
@@ -233,3 +234,28 @@ class Threats:
                 self._harmless.update(dict.fromkeys(seen, True))
             self._harmless[threat] = safe
         return self._harmless[threat]
+
+
+class SecondDecision:
+    """Decides windows one by one, by items and threats of its own."""
+
+    def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
+        self.items, self.threats = Items(stages, budget), Threats(stages, budget)
+        self.everywhere = self.items.everywhere()
+
+    def holds(self, left: Sequence[int], right: Sequence[int], start: bool = False) -> bool:
+        """True if the window certifies its cut. `start`: the text begins with the window."""
+        items = frozenset({BEGIN}) if start else self.everywhere
+        for c in left:
+            items = self.items.after(items, c)
+        for item in items:
+            if item == BEGIN or not self.items.holds_at_end(item):
+                continue
+            live = self.threats.first(item, right[0])
+            for d in right[1:]:
+                steps = [] if live is None else [self.threats.step(each, d) for each in live]
+                wrong = live is None or None in steps
+                live = None if wrong else tuple({each for step in steps for each in step or ()})
+            if live is None or not all(map(self.threats.harmless, live)):
+                return False
+        return True

@@ -1,5 +1,5 @@
-"""Compute the possible states of a sequence of Splits before a cut (definition 39, theorems 40 to
-42).
+"""The oracle of `tokpar.certificate.window_rows`: the possible states of a sequence of Splits
+before a cut (definition 39, theorems 40 to 42).
 
 A lineage of stage i is the state of one match attempt inside the current piece of stage i-1, or
 `GAP`. An item has a lineage for each stage, and obligations. An obligation is an attempt that must

@@ -1,0 +1,174 @@
+(** Levels ids and model to the end: from the facts of a byte-level BPE tokenizer with one regex, a
+    text, cuts and ids to the ids of the text. Theorems 31, 32 and 40 together. *)
+From Coq Require Import List Arith Lia Bool NArith.
+From Tokpar Require Import Merging Seams PreTokens Patterns Windows WideWindows Ids.
+Import ListNotations.
+
+(** ** Facts of a tokenizer *)
+
+Record facts : Type := {
+  size : nat;                                  (* symbols are below it *)
+  ranges : list (N * N * nat);                 (* first and last code point, their symbol *)
+  other : nat;                                 (* the symbol of all other code points *)
+  pattern : tree;                              (* over symbols *)
+  windows : tables;                            (* of the pattern *)
+  vocabulary_of : vocabulary;                  (* bytes and ids *)
+  merges : list (list nat * list nat);         (* in the order of their ranks *)
+  whole_piece : bool                           (* a piece that is a token is not merged *)
+}.
+
+(** A text is a list of code points. *)
+Definition text : Type := list N.
+
+Definition symbol_of (f : facts) (c : N) : nat :=
+  match find (fun '(low, high, _) => (low <=? c)%N && (c <=? high)%N) (ranges f) with
+  | Some (_, s) => s
+  | None => other f
+  end.
+
+Definition utf8 (c : N) : list nat :=
+  map N.to_nat
+    (if (c <? 128)%N then [c]
+     else if (c <? 2048)%N then [192 + c / 64; 128 + c mod 64]
+     else if (c <? 65536)%N then [224 + c / 4096; 128 + c / 64 mod 64; 128 + c mod 64]
+     else [240 + c / 262144; 128 + c / 4096 mod 64; 128 + c / 64 mod 64; 128 + c mod 64])%N.
+Definition bytes : text -> list nat := flat_map utf8.
+
+Definition first_piece (f : facts) : text -> nat := first_end (tree_regex (symbol_of f) (pattern f)).
+
+(** The ids of a piece, and of a text: what an engine with these facts gives. *)
+Definition piece_ids (f : facts) (w : text) : list N :=
+  encode_piece (vocabulary_of f) (by_pairs (merges f)) (whole_piece f) (bytes w).
+Definition ids_of (f : facts) : text -> list N := T (first_piece f) (piece_ids f).
+
+(** ** Level ids *)
+
+(** A certificate: cuts, and how many characters are read before and behind each. *)
+Definition certificate : Type := list (nat * (nat * nat)).
+
+(** The window of these widths around the place p is accepted by the tables. *)
+Definition stands (f : facts) (S : text) (p l r : nat) : bool :=
+  (l <=? p) && (p + r <=? length S) &&
+  holds (windows f) (map (symbol_of f) (slice S (p - l) p), map (symbol_of f) (slice S p (p + r))).
+Definition certified (f : facts) (cert : certificate) (S : text) (p : nat) : bool :=
+  existsb (fun '(c, (l, r)) => (c =? p) && stands f S p l r) cert.
+
+Definition check_ids (f : facts) (S : text) (cert : certificate) (ids : list N) : bool :=
+  let cuts := map fst cert in
+  cuts_ok (certified f cert) S cuts && rows_ok (ids_of f) (segments cuts S) ids.
+
+(** What is asked of the facts. *)
+Definition symbols_ok (f : facts) : bool :=
+  (other f <? size f) && forallb (fun '(_, _, s) => s <? size f) (ranges f).
+Definition facts_ok (f : facts) : bool :=
+  symbols_ok f && wide_ok (size f) (pattern f) (windows f).
+
+Lemma symbol_small f : symbols_ok f = true -> forall c, symbol_of f c < size f.
+Proof.
+  intros h c. apply andb_prop in h as [h1 h2]. rewrite forallb_forall in h2. unfold symbol_of.
+  destruct (find _ (ranges f)) as [[[low high] s]|] eqn:e.
+  - apply find_some in e as [i _]. specialize (h2 _ i). now apply Nat.ltb_lt.
+  - now apply Nat.ltb_lt.
+Qed.
+
+Section Level.
+Variable f : facts.
+Hypothesis fine : facts_ok f = true.
+
+Lemma fine_parts_of : ends_first_piece (first_piece f) /\
+  forall window, holds (windows f) window = true ->
+    safe_window (symbol_of f) (first_piece f) window.
+Proof.
+  apply andb_prop in fine as [h1 h2]. apply (theorem_40_wide (size f)); [exact h2|].
+  now apply symbol_small.
+Qed.
+
+Lemma certified_clean cert S p : certified f cert S p = true -> clean (first_piece f) S p.
+Proof.
+  intros h. apply existsb_exists in h as ([c [l r]] & _ & h).
+  apply andb_prop in h as [_ h]. unfold stands in h. apply andb_prop in h as [h w].
+  apply andb_prop in h as [lp rp]. apply Nat.leb_le in lp, rp.
+  pose proof (proj2 fine_parts_of _ w (firstn (p - l) S) (slice S (p - l) p) (slice S p (p + r))
+                    (skipn (p + r) S) eq_refl eq_refl) as safe.
+  assert (firstn (p - l) S ++ slice S (p - l) p = firstn p S) as e.
+  { rewrite <- (firstn_skipn (p - l) (firstn p S)). f_equal.
+    - rewrite firstn_firstn. f_equal. lia.
+    - symmetry. apply skipn_firstn_comm. }
+  assert (slice S p (p + r) ++ skipn (p + r) S = skipn p S) as e'.
+  { rewrite <- (firstn_skipn r (skipn p S)), skipn_add. unfold slice. f_equal. f_equal. lia. }
+  rewrite e, e', firstn_skipn, firstn_length, Nat.min_l in safe by lia. exact safe.
+Qed.
+
+(** Level ids: what is accepted are the ids of the text. *)
+Theorem check_ids_proves : forall (S : text) (cert : certificate) (ids : list N),
+  check_ids f S cert ids = true -> ids = ids_of f S.
+Proof.
+  intros S cert ids h. apply andb_prop in h as [c r].
+  apply (theorem_31 N (first_piece f) (proj1 fine_parts_of) (piece_ids f) (certified f cert))
+    with (cuts := map fst cert); [|exact c|exact r].
+  intros S' p _. apply certified_clean.
+Qed.
+
+(** ... and the ids of the text are accepted with every row of certified cuts. *)
+Theorem check_ids_accepts : forall (S : text) (cert : certificate),
+  cuts_ok (certified f cert) S (map fst cert) = true -> check_ids f S cert (ids_of f S) = true.
+Proof.
+  intros S cert c. unfold check_ids. rewrite c. simpl.
+  apply (theorem_31 N (first_piece f) (proj1 fine_parts_of) (piece_ids f) (certified f cert));
+    [|easy|easy].
+  intros S' p _. apply certified_clean.
+Qed.
+End Level.
+
+(** ** Level model *)
+
+Definition check_model (f : facts) (S : text) (ids : list N) : bool :=
+  one_to_one (vocabulary_of f) &&
+  model_ok (vocabulary_of f) (by_pairs (merges f)) (whole_piece f)
+           (map bytes (pieces (first_piece f) S)) ids.
+
+(** The bytes of the text are tokens, and so is what a merge makes. *)
+Definition gate (f : facts) (S : text) : bool :=
+  let known t := match id_in (vocabulary_of f) t with Some _ => true | None => false end in
+  forallb (fun b => known [b]) (bytes S) && forallb (fun '(u, v) => known (u ++ v)) (merges f).
+
+Lemma ids_of_pieces f S : ids_of f S =
+  concat (map (encode_piece (vocabulary_of f) (by_pairs (merges f)) (whole_piece f))
+              (map bytes (pieces (first_piece f) S))).
+Proof. unfold ids_of, T. now rewrite map_map. Qed.
+
+(** Level model: what is accepted are the ids of the text; no cut is used, and no table. *)
+Theorem check_model_proves : forall (f : facts) (S : text) (ids : list N),
+  check_model f S ids = true -> ids = ids_of f S.
+Proof.
+  intros f S ids h. apply andb_prop in h as [g h]. rewrite ids_of_pieces.
+  now apply theorem_32_sound.
+Qed.
+
+Lemma place_some {X} (wanted : X -> bool) l p :
+  place wanted l = Some p -> exists x, In x l /\ wanted x = true.
+Proof.
+  revert p. induction l as [|x l IH]; intros p h; [easy|]. simpl in h.
+  destruct (wanted x) eqn:w; [exists x; now split; [left|]|].
+  destruct (place wanted l) as [q|]; [|easy]. destruct (IH q eq_refl) as (y & i & e).
+  exists y. now split; [right|].
+Qed.
+
+(** ... and inside the gate the ids of the text are accepted. *)
+Theorem check_model_accepts : forall (f : facts) (S : text),
+  facts_ok f = true -> one_to_one (vocabulary_of f) = true -> gate f S = true ->
+  check_model f S (ids_of f S) = true.
+Proof.
+  intros f S fine g h. unfold check_model. rewrite g. simpl.
+  apply andb_prop in h as [h1 h2]. rewrite forallb_forall in h1, h2.
+  apply theorem_32_closed; [exact g| | |apply ids_of_pieces].
+  - intros b a ib ia e. apply in_map_iff in ib as (w & <- & iw).
+    assert (In a (bytes S)) as i.
+    { rewrite <- (pieces_concat N _ (proj1 (fine_parts_of f fine)) S).
+      apply in_flat_map in ia as (c & ic & ia). apply in_flat_map. exists c. split; [|easy].
+      apply in_concat. eauto. }
+    specialize (h1 a i). now rewrite e in h1.
+  - intros u v p e. apply place_some in e as ([u' v'] & i & e). simpl in e.
+    apply andb_prop in e as [e1 e2]. apply same_spec in e1 as ->, e2 as ->.
+    specialize (h2 _ i). simpl in h2. now destruct (id_in (vocabulary_of f) (u ++ v)).
+Qed.

@@ -1,0 +1,769 @@
+(** The windows of one covering Split, decided: proofs/theorem-40.md.
+
+    A pattern is a tree over symbols: numbers of characters that no class of the pattern tells
+    apart. The machine is made of the tree by computing; [table_ok] is the checker, [theorem_40] says
+    what it proves. *)
+From Coq Require Import List Arith Lia Bool.
+From Tokpar Require Import Merging Seams PreTokens Patterns.
+Import ListNotations.
+
+(** ** Trees *)
+
+Inductive mode := Greedy | Lazy | Possessively.
+
+(** Symbols of a class; what stands next: a symbol of the list, or the end; a class that is repeated
+    from [low] to [high] times, without limit if that is None. *)
+Inductive tree : Type :=
+| Nothing
+| One (symbols : list nat)
+| Ahead (symbols : list nat) (at_end : bool)
+| Seq (t1 t2 : tree)
+| Alt (t1 t2 : tree)
+| Repeated (symbols : list nat) (low : nat) (high : option nat) (how : mode).
+
+Definition mem (c : nat) (l : list nat) : bool := existsb (Nat.eqb c) l.
+
+(** The trees without counts and possessive repeats: those look at the next symbol instead. *)
+Inductive plain : Type :=
+| PNil
+| POne (l : list nat)
+| PAhead (outside : bool) (l : list nat) (at_end : bool)
+| PSeq (p1 p2 : plain)
+| PAlt (p1 p2 : plain)
+| PStar (greedy : bool) (l : list nat).
+
+Fixpoint upto (greedy : bool) (l : list nat) (n : nat) : plain :=
+  match n with
+  | 0 => PNil
+  | S n' =>
+      let more := PSeq (POne l) (upto greedy l n') in
+      if greedy then PAlt more PNil else PAlt PNil more
+  end.
+Fixpoint counted (greedy : bool) (l : list nat) (low high : nat) : plain :=
+  match low with
+  | 0 => upto greedy l high
+  | S low' => PSeq (POne l) (counted greedy l low' (high - 1))
+  end.
+
+(** A possessive repeat goes on while the class is there. *)
+Fixpoint upto_possessive (l : list nat) (n : nat) : plain :=
+  match n with
+  | 0 => PNil
+  | S n' => PAlt (PSeq (POne l) (upto_possessive l n')) (PAhead true l true)
+  end.
+Fixpoint counted_possessive (l : list nat) (low high : nat) : plain :=
+  match low with
+  | 0 => upto_possessive l high
+  | S low' => PSeq (POne l) (counted_possessive l low' (high - 1))
+  end.
+Fixpoint at_least (p : plain) (l : list nat) (low : nat) : plain :=
+  match low with 0 => p | S low' => PSeq (POne l) (at_least p l low') end.
+
+Fixpoint compile (t : tree) : plain :=
+  match t with
+  | Nothing => PNil
+  | One l => POne l
+  | Ahead l e => PAhead false l e
+  | Seq t1 t2 => PSeq (compile t1) (compile t2)
+  | Alt t1 t2 => PAlt (compile t1) (compile t2)
+  | Repeated l low (Some high) Possessively => counted_possessive l low high
+  | Repeated l low None Possessively =>
+      at_least (PSeq (PStar true l) (PAhead true l true)) l low
+  | Repeated l low (Some high) how =>
+      counted (match how with Lazy => false | _ => true end) l low high
+  | Repeated l low None how => at_least (PStar (match how with Lazy => false | _ => true end) l) l low
+  end.
+
+(** ** The machine *)
+
+(** What a remainder may do next: the match ends, or it goes on behind the next symbol. *)
+Inductive move : Type := Stop | Go (p : plain).
+
+Definition joined (p k : plain) : plain := match p with PNil => k | _ => PSeq p k end.
+
+(** In the order of the search; None is the end of the text. *)
+Fixpoint moves (p : plain) (next : option nat) : list move :=
+  match p with
+  | PNil => [Stop]
+  | POne l => match next with Some c => if mem c l then [Go PNil] else [] | None => [] end
+  | PAhead outside l e =>
+      if match next with Some c => xorb outside (mem c l) | None => e end then [Stop] else []
+  | PSeq p1 p2 =>
+      flat_map (fun m => match m with Stop => moves p2 next | Go r => [Go (joined r p2)] end)
+               (moves p1 next)
+  | PAlt p1 p2 => moves p1 next ++ moves p2 next
+  | PStar greedy l =>
+      match next with
+      | Some c =>
+          if mem c l then if greedy then [Go (PStar greedy l); Stop] else [Stop; Go (PStar greedy l)]
+          else [Stop]
+      | None => [Stop]
+      end
+  end.
+
+Definition list_same := fix go (l1 l2 : list nat) : bool :=
+  match l1, l2 with
+  | [], [] => true
+  | a :: l1', b :: l2' => (a =? b) && go l1' l2'
+  | _, _ => false
+  end.
+Fixpoint plain_same (p q : plain) : bool :=
+  match p, q with
+  | PNil, PNil => true
+  | POne l, POne l' => list_same l l'
+  | PAhead o l e, PAhead o' l' e' => eqb o o' && list_same l l' && eqb e e'
+  | PSeq p1 p2, PSeq q1 q2 => plain_same p1 q1 && plain_same p2 q2
+  | PAlt p1 p2, PAlt q1 q2 => plain_same p1 q1 && plain_same p2 q2
+  | PStar g l, PStar g' l' => eqb g g' && list_same l l'
+  | _, _ => false
+  end.
+
+(** A state: remainders, the best first; none stands twice. *)
+Definition state : Type := list plain.
+Fixpoint state_same (x y : state) : bool :=
+  match x, y with
+  | [], [] => true
+  | p :: x', q :: y' => plain_same p q && state_same x' y'
+  | _, _ => false
+  end.
+
+(** What goes on before the first match, and whether there is one. *)
+Fixpoint before_stop (l : list move) : state * bool :=
+  match l with
+  | [] => ([], false)
+  | Stop :: _ => ([], true)
+  | Go p :: l' => let (x, h) := before_stop l' in (p :: x, h)
+  end.
+Fixpoint once (x : state) : state :=
+  match x with [] => [] | p :: x' => p :: filter (fun q => negb (plain_same p q)) (once x') end.
+
+Definition all_moves (x : state) (next : option nat) : state * bool :=
+  before_stop (flat_map (fun p => moves p next) x).
+Definition to (x : state) (c : nat) : state := once (fst (all_moves x (Some c))).
+Definition hit (x : state) (next : option nat) : bool := snd (all_moves x next).
+Definition read (x : state) (word : list nat) : state := fold_left to word x.
+
+(** ** The checker *)
+
+Definition in_states (x : state) (l : list state) : bool := existsb (state_same x) l.
+
+(** The states reached from those of todo. *)
+Fixpoint explore (room size : nat) (seen todo : list state) : list state :=
+  match room, todo with
+  | 0, _ | _, [] => seen
+  | S room', x :: todo' =>
+      if in_states x seen then explore room' size seen todo'
+      else explore room' size (x :: seen) (map (to x) (List.seq 0 size) ++ todo')
+  end.
+
+Definition quiet (size : nat) (x : state) : bool :=
+  negb (hit x None) && forallb (fun c => negb (hit x (Some c))) (List.seq 0 size).
+
+(** Less and less of what may be dead, or sure to match. *)
+Fixpoint shrink (room : nat) (keep : list state -> state -> bool) (l : list state) : list state :=
+  match room with 0 => l | S room' => shrink room' keep (filter (keep l) l) end.
+Definition dead_in (size : nat) (l : list state) (x : state) : bool :=
+  quiet size x && forallb (fun c => in_states (to x c) l) (List.seq 0 size).
+Definition sure_in (size : nat) (l : list state) (x : state) : bool :=
+  hit x None && forallb (fun c => hit x (Some c) || in_states (to x c) l) (List.seq 0 size).
+
+Record machine : Type := {
+  start : state;
+  states : list state;   (* all that are reached *)
+  dead : list state;     (* those that never match again *)
+  sure : list state      (* those that match, whatever comes *)
+}.
+
+Definition machine_of (size : nat) (t : tree) : machine :=
+  let x := [compile t] in
+  let all := explore (100 * 100) size [] [x] in
+  {| start := x; states := all;
+     dead := shrink (length all) (dead_in size) all;
+     sure := shrink (length all) (sure_in size) all |}.
+
+(** That the sets are what they say, and each text has a match at its beginning. *)
+Definition machine_ok (size : nat) (m : machine) : bool :=
+  in_states (start m) (states m) &&
+  forallb (fun x => forallb (fun c => in_states (to x c) (states m)) (List.seq 0 size)) (states m) &&
+  forallb (dead_in size (dead m)) (dead m) &&
+  forallb (sure_in size (sure m)) (sure m) &&
+  forallb (fun c => in_states (to (start m) c) (sure m)) (List.seq 0 size).
+
+(** How many symbols the match leaves. *)
+Fixpoint leaves (x : state) (word : list nat) : option nat :=
+  match word with
+  | [] => if hit x None then Some 0 else None
+  | c :: word' =>
+      match leaves (to x c) word' with
+      | Some n => Some n
+      | None => if hit x (Some c) then Some (length word) else None
+      end
+  end.
+
+Fixpoint no_more (dead : list state) (x : state) (right : list nat) : bool :=
+  match right with
+  | [] => in_states x dead
+  | c :: right' => negb (hit x (Some c)) && no_more dead (to x c) right'
+  end.
+
+Definition is_some_of (n : nat) (o : option nat) : bool :=
+  match o with Some k => k =? n | None => false end.
+
+(** How much of the left part may be left where a piece begins inside it: of n at most. *)
+Fixpoint inner_starts (m : machine) (left : list nat) (n : nat) (found : list nat) : list nat :=
+  match n with
+  | 0 => found
+  | S n' =>
+      let begins :=
+        existsb (fun x => is_some_of n (leaves x left)) (states m) ||
+        existsb (fun k => is_some_of n (leaves (start m) (skipn (length left - k) left))) found in
+      inner_starts m left n' (if begins then n :: found else found)
+  end.
+
+Definition same_at_cut (m : machine) (x : state) (right : list nat) : bool :=
+  match right with
+  | [] => false
+  | c :: right' => eqb (hit x None) (hit x (Some c)) && no_more (dead m) (to x c) right'
+  end.
+
+Definition window_ok (m : machine) (window : list nat * list nat) : bool :=
+  let (left, right) := window in
+  forallb (fun x => same_at_cut m (read x left) right) (states m) &&
+  forallb (fun k => same_at_cut m (read (start m) (skipn (length left - k) left)) right)
+          (inner_starts m left (length left - 1) []).
+
+Fixpoint nullable_tree (p : plain) : bool :=
+  match p with
+  | PNil | PAhead _ _ _ | PStar _ _ => true
+  | POne _ => false
+  | PSeq p1 p2 => nullable_tree p1 && nullable_tree p2
+  | PAlt p1 p2 => nullable_tree p1 || nullable_tree p2
+  end.
+
+Definition table_ok (size : nat) (t : tree) (windows : list (list nat * list nat)) : bool :=
+  let m := machine_of size t in
+  negb (nullable_tree (compile t)) && machine_ok size m && forallb (window_ok m) windows.
+
+(** ** What a tree means *)
+Section Meaning.
+Variable A : Type.
+Variable symbol : A -> nat.
+
+Definition among (l : list nat) (a : A) : bool := mem (symbol a) l.
+Definition is_next (outside : bool) (l : list nat) (e : bool) (o : option A) : bool :=
+  match o with Some a => xorb outside (among l a) | None => e end.
+
+Fixpoint exactly (l : list nat) (low : nat) (r : regex A) : regex A :=
+  match low with 0 => r | S low' => Then (Atom (among l)) (exactly l low' r) end.
+
+(** The pattern of the tree in the syntax of Patterns.v. *)
+Fixpoint tree_regex (t : tree) : regex A :=
+  match t with
+  | Nothing => Empty
+  | One l => Atom (among l)
+  | Ahead l e => Look (is_next false l e)
+  | Seq t1 t2 => Then (tree_regex t1) (tree_regex t2)
+  | Alt t1 t2 => Or (tree_regex t1) (tree_regex t2)
+  | Repeated l low high how =>
+      let greedy := match how with Lazy => false | _ => true end in
+      let r := match high with
+               | Some n => times greedy (among l) low n
+               | None => exactly l low (Star greedy (among l))
+               end in
+      match how with Possessively => Possessive r | _ => r end
+  end.
+
+Fixpoint plain_regex (p : plain) : regex A :=
+  match p with
+  | PNil => Empty
+  | POne l => Atom (among l)
+  | PAhead outside l e => Look (is_next outside l e)
+  | PSeq p1 p2 => Then (plain_regex p1) (plain_regex p2)
+  | PAlt p1 p2 => Or (plain_regex p1) (plain_regex p2)
+  | PStar greedy l => Star greedy (among l)
+  end.
+Notation R := plain_regex.
+
+(** *** Compiling changes nothing *)
+
+Lemma flat_map_one (l : list (list A)) : flat_map (fun t => [t]) l = l.
+Proof. induction l; simpl; congruence. Qed.
+
+Lemma repeated_some g c (s : list A) : exists t ts, repeated A g c s = t :: ts.
+Proof.
+  induction s as [|x s (t & ts & e)]; simpl; [eauto|].
+  destruct (c x), g; rewrite ?e; simpl; eauto.
+Qed.
+
+Lemma possessive_star l s :
+  flat_map (ways (Look (is_next true l true))) (repeated A true (among l) s) =
+  firstn 1 (repeated A true (among l) s).
+Proof.
+  induction s as [|x s IH]; [easy|]. cbn [repeated]. destruct (among l x) eqn:c.
+  - rewrite flat_map_app, IH. simpl. rewrite c. simpl.
+    destruct (repeated_some true (among l) s) as (t & ts & ->). easy.
+  - simpl. now rewrite c.
+Qed.
+
+Lemma upto_some l n (s : list A) : exists t ts, ways (up_to_times A true (among l) n) s = t :: ts.
+Proof.
+  revert s. induction n as [|n IH]; intros s; simpl; [eauto|].
+  destruct s as [|x s]; simpl; [eauto|]. destruct (among l x); simpl; [|eauto].
+  destruct (IH s) as (t & ts & ->). simpl. eauto.
+Qed.
+
+Lemma upto_possessive_ways l n s :
+  ways (R (upto_possessive l n)) s = firstn 1 (ways (up_to_times A true (among l) n) s).
+Proof.
+  revert s. induction n as [|n IH]; intros s; [easy|]. simpl.
+  destruct s as [|x s]; [easy|]. simpl. destruct (among l x) eqn:c; simpl; [|easy].
+  rewrite !app_nil_r, IH. destruct (upto_some l n s) as (t & ts & ->). easy.
+Qed.
+
+Lemma counted_possessive_ways l low high s :
+  ways (R (counted_possessive l low high)) s =
+  firstn 1 (ways (times true (among l) low high) s).
+Proof.
+  revert high s. induction low as [|low IH]; intros high s; [apply upto_possessive_ways|].
+  simpl. destruct s as [|x s]; [easy|]. destruct (among l x); [|easy].
+  cbn [flat_map]. now rewrite !app_nil_r, IH.
+Qed.
+
+Lemma upto_ways g l n s : ways (R (upto g l n)) s = ways (up_to_times A g (among l) n) s.
+Proof.
+  revert s. induction n as [|n IH]; intros s; [easy|].
+  destruct g; simpl; (destruct s as [|x s]; [easy|]); (destruct (among l x); [|easy]); simpl;
+    now rewrite !app_nil_r, IH.
+Qed.
+
+Lemma counted_ways g l low high s :
+  ways (R (counted g l low high)) s = ways (times g (among l) low high) s.
+Proof.
+  revert high s. induction low as [|low IH]; intros high s; [apply upto_ways|].
+  simpl. destruct s as [|x s]; [easy|]. destruct (among l x); [|easy]. simpl. now rewrite IH.
+Qed.
+
+Lemma at_least_ways p l r low s : (forall s, ways (R p) s = ways r s) ->
+  ways (R (at_least p l low)) s = ways (exactly l low r) s.
+Proof.
+  intros h. revert s. induction low as [|low IH]; intros s; [apply h|].
+  simpl. destruct s as [|x s]; [easy|]. destruct (among l x); [|easy]. simpl. now rewrite IH.
+Qed.
+
+Lemma exactly_possessive l low r s :
+  ways (exactly l low (Possessive r)) s = firstn 1 (ways (exactly l low r) s).
+Proof.
+  revert s. induction low as [|low IH]; intros s; [easy|].
+  simpl. destruct s as [|x s]; [easy|]. destruct (among l x); [|easy]. simpl.
+  now rewrite !app_nil_r, IH.
+Qed.
+
+Lemma compile_ways t s : ways (R (compile t)) s = ways (tree_regex t) s.
+Proof.
+  revert s. induction t as [|l|l e|t1 IH1 t2 IH2|t1 IH1 t2 IH2|l low high how]; intros s; try easy.
+  - simpl. rewrite IH1. apply flat_map_ext. apply IH2.
+  - simpl. now rewrite IH1, IH2.
+  - destruct high as [high|], how; simpl.
+    + apply counted_ways.
+    + apply counted_ways.
+    + apply counted_possessive_ways.
+    + now apply at_least_ways.
+    + now apply at_least_ways.
+    + change (ways (R (at_least (PSeq (PStar true l) (PAhead true l true)) l low)) s =
+              firstn 1 (ways (exactly l low (Star true (among l))) s)).
+      rewrite <- exactly_possessive. apply at_least_ways. intros u. apply possessive_star.
+Qed.
+
+(** *** A step of the machine is a step of the search *)
+
+Definition done (m : move) (s : list A) : list (list A) :=
+  match m, s with
+  | Stop, _ => [s]
+  | Go p, _ :: s' => ways (R p) s'
+  | Go _, [] => []
+  end.
+
+Lemma joined_ways p k s : ways (R (joined p k)) s = ways (R (PSeq p k)) s.
+Proof. destruct p; simpl; try easy. now rewrite app_nil_r. Qed.
+
+Lemma moves_ways p s :
+  ways (R p) s = flat_map (fun m => done m s) (moves p (option_map symbol (hd_error s))).
+Proof.
+  induction p as [|l|o l e|p1 IH1 p2 IH2|p1 IH1 p2 IH2|g l].
+  - easy.
+  - destruct s as [|x s]; [easy|]. simpl. unfold among. destruct (mem (symbol x) l); easy.
+  - destruct s as [|x s]; simpl; [now destruct e|]. unfold among.
+    now destruct (xorb o (mem (symbol x) l)).
+  - cbn [R ways moves]. rewrite IH1. generalize (moves p1 (option_map symbol (hd_error s))) as ms.
+    intros ms. induction ms as [|[|r] ms IH]; [easy| |]; cbn [flat_map].
+    + rewrite !flat_map_app, IH. f_equal. simpl. rewrite app_nil_r. apply IH2.
+    + rewrite flat_map_app, IH. simpl. f_equal. destruct s as [|x s]; [easy|]. simpl.
+      rewrite joined_ways. reflexivity.
+  - simpl. rewrite flat_map_app, IH1, IH2. easy.
+  - destruct s as [|x s]; [easy|]. simpl. unfold among.
+    destruct (mem (symbol x) l), g; simpl; rewrite ?app_nil_r; easy.
+Qed.
+
+(** What is left by the first way of a state. *)
+Definition first (x : state) (s : list A) : option (list A) :=
+  hd_error (flat_map (fun p => ways (R p) s) x).
+
+Lemma hd_app (l1 l2 l3 : list (list A)) :
+  hd_error l2 = hd_error l3 -> hd_error (l1 ++ l2) = hd_error (l1 ++ l3).
+Proof. now destruct l1. Qed.
+
+Lemma list_same_spec l1 l2 : list_same l1 l2 = true -> l1 = l2.
+Proof.
+  revert l2. induction l1 as [|a l1 IH]; intros [|b l2] h; try easy. simpl in h.
+  apply andb_prop in h as [h1 h2]. apply Nat.eqb_eq in h1 as ->. f_equal. auto.
+Qed.
+
+Lemma plain_same_spec p q : plain_same p q = true -> p = q.
+Proof.
+  revert q. induction p; intros [] h; simpl in h; try easy;
+    repeat match goal with
+    | h : _ && _ = true |- _ => apply andb_prop in h as [? ?]
+    | h : list_same _ _ = true |- _ => apply list_same_spec in h as ->
+    | h : eqb _ _ = true |- _ => apply eqb_prop in h as ->
+    end; f_equal; auto.
+Qed.
+
+Lemma state_same_spec x y : state_same x y = true -> x = y.
+Proof.
+  revert y. induction x as [|p x IH]; intros [|q y] h; try easy. simpl in h.
+  apply andb_prop in h as [h1 h2]. apply plain_same_spec in h1 as ->. f_equal. auto.
+Qed.
+
+Lemma in_states_spec x l : in_states x l = true -> In x l.
+Proof.
+  intros h. apply existsb_exists in h as (y & i & e). now apply state_same_spec in e as ->.
+Qed.
+
+Lemma once_first (f : plain -> list (list A)) x :
+  hd_error (flat_map f (once x)) = hd_error (flat_map f x).
+Proof.
+  induction x as [|p x IH]; [easy|]. simpl. destruct (f p) as [|t l] eqn:e; [|easy]. simpl.
+  rewrite <- IH. clear IH.
+  assert (flat_map f (filter (fun q => negb (plain_same p q)) (once x)) = flat_map f (once x))
+    as ->; [|easy].
+  induction (once x) as [|q y IH]; [easy|]. simpl. destruct (plain_same p q) eqn:s; simpl.
+  - apply plain_same_spec in s as <-. now rewrite e.
+  - now rewrite IH.
+Qed.
+
+Lemma before_stop_first l a s :
+  hd_error (flat_map (fun m => done m (a :: s)) l) =
+  match hd_error (flat_map (fun p => ways (R p) s) (fst (before_stop l))) with
+  | Some t => Some t
+  | None => if snd (before_stop l) then Some (a :: s) else None
+  end.
+Proof.
+  induction l as [|[|p] l IH]; [easy|easy|]. simpl.
+  destruct (before_stop l) as [x h]. simpl in *. destruct (ways (R p) s); [|easy]. exact IH.
+Qed.
+
+Lemma before_stop_end l :
+  hd_error (flat_map (fun m => done m []) l) = if snd (before_stop l) then Some [] else None.
+Proof.
+  induction l as [|[|p] l IH]; [easy|easy|]. simpl. destruct (before_stop l) as [x h]. exact IH.
+Qed.
+
+Lemma flat_map_moves x s :
+  flat_map (fun p => ways (R p) s) x =
+  flat_map (fun m => done m s) (flat_map (fun p => moves p (option_map symbol (hd_error s))) x).
+Proof.
+  induction x as [|p x IH]; [easy|]. simpl. now rewrite flat_map_app, <- IH, <- moves_ways.
+Qed.
+
+Lemma first_cons x a s : first x (a :: s) =
+  match first (to x (symbol a)) s with
+  | Some t => Some t
+  | None => if hit x (Some (symbol a)) then Some (a :: s) else None
+  end.
+Proof.
+  unfold first at 1. rewrite flat_map_moves, before_stop_first.
+  unfold first, to. rewrite once_first. reflexivity.
+Qed.
+
+Lemma first_nil x : first x [] = if hit x None then Some [] else None.
+Proof. unfold first. rewrite flat_map_moves. apply before_stop_end. Qed.
+
+(** *** Texts that differ behind v only *)
+
+Notation word := (map symbol).
+
+Lemma read_app x v w : read x (v ++ w) = read (read x v) w.
+Proof. apply fold_left_app. Qed.
+
+Lemma first_alike x v y z :
+  hit (read x (word v)) None = hit (read x (word v)) (Some (symbol y)) ->
+  first (to (read x (word v)) (symbol y)) z = None ->
+  first x (v ++ y :: z) = option_map (fun t => t ++ y :: z) (first x v).
+Proof.
+  revert x. induction v as [|a v IH]; intros x h n; simpl in *.
+  - rewrite first_cons, n, first_nil, <- h. now destruct (hit x None).
+  - rewrite !first_cons, IH by easy. destruct (first (to x (symbol a)) v); [easy|].
+    now destruct (hit x (Some (symbol a))).
+Qed.
+
+Lemma leaves_spec x s : leaves x (word s) = option_map (@length A) (first x s).
+Proof.
+  revert x. induction s as [|a s IH]; intros x; simpl.
+  - rewrite first_nil. now destruct (hit x None).
+  - rewrite first_cons, IH, map_length. destruct (first (to x (symbol a)) s); [easy|].
+    now destruct (hit x (Some (symbol a))).
+Qed.
+
+Lemma nullable_plain p : nullable_tree p = nullable A (R p).
+Proof. induction p; simpl; congruence. Qed.
+
+(** ** The checker is right *)
+Section Checked.
+Variable size : nat.
+Hypothesis small : forall a, symbol a < size.
+Variable t : tree.
+Variable M : machine.
+Hypothesis start_is : start M = [compile t].
+Hypothesis fine : machine_ok size M = true.
+Hypothesis no_empty : nullable_tree (compile t) = false.
+Notation pattern := (tree_regex t).
+
+Lemma in_symbols a : In (symbol a) (List.seq 0 size).
+Proof. apply in_seq. specialize (small a). lia. Qed.
+
+Lemma fine_parts :
+  In (start M) (states M) /\
+  (forall x a, In x (states M) -> In (to x (symbol a)) (states M)) /\
+  (forall x, In x (dead M) -> dead_in size (dead M) x = true) /\
+  (forall x, In x (sure M) -> sure_in size (sure M) x = true) /\
+  (forall a, In (to (start M) (symbol a)) (sure M)).
+Proof.
+  unfold machine_ok in fine. apply andb_prop in fine as [f5 f]. apply andb_prop in f5 as [f5 f4].
+  apply andb_prop in f5 as [f5 f3]. apply andb_prop in f5 as [f1 f2].
+  rewrite forallb_forall in f2, f3, f4, f. split; [now apply in_states_spec|].
+  split; [|split; [easy|split; [easy|]]].
+  - intros x a i. specialize (f2 x i). rewrite forallb_forall in f2.
+    apply in_states_spec, f2, in_symbols.
+  - intros a. apply in_states_spec, f, in_symbols.
+Qed.
+
+Lemma start_pattern w : first (start M) w = hd_error (ways pattern w).
+Proof.
+  unfold first. rewrite start_is. simpl. now rewrite app_nil_r, compile_ways.
+Qed.
+
+Lemma length_of w : match_length pattern w = option_map (fun u => length w - length u) (first (start M) w).
+Proof. rewrite start_pattern. unfold match_length. now destruct (ways pattern w). Qed.
+
+Lemma reached x v : In x (states M) -> In (read x (word v)) (states M).
+Proof.
+  revert x. induction v as [|a v IH]; intros x i; [easy|]. simpl. apply IH.
+  now apply fine_parts.
+Qed.
+
+Lemma dead_first x w : In x (dead M) -> first x w = None.
+Proof.
+  revert x. induction w as [|a w IH]; intros x i; pose proof (proj1 (proj2 (proj2 fine_parts)) x i) as d;
+    apply andb_prop in d as [q d]; apply andb_prop in q as [q1 q2];
+    rewrite forallb_forall in d, q2; apply negb_true_iff in q1.
+  - now rewrite first_nil, q1.
+  - rewrite first_cons, IH by (apply in_states_spec, d, in_symbols).
+    specialize (q2 _ (in_symbols a)). apply negb_true_iff in q2. now rewrite q2.
+Qed.
+
+Lemma sure_first x w : In x (sure M) -> first x w <> None.
+Proof.
+  revert x. induction w as [|a w IH]; intros x i;
+    pose proof (proj1 (proj2 (proj2 (proj2 fine_parts))) x i) as d;
+    apply andb_prop in d as [q d]; rewrite forallb_forall in d.
+  - now rewrite first_nil, q.
+  - rewrite first_cons. specialize (d _ (in_symbols a)). apply orb_prop in d as [d|d].
+    + rewrite d. now destruct (first (to x (symbol a)) w).
+    + apply in_states_spec in d. apply (IH _) in d. now destruct (first (to x (symbol a)) w).
+Qed.
+
+Lemma always_matches w : w <> [] -> first (start M) w <> None.
+Proof.
+  destruct w as [|a w]; [easy|]. intros _. rewrite first_cons.
+  pose proof (sure_first _ w (proj2 (proj2 (proj2 (proj2 fine_parts))) a)) as s.
+  now destruct (first (to (start M) (symbol a)) w).
+Qed.
+
+Lemma pattern_no_empty : no_empty_match pattern.
+Proof.
+  intros w. unfold match_length. rewrite <- compile_ways.
+  apply (not_nullable A (R (compile t))). now rewrite <- nullable_plain.
+Qed.
+
+Lemma pattern_pieces : ends_first_piece (first_end pattern).
+Proof. apply pattern_restartable, pattern_no_empty. Qed.
+
+Lemma end_of w : w <> [] -> exists u, first (start M) w = Some u /\ length u < length w /\
+  first_end pattern w = length w - length u.
+Proof.
+  intros ne. pose proof (always_matches w ne) as a. unfold first_end. rewrite length_of.
+  destruct (first (start M) w) as [u|] eqn:e; [|easy]. exists u. simpl. split; [easy|].
+  split; [|easy]. pose proof (pattern_pieces w ne) as p. unfold first_end in p.
+  rewrite length_of, e in p. simpl in p. lia.
+Qed.
+
+Lemma no_more_first x right W : no_more (dead M) x (word right) = true ->
+  first x (right ++ W) = None.
+Proof.
+  revert x. induction right as [|a right IH]; intros x h; simpl in *.
+  - now apply dead_first, in_states_spec.
+  - apply andb_prop in h as [h1 h2]. apply negb_true_iff in h1. now rewrite first_cons, IH, h1.
+Qed.
+
+(** An attempt whose state at the cut is the same there. *)
+Lemma same_end u right W : u <> [] ->
+  same_at_cut M (read (start M) (word u)) (word right) = true ->
+  first_end pattern (u ++ right ++ W) = first_end pattern u.
+Proof.
+  intros ne h. destruct right as [|y right]; [easy|]. simpl in h.
+  apply andb_prop in h as [h n]. apply eqb_prop in h. apply (no_more_first _ _ W) in n.
+  change ((y :: right) ++ W) with (y :: right ++ W).
+  destruct (end_of u ne) as (v & e & lt & ->).
+  assert (u ++ y :: right ++ W <> []) as ne' by now destruct u.
+  destruct (end_of _ ne') as (v' & e' & lt' & ->).
+  rewrite (first_alike _ u y (right ++ W)), e in e' by easy. injection e' as <-.
+  rewrite !app_length. lia.
+Qed.
+
+Section Window.
+Variables left right U W : list A.
+Hypothesis checked : window_ok M (word left, word right) = true.
+Notation L := (U ++ left).
+
+Lemma checked_parts :
+  (forall x, In x (states M) -> same_at_cut M (read x (word left)) (word right) = true) /\
+  (forall k, In k (inner_starts M (word left) (length left - 1) []) ->
+     same_at_cut M (read (start M) (skipn (length left - k) (word left))) (word right) = true).
+Proof.
+  unfold window_ok in checked. rewrite map_length in checked.
+  apply andb_prop in checked as [c1 c2]. rewrite forallb_forall in c1, c2. auto.
+Qed.
+
+Lemma inner_starts_new n found k :
+  In k (inner_starts M (word left) n found) -> In k found \/ k <= n.
+Proof.
+  revert found. induction n as [|n IH]; intros found i; [now left|]. cbn [inner_starts] in i.
+  apply IH in i as [i|i]; [|right; lia]. destruct (_ || _); [|now left].
+  destruct i as [<-|i]; [right; lia|now left].
+Qed.
+
+Lemma inner_starts_keep n found k : In k found -> In k (inner_starts M (word left) n found).
+Proof.
+  revert found. induction n as [|n IH]; intros found i; [easy|]. cbn [inner_starts]. apply IH.
+  destruct (_ || _); [now right|easy].
+Qed.
+
+(** An inner start is found if an attempt from farther left ends there. *)
+Lemma inner_starts_found n found k : let all := inner_starts M (word left) n found in 1 <= k <= n ->
+  (exists x, In x (states M) /\ leaves x (word left) = Some k) \/
+  (exists k', k < k' /\ In k' all /\
+     leaves (start M) (skipn (length left - k') (word left)) = Some k) ->
+  In k all.
+Proof.
+  cbn zeta. revert found. induction n as [|n IH]; intros found r h; [lia|].
+  cbn [inner_starts] in *. rewrite map_length in *.
+  set (begins := _ || _) in *. set (found' := if begins then S n :: found else found) in *.
+  destruct (Nat.eq_dec k (S n)) as [->|ne]; [|apply IH; [lia|easy]].
+  assert (begins = true) as b.
+  { unfold begins. apply orb_true_iff. destruct h as [(x & i & e)|(k' & lt & i & e)].
+    - left. apply existsb_exists. exists x. split; [easy|]. rewrite e. apply Nat.eqb_refl.
+    - right. apply existsb_exists. exists k'. split.
+      + apply inner_starts_new in i as [i|i]; [|lia]. unfold found' in i.
+        destruct begins; [|easy]. destruct i as [i|i]; [lia|easy].
+      + rewrite e. apply Nat.eqb_refl. }
+  apply inner_starts_keep. unfold found'. rewrite b. now left.
+Qed.
+
+Lemma first_behind x u w v : first x (u ++ w) = Some v -> length v < length w ->
+  first (read x (word u)) w = Some v.
+Proof.
+  revert x. induction u as [|a u IH]; intros x e lt; [easy|]. simpl in *.
+  rewrite first_cons in e. destruct (first (to x (symbol a)) (u ++ w)) as [v'|] eqn:e'.
+  - injection e as ->. now apply IH.
+  - destruct (hit x (Some (symbol a))); [|easy]. injection e as <-. simpl in lt.
+    rewrite app_length in lt. lia.
+Qed.
+
+(** A piece may begin here. *)
+Notation all := (inner_starts M (word left) (length left - 1) []).
+Definition possible (s : nat) : Prop := s <= length U \/ In (length L - s) all.
+
+Lemma next_possible s : possible s -> s + first_end pattern (skipn s L) < length L ->
+  possible (s + first_end pattern (skipn s L)).
+Proof.
+  intros h lt. assert (s < length L) as lt' by lia.
+  assert (length (skipn s L) = length L - s) as n by (now rewrite skipn_length).
+  assert (skipn s L <> []) as ne by (intros e; rewrite e in n; simpl in n; lia).
+  destruct (end_of _ ne) as (v & e & shorter & m). rewrite m in *. rewrite n in *.
+  assert (s + (length L - s - length v) = length L - length v) as -> by lia.
+  unfold possible. destruct (le_lt_dec (length L - length v) (length U)) as [le|gt]; [now left|right].
+  rewrite app_length in *.
+  replace (length U + length left - (length U + length left - length v)) with (length v) by lia.
+  apply inner_starts_found; [lia|]. destruct h as [h|h].
+  - left. exists (read (start M) (word (skipn s U))). split; [apply reached, fine_parts|].
+    rewrite leaves_spec. rewrite skipn_app in e. replace (s - length U) with 0 in e by lia.
+    apply first_behind in e; [|simpl; lia]. simpl in e. now rewrite e.
+  - right. rewrite app_length in h. exists (length U + length left - s). split; [lia|]. split; [easy|].
+    pose proof (inner_starts_new _ _ _ h) as [[]|le].
+    rewrite skipn_map, leaves_spec. rewrite skipn_app, skipn_all2 in e by lia. simpl in e.
+    replace (length left - (length U + length left - s)) with (s - length U) by lia. now rewrite e.
+Qed.
+
+Lemma starts_possible R' : forall s, R' = skipn s L -> possible s ->
+  forall q, In q (P (first_end pattern) R') -> q < length R' -> possible (s + q).
+Proof.
+  induction R' as [|R' ne IH] using (text_induction A (first_end pattern) pattern_pieces);
+    intros s e h q i lt; [easy|].
+  rewrite (P_definition A _ pattern_pieces R' ne) in i. destruct i as [<-|i]; [now rewrite Nat.add_0_r|].
+  apply in_map_iff in i as (r & <- & i).
+  assert (r < length (skipn (first_end pattern R') R')) as lt' by (rewrite skipn_length; lia).
+  assert (length R' = length L - s) as n by (now rewrite e, skipn_length).
+  rewrite Nat.add_assoc. apply IH; [rewrite e at 2; now rewrite skipn_add| |easy|easy].
+  rewrite e. apply next_possible; [easy|]. rewrite <- e. lia.
+Qed.
+
+Lemma cut_clean : clean (first_end pattern) (L ++ right ++ W) (length L).
+Proof.
+  apply pieces_clean; [apply pattern_pieces|rewrite !app_length; lia|].
+  rewrite firstn_prefix, firstn_all, skipn_suffix, Nat.sub_diag by easy. simpl skipn.
+  apply undisturbed_pieces; [apply pattern_pieces|]. intros s i lt.
+  assert (possible s) as h.
+  { apply (starts_possible L 0); [easy|left; lia|easy|easy]. }
+  assert (skipn s L <> []) as ne.
+  { intros e. apply (f_equal (@length A)) in e. rewrite skipn_length in e. simpl in e. lia. }
+  rewrite (skipn_app s L). replace (s - length L) with 0 by lia. apply same_end; [easy|].
+  destruct checked_parts as [c1 c2]. rewrite skipn_app in *. destruct h as [h|h].
+  - replace (s - length U) with 0 by lia. rewrite map_app, read_app. apply c1.
+    apply reached, fine_parts.
+  - specialize (c2 _ h). pose proof (inner_starts_new _ _ _ h) as [[]|le].
+    rewrite app_length in *. rewrite skipn_all2 by lia. cbn [app]. rewrite <- skipn_map.
+    replace (length left - (length U + length left - s)) with (s - length U) in c2 by lia. exact c2.
+Qed.
+End Window.
+End Checked.
+
+(** Every cut with the left part before it and the right part behind it is clean. *)
+Definition safe_window (m : list A -> nat) (window : list nat * list nat) : Prop :=
+  forall U left right W, map symbol left = fst window -> map symbol right = snd window ->
+    clean m ((U ++ left) ++ right ++ W) (length (U ++ left)).
+
+(** Theorem 40, that the checker is right: of any table that it accepts every window is safe. *)
+Theorem theorem_40 : forall (size : nat) (t : tree) (windows : list (list nat * list nat)),
+  (forall a, symbol a < size) -> table_ok size t windows = true ->
+  ends_first_piece (first_end (tree_regex t)) /\
+  forall window, In window windows -> safe_window (first_end (tree_regex t)) window.
+Proof.
+  intros size t windows small h. unfold table_ok in h.
+  apply andb_prop in h as [h w]. apply andb_prop in h as [n f]. apply negb_true_iff in n.
+  split; [now apply pattern_pieces|]. intros [l r] i U left right W el er. simpl in *. subst l r.
+  rewrite forallb_forall in w. apply (cut_clean size small t (machine_of size t) eq_refl f n left right U W), w, i.
+Qed.
+End Meaning.
+
+Arguments tree_regex {A}.
+Arguments safe_window {A}.

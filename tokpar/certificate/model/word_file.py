@@ -1,0 +1,96 @@
+"""A WordPiece tokenizer from its file, inside the gate of theorem 33."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from tokpar.certificate.check_context import require
+from tokpar.certificate.model.added_tokens import AddedTokens, added_of_json
+from tokpar.certificate.model.bert_characters import (
+    Kind,
+    bert_kind,
+    bert_normalizer,
+    normalized_kind,
+    white_space_kind,
+)
+from tokpar.certificate.model.byte_file import vocabulary_in
+from tokpar.certificate.model.given_file import JsonFile
+from tokpar.certificate.model.greedy_merging import Work
+from tokpar.certificate.model.normal_form import Normalize, normalizer_of_json
+from tokpar.certificate.model.strict_json import object_in, text_in
+
+_KINDS: Mapping[object, Callable[[str], Kind]] = {
+    "BertPreTokenizer": bert_kind,
+    "WhitespaceSplit": white_space_kind,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WordTokenizer:
+    """What decides the ids of a WordPiece tokenizer.
+
+    `unknown`: the id of a word without tokens. `prefix`: begins the tokens inside of a word.
+    `limit`: a word of more characters is unknown. `kind_of`: the kind and the form of a character,
+    behind `normalizer`."""
+
+    vocabulary: Mapping[str, int]
+    unknown: int
+    prefix: str
+    limit: int
+    longest: int
+    added: AddedTokens
+    normalizer: tuple[Normalize, ...]
+    kind_of: Callable[[str], Kind]
+
+    def row(self, word: str, work: Work) -> list[int]:
+        """Returns the ids of a word: the longest token first, or [unknown] if a step fails."""
+        if len(word) > self.limit:
+            return [self.unknown]
+        work.spend(len(word) * min(len(word), self.longest))
+        found: list[int] = []
+        start = 0
+        while start < len(word):
+            prefix = self.prefix if start else ""
+            for stop in range(min(len(word), start + self.longest), start, -1):
+                id_ = self.vocabulary.get(prefix + word[start:stop])
+                if id_ is not None:
+                    found.append(id_)
+                    start = stop
+                    break
+            else:
+                return [self.unknown]
+        return found
+
+
+def word_tokenizer_of_json(file: JsonFile) -> WordTokenizer:
+    """Returns the tokenizer of a ``tokenizer.json`` with a WordPiece model. Refused outside the
+    gate."""
+    config, model = file.config, object_in(file.config, "model")
+    vocabulary, limit = vocabulary_in(model), model.get("max_input_chars_per_word", 100)
+    whole = type(limit) is int and limit >= 0
+    require(whole, "model", f"max_input_chars_per_word is {limit!r}, no number of characters")
+    unknown = vocabulary.get(text_in(model, "unk_token") or "[UNK]")
+    if unknown is None:
+        require(False, "model", "the unknown token is not in the vocabulary")
+    prefix = text_in(model, "continuing_subword_prefix")
+    kind = object_in(config, "pre_tokenizer").get("type")
+    require(kind in _KINDS, "pre-tokenizer", f"pre-tokenizer {kind} is not known")
+    kind_of, normalizer = _KINDS[kind], config.get("normalizer")
+    stages: tuple[Normalize, ...] = ()
+    if isinstance(normalizer, Mapping) and normalizer.get("type") == "BertNormalizer":
+        kind_of, alike = partial(normalized_kind, bert_normalizer(normalizer), kind_of), False
+    else:
+        stages = normalizer_of_json(config)
+        alike = not stages
+    return WordTokenizer(
+        vocabulary=vocabulary,
+        unknown=unknown or 0,
+        prefix="##" if prefix is None else prefix,
+        limit=limit,
+        longest=max(map(len, vocabulary)),
+        added=added_of_json(config, vocabulary, file.skip_special, alike),
+        normalizer=stages,
+        kind_of=kind_of,
+    )

@@ -1,0 +1,123 @@
+"""Are these ids the ids of a text, by the file alone? Theorem 33, for WordPiece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IntArray, offsets_of
+from tokpar.certificate.findings import Finding
+from tokpar.certificate.model.bert_characters import SINGLE, SPACE, WORD, require_known
+from tokpar.certificate.model.greedy_merging import Work
+from tokpar.certificate.model.normal_form import normalized
+from tokpar.certificate.model.word_file import WordTokenizer
+from tokpar.certificate.window_classes import POINTS
+
+_BLOCK = 1 << 20
+"""Characters that are divided together."""
+
+
+def word_id_findings(
+    tokenizer: WordTokenizer, text: str, ids: IntArray, work: Work
+) -> list[Finding]:
+    """Returns the first reason why `ids` are not the ids of a text; [] if they are.
+
+    `ids`: int64, (n,), without those that post-processing inserts. Refused outside the gate."""
+    at, words = 0, WordRows(tokenizer, work)
+    for part, id_ in tokenizer.added.parts(text):
+        rows = words.of(part) if id_ is None else [np.array([id_], dtype=np.int64)]
+        for expected in rows:
+            own = ids[at : at + len(expected)]
+            if not np.array_equal(own, expected):
+                return [_difference(own, expected, at)]
+            at += len(expected)
+    if at < len(ids):
+        return [Finding("ids", f"expected {at} ids, got {len(ids)}")]
+    return []
+
+
+def _difference(own: IntArray, expected: IntArray, at: int) -> Finding:
+    unequal = np.flatnonzero(own != expected[: len(own)])
+    if not len(unequal):
+        return Finding("ids", f"expected more than {at + len(own)} ids")
+    k = int(unequal[0])
+    return Finding("ids", f"id {at + k}: expected {expected[k]}, got {own[k]}")
+
+
+class WordRows:
+    """The ids of words, each distinct word encoded once."""
+
+    def __init__(self, tokenizer: WordTokenizer, work: Work) -> None:
+        self._tokenizer, self._work = tokenizer, work
+        self._number: dict[str, int] = {}
+        self._rows: list[list[int]] = []
+        self._kinds = np.full(POINTS, SPACE, dtype=np.uint8)
+        self._forms: dict[int, str] = {}
+        self._asked = np.zeros(POINTS, dtype=np.bool_)
+
+    def of(self, text: str) -> Iterator[IntArray]:
+        """Yields the ids of a text between added tokens, block by block."""
+        text = normalized(text, self._tokenizer.normalizer)
+        start = 0
+        while start < len(text):
+            stop = min(start + _BLOCK, len(text))
+            kinds = self._kinds_of(text[start:stop])
+            if stop < len(text):  # a word that the block cuts off belongs to the next block
+                edges = np.flatnonzero(kinds != WORD)
+                if not len(edges):
+                    stop = self._word_end(text, stop)
+                    kinds = self._kinds_of(text[start:stop])
+                else:
+                    stop = start + int(edges[-1]) + 1
+                    kinds = kinds[: stop - start]
+            yield self._ids(text[start:stop], kinds)
+            start = stop
+
+    def _word_end(self, text: str, stop: int) -> int:
+        """Returns where a word that is longer than a block ends."""
+        while stop < len(text):
+            kinds = self._kinds_of(text[stop : stop + _BLOCK])
+            edges = np.flatnonzero(kinds != WORD)
+            if len(edges):
+                return stop + int(edges[0])
+            stop += len(kinds)
+        return stop
+
+    def _kinds_of(self, text: str) -> NDArray[np.uint8]:
+        """Returns the kind of each character. Refused if one is not known."""
+        codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+        for code in np.unique(codes[~self._asked[codes]]).tolist():
+            char = chr(code)
+            kind, form = require_known(self._tokenizer.kind_of(char), char)
+            self._kinds[code], self._asked[code] = kind, True
+            if form != char:
+                self._forms[code] = form
+        kinds: NDArray[np.uint8] = self._kinds[codes]
+        return kinds
+
+    def _ids(self, text: str, kinds: NDArray[np.uint8]) -> IntArray:
+        word = np.concatenate(([False], kinds == WORD, [False]))
+        begins, ends = word[1:] & ~word[:-1], word[:-1] & ~word[1:]
+        single = kinds == SINGLE
+        begins[:-1] |= single
+        ends[1:] |= single
+        starts, stops = np.flatnonzero(begins).tolist(), np.flatnonzero(ends).tolist()
+        words = [text[a:b] for a, b in zip(starts, stops, strict=True)]
+        number = self._number
+        for each in set(words) - number.keys():
+            number[each] = len(number)
+            self._rows.append(self._tokenizer.row(each.translate(self._forms), self._work))
+        which = np.fromiter(map(number.__getitem__, words), np.int64, len(words))
+        return self._together(which)
+
+    def _together(self, which: IntArray) -> IntArray:
+        """Returns the ids of these words, one after the other."""
+        offsets = offsets_of(map(len, self._rows))
+        every = np.array([id_ for row in self._rows for id_ in row], dtype=np.int64)
+        sizes = (offsets[1:] - offsets[:-1])[which]
+        ends = np.cumsum(sizes)
+        shift = np.repeat(offsets[which] - ends + sizes, sizes)
+        found: IntArray = every[shift + np.arange(len(shift))]
+        return found

@@ -1,0 +1,256 @@
+"""Compute the ids of segments from their distinct pre-tokens (theorem 51).
+
+The machines of the Splits divide the segments. The tokenizer's own call then encodes texts in which
+the distinct pre-tokens stand one after the other, and which the machines divide the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokpar.arrays import IdArray, IntArray
+from tokpar.certificate.added_token_rule import occurring
+from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.distinct_segments import distinct_segments
+from tokpar.certificate.model.greedy_merging import Work
+from tokpar.certificate.model.pretoken_machine import PretokenMachine, machine_of
+from tokpar.certificate.model.pretoken_scan import Marks, mark_pretokens
+from tokpar.certificate.tokenizer_probe import Bytes, Mask, TokenizerProbe, Utf8Text
+from tokpar.interfaces import Locates
+from tokpar.types import Facts, Rows
+
+_BLOCK = 1 << 20
+"""UTF-8 bytes of distinct pre-tokens that one call of the tokenizer gets."""
+_SEPARATORS = (b"", b"1", b" a")
+"""What stands between pre-tokens that are encoded together. A word without a space before it is one
+behind a digit. Whether a pre-token is one there is asked of the machines, for each."""
+_WORK = 256
+"""Steps of the machines that are allowed for each character."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PretokenGate:
+    """The machines of a tokenizer whose pre-tokens are known, and the contents of its added tokens.
+
+    `drops_gaps`: text that no match covers is left out, as tiktoken does."""
+
+    machines: tuple[PretokenMachine, ...]
+    contents: tuple[str, ...]
+    drops_gaps: bool
+
+    @classmethod
+    def of(cls, facts: Facts, answers: TokenizerProbe) -> PretokenGate | None:
+        """Returns the gate of a tokenizer; None if theorem 51 does not apply to it."""
+        splits = facts.scheme == "regex" and facts.tiles and facts.unprovable is None
+        plain = not facts.normalizers and not facts.prefix_space
+        if not (splits and plain and facts.patterns and isinstance(answers.tokenizer, Locates)):
+            return None
+        try:
+            machines = tuple(machine_of(each, facts.engine) for each in facts.patterns)
+        except RefusedError:
+            return None
+        contents = tuple(token.content for token in facts.added_tokens)
+        if not all(contents):
+            return None
+        return cls(machines, contents, facts.engine == "fancy-regex")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Parts of a text, one after the other, that fill it: `text` is their concatenation.
+
+    `edges`: UTF-8 bytes, int64, (parts + 1,). `places`: the same edges, code points."""
+
+    text: Utf8Text
+    edges: IntArray
+    places: IntArray
+
+    @classmethod
+    def of(cls, codes: Bytes, starts: IntArray, stops: IntArray) -> Parts:
+        """Returns the parts codes[start:stop] in a text of their own."""
+        edges = np.zeros(len(starts) + 1, dtype=np.int64)
+        np.cumsum(stops - starts, out=edges[1:])
+        whole = codes[np.arange(edges[-1]) + np.repeat(starts - edges[:-1], stops - starts)]
+        text = Utf8Text(whole.tobytes().decode())
+        begun = np.zeros(len(whole) + 1, dtype=np.int64)
+        np.cumsum(whole.view(np.int8) >= -0x40, out=begun[1:])
+        return cls(text, edges, begun[edges])
+
+    def chosen(self, chosen: IntArray, separator: bytes = b"") -> Parts:
+        """Returns some of the parts, each behind a part with the bytes `separator` if there are
+        any."""
+        starts, stops = self.edges[chosen], self.edges[chosen + 1]
+        if not separator:
+            return Parts.of(self.text.codes, starts, stops)
+        size = len(self.text.codes)
+        codes = np.append(self.text.codes, np.frombuffer(separator, np.uint8))
+        between = np.full(len(starts), size)
+        starts = np.stack((between, starts), axis=1).reshape(-1)
+        stops = np.stack((between + len(separator), stops), axis=1).reshape(-1)
+        return Parts.of(codes, starts, stops)
+
+    def texts(self, chosen: IntArray) -> Iterator[str]:
+        """Yield the texts of some parts."""
+        at = zip(self.places[chosen].tolist(), self.places[chosen + 1].tolist(), strict=True)
+        return (self.text.text[start:stop] for start, stop in at)
+
+    def of_places(self, places: IntArray) -> IntArray:
+        """Returns the part that holds each code point."""
+        found: IntArray = np.searchsorted(self.places, places, side="right") - 1
+        return found
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+
+def pretoken_rows(
+    gate: PretokenGate, codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe
+) -> tuple[IntArray, Rows]:
+    """Returns which segments codes[start:stop] are known by their pre-tokens, and their ids.
+
+    The segments are not empty. A segment stays unknown if an added token occurs in it, if a
+    character has no certain class, or if one of its pre-tokens is none in a text of its own.
+    Refused if the ids of the tokenizer do not tile its texts."""
+    segments = Parts.of(codes, starts, stops)
+    known = np.ones(len(segments), dtype=np.bool_)
+    known[_with_added_tokens(gate, segments)] = False
+    marks = np.zeros(len(segments.text.text) + 1, dtype=np.uint8)
+    marks[segments.places] = 1
+    known[segments.of_places(_divide(gate, segments.text, marks))] = False
+    pieces = segments.text.at(np.flatnonzero(marks))
+    kinds = distinct_segments(segments.text.codes, pieces[:-1], pieces[1:])
+    distinct = Parts.of(segments.text.codes, pieces[kinds.first], pieces[kinds.first + 1])
+    sure, rows = _encoded(gate, distinct, answers)
+    first = np.searchsorted(pieces, segments.edges)
+    known &= np.logical_and.reduceat(sure[kinds.kinds], first[:-1])
+    lengths = np.diff(rows.offsets)[kinds.kinds]
+    return _rows_of(np.flatnonzero(known), first, kinds.kinds, lengths, rows)
+
+
+def _rows_of(
+    known: IntArray, first: IntArray, kinds: IntArray, lengths: IntArray, rows: Rows
+) -> tuple[IntArray, Rows]:
+    """Returns the rows of the known segments: the rows of their pieces, one after the other."""
+    counts = first[known + 1] - first[known]
+    begun = np.cumsum(counts) - counts
+    pieces = np.arange(int(counts.sum())) + np.repeat(first[known] - begun, counts)
+    sizes, of = lengths[pieces], kinds[pieces]
+    before = np.zeros(len(pieces) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=before[1:])
+    ids = rows.ids[np.arange(before[-1]) + np.repeat(rows.offsets[of] - before[:-1], sizes)]
+    return known, Rows(ids, before[np.append(begun, len(pieces))])
+
+
+def _with_added_tokens(gate: PretokenGate, segments: Parts) -> IntArray:
+    """Returns the segments in which an added token occurs, and some that it only touches."""
+    text, found = segments.text.text, []
+    for content in occurring(gate.contents, text):
+        place = text.find(content)
+        while place >= 0:
+            found += [place, place + len(content) - 1]
+            place = text.find(content, place + 1)
+    places = np.array(found, dtype=np.int64).reshape(-1, 2)
+    ends = segments.of_places(places)
+    return np.unique(
+        np.concatenate([np.arange(a, b + 1) for a, b in ends.tolist()] or [ends[:, 0]])
+    )
+
+
+def _divide(gate: PretokenGate, text: Utf8Text, marks: Marks) -> IntArray:
+    """Set `marks` where a pre-token begins. Returns the code points that decide nothing: those
+    without a certain class, and all of the text if the engine may leave some of it out."""
+    unsure = [np.zeros(0, dtype=np.int64)]
+    work = Work(_WORK * len(text.text))
+    for machine in gate.machines:
+        symbols = machine.symbols.symbol_of[np.frombuffer(text.text.encode("utf-32-le"), "<u4")]
+        unknown = np.flatnonzero(symbols == machine.size)
+        symbols[unknown] = 0
+        unsure.append(unknown)
+        if gate.drops_gaps:
+            present = np.bincount(symbols, minlength=machine.size)[: machine.size] > 0
+            if not machine.gapless[present].all():
+                unsure.append(np.arange(len(symbols)))
+        mark_pretokens(machine, symbols, marks, work)
+    return np.concatenate(unsure)
+
+
+def _encoded(gate: PretokenGate, distinct: Parts, answers: TokenizerProbe) -> tuple[Mask, Rows]:
+    """Returns which distinct pre-tokens are known, and the ids of each; of the others, no ids."""
+    left, groups = np.arange(len(distinct)), []
+    for separator in _SEPARATORS:
+        if len(left):
+            places, rows = _together(gate, distinct, left, separator, answers)
+            groups.append((left[places], rows))
+            left = np.delete(left, places)
+    if len(left):
+        alone = distinct.chosen(left)
+        whole = np.flatnonzero(_undivided(gate, alone, alone.places))
+        groups.append((left[whole], Rows.of(map(answers.encode, alone.texts(whole)))))
+        left = np.delete(left, whole)
+    sure = np.ones(len(distinct), dtype=np.bool_)
+    sure[left] = False
+    return sure, Rows.placed(len(distinct), groups)
+
+
+def _together(
+    gate: PretokenGate, distinct: Parts, left: IntArray, separator: bytes, answers: TokenizerProbe
+) -> tuple[IntArray, Rows]:
+    """Returns which of the pre-tokens `left` are known after they were encoded one after the other,
+    each behind a `separator`, and their ids."""
+    parts = distinct.chosen(left, separator)
+    blocks = np.flatnonzero(np.diff(parts.edges[:-1] // _BLOCK, prepend=-1))
+    apart = _undivided(gate, parts, np.append(parts.places[blocks], parts.places[-1]))
+    stride = len(parts) // len(left)
+    apart &= np.arange(len(parts)) % stride == stride - 1
+    groups = [
+        _block_rows(gate, parts, first, last, apart, answers)
+        for first, last in zip(blocks.tolist(), [*blocks[1:].tolist(), len(parts)], strict=True)
+    ]
+    return np.concatenate([places for places, _ in groups]) // stride, Rows.joined(
+        [rows for _, rows in groups]
+    )
+
+
+def _undivided(gate: PretokenGate, parts: Parts, edges: IntArray) -> Mask:
+    """Returns which parts are pre-tokens when the text is cut at `edges` only, code points."""
+    marks = np.zeros(len(parts.text.text) + 1, dtype=np.uint8)
+    marks[edges] = 1
+    unsure = _divide(gate, parts.text, marks)
+    before = np.concatenate(([0], np.cumsum(marks, dtype=np.int64)))
+    starts, stops = parts.places[:-1], parts.places[1:]
+    whole: Mask = (before[stops] - before[starts + 1] == 0) & (marks[starts] > 0)
+    whole &= marks[stops] > 0
+    whole[parts.of_places(unsure)] = False
+    return whole
+
+
+def _block_rows(
+    gate: PretokenGate,
+    distinct: Parts,
+    first: int,
+    last: int,
+    apart: Mask,
+    answers: TokenizerProbe,
+) -> tuple[IntArray, Rows]:
+    """Returns which parts from `first` to `last` are known after one call, and their ids."""
+    start, stop = distinct.places[[first, last]].tolist()
+    text = distinct.text.text[start:stop]
+    if any(occurring(gate.contents, text)):
+        return np.arange(0), Rows.of([])
+    laid = answers.laid(text)
+    begins = np.append(laid.spans[:, 0], distinct.edges[last] - distinct.edges[first])
+    chosen: IntArray = first + np.flatnonzero(apart[first:last])
+    edges = np.stack((distinct.edges[chosen], distinct.edges[chosen + 1])) - distinct.edges[first]
+    at = np.searchsorted(begins, edges)
+    tiling = np.array_equal(begins[at], edges) and bool((np.diff(begins) > 0).all())
+    require(tiling, "ids", "the tokens do not tile a text of pre-tokens")
+    return chosen, _slices(laid.ids, at[0], at[1])
+
+
+def _slices(ids: IdArray, starts: IntArray, stops: IntArray) -> Rows:
+    offsets = np.zeros(len(starts) + 1, dtype=np.int64)
+    np.cumsum(stops - starts, out=offsets[1:])
+    shift = np.repeat(starts - offsets[:-1], stops - starts)
+    return Rows(ids[np.arange(offsets[-1]) + shift], offsets)

@@ -1,0 +1,146 @@
+"""Find the certified cuts near many places of a text at once, from pairs of characters.
+
+Such a pair licenses its cut in every surrounding text, as long as no added token is near (theorems
+40 and 42; theorem 4.8 for BERT). All positions are code points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.window_seams import LEFT, WindowSeams
+from tokpar.cuts.window_tables import (
+    NEVER,
+    OPEN,
+    SURE,
+    IntArray,
+    SymbolArray,
+    behind_window,
+    settle,
+)
+from tokpar.patterns.class_tables import family_named
+from tokpar.types import Facts
+
+REACH = 40
+"""How far before and behind a place a cut is looked for, code points."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearCuts:
+    """The cuts near some places, one entry for each place.
+
+    `before`, `after`: the nearest cut before and behind the place that a pair of characters
+    licenses, -1 without one within `REACH`. `at`: the status of the place itself: `SURE` for a cut,
+    `NEVER` where no window near certifies one, `OPEN` where something else must decide."""
+
+    before: list[int]
+    at: list[int]
+    after: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """The status of the cut between two characters, by their symbols.
+
+    `symbol_of`: uint8, (0x110000,). `pairs`: uint8, (65536,); the index is the first symbol plus
+    256 times the second. `windows`: decides where two characters do not."""
+
+    finder: CutFinder
+    symbol_of: SymbolArray
+    pairs: SymbolArray
+    windows: WindowSeams | None = None
+
+    def near(self, text: str, places: Sequence[int]) -> NearCuts:
+        """The cuts near `places`, 0 < place < len(text), ascending."""
+        side, width, given = REACH + 1, 2 * REACH + 2, np.array(places, np.int64)
+        windows = [text[max(0, p - side) : p + side] for p in places]
+        short = [k for k, window in enumerate(windows) if len(window) < width]
+        for k in short:  # near the ends of the text
+            behind = width - max(0, places[k] + side - len(text))
+            windows[k] = windows[k].rjust(behind).ljust(width)
+        data = "".join(windows).encode("utf-32-le")
+        symbols = self.symbol_of.take(np.frombuffer(data, "<u4"), mode="clip").reshape(-1, width)
+        status = self.pairs.take(symbols[:, :-1] + (symbols[:, 1:].astype(np.uint16) << 8))
+        self._settle(symbols, status, short)
+        for k in short:
+            around = np.arange(places[k] - REACH, places[k] + REACH + 1)
+            status[k, (around <= 0) | (around >= len(text))] = NEVER
+        status[self._beside_tokens(text, places)] = OPEN
+        return _nearest(status, given)
+
+    def _settle(self, symbols: SymbolArray, status: SymbolArray, short: list[int]) -> None:
+        """Decide by wider windows which of the places themselves are cuts."""
+        undecided = status[:, REACH] == OPEN
+        undecided[short] = False
+        rows = np.flatnonzero(undecided)
+        if self.windows is None or not len(rows):
+            return
+        read, finder = symbols.ravel(), self.windows.finder
+        at = rows * symbols.shape[1] + REACH + 1
+        sure = settle(finder, read, at, behind_window(finder, read, at, LEFT), self.windows.ahead)
+        status[rows, REACH] = np.where(sure, SURE, NEVER)
+
+    def _beside_tokens(self, text: str, places: Sequence[int]) -> list[int]:
+        """Which places have an added token near the cuts around them."""
+        absent, side = self.finder.added.absent, REACH + 1
+        if not places or absent(text, max(0, places[0] - side), places[-1] + side):
+            return []
+        return [k for k, p in enumerate(places) if not absent(text, max(0, p - side), p + side)]
+
+
+def _nearest(status: SymbolArray, given: IntArray) -> NearCuts:
+    sure = status == SURE
+    back, ahead = sure[:, REACH - 1 :: -1], sure[:, REACH + 1 :]
+    before = np.where(back.any(axis=1), given - 1 - back.argmax(axis=1), -1)
+    after = np.where(ahead.any(axis=1), given + 1 + ahead.argmax(axis=1), -1)
+    return NearCuts(before.tolist(), status[:, REACH].tolist(), after.tolist())
+
+
+def pair_table(finder: CutFinder) -> PairTable | None:
+    """The `PairTable` of a tokenizer.
+
+    None where a normalizer, a prefix or a stage that reads more than two characters decides."""
+    made = finder.facts.derived(_Tables)
+    return made.table(finder)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    facts: Facts
+
+    def table(self, finder: CutFinder) -> PairTable | None:
+        if finder.refusal is not None or self.facts.prefix_space or finder.normalized.tokens:
+            return None
+        if finder.windows is not None and not self.facts.normalizers:
+            symbol_of = finder.windows.finder.symbol_of
+            return PairTable(finder, symbol_of, _beside_unknown(finder.windows), finder.windows)
+        if self.facts.scheme == "bert" and finder.family is not None:
+            return PairTable(finder, *self._bert)
+        return None
+
+    @cached_property
+    def _bert(self) -> tuple[SymbolArray, SymbolArray]:
+        assert self.facts.family is not None
+        family = family_named(self.facts.family)
+        assert family is not None
+        names = list(family.classes)
+        symbol_of = np.full(0x110000, len(names), np.uint8)
+        pairs = np.full((256, 256), OPEN, np.uint8)
+        for k, name in enumerate(names):
+            for low, high in family.ranges(name):
+                symbol_of[low : high + 1] = k
+            for j, other in enumerate(names):
+                pairs[j, k] = NEVER if family.theorem(name, other) is None else SURE
+        return symbol_of, pairs.ravel()
+
+
+def _beside_unknown(windows: WindowSeams) -> SymbolArray:
+    """The status of pairs; `OPEN` beside an unknown character, where a space may be a cut."""
+    size = windows.finder.size
+    pairs = windows.finder.pairs.reshape(256, 256).copy()
+    pairs[size], pairs[:, size] = OPEN, OPEN
+    return pairs.ravel()
