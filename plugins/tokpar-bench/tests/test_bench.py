@@ -125,7 +125,7 @@ STAGE = StageRow(
     work=0.008,
     span=0.003,
     own=a_spread(0.02),
-    amdahl={"8": 3.33, "32": 4.44, "112": 4.83, "all": 5.0},
+    amdahl={"4": 2.5, "8": 3.33, "16": 4.0, "32": 4.44, "64": 4.7, "128": 4.85, "all": 5.0},
 )
 PROJECTION = ProjectionRow(
     tokenizer="deepseek",
@@ -171,7 +171,7 @@ FIGURE = FigureRow(
     what="MiB/s at 4 MB",
     setting="block 4 KB",
     tokenizer="deepseek",
-    values=(1.25,),
+    values=[1.25],
     detail="Cache off.",
 )
 CONDITIONED = [
@@ -734,7 +734,7 @@ def test_the_tables_hold_what_was_measured() -> None:
     assert (method[5], method[-1]) == ("20.0", "2.50x")
     [stage] = cells(found, "stages")
     assert stage[:5] == ("lopt", "3", "10.0%", "80.0%", "10.0%")
-    assert stage[-4:] == ("3.33x", "4.44x", "4.83x", "5.00x")
+    assert stage[-7:] == ("2.50x", "3.33x", "4.00x", "4.44x", "4.70x", "4.85x", "5.00x")
     assert cells(found, "projection") == [
         ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "5.00", "+20.0%"),
         ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
@@ -766,7 +766,11 @@ def test_the_published_figures_stand_beside_ours_and_a_missing_one_is_a_dash() -
     assert four[1:3] == ("-/0.5", "-/96.6")
     assert four[-5:] == ("-", "2.84x", "3.08x", "3.97x", "-")
     [again] = cells(found, "retries")
-    assert again[2:4] == ("0.667", "1.88")
+    assert again[2:4] == ("0.667", "0")
+    assert again[5:7] == ("", "5.60x")
+    letters = replace(RESULTS.methods[-1], dataset="some.jsonl, one letter")
+    [again] = cells(paper_tables(replace(RESULTS, methods=[letters])), "retries")
+    assert again[3] == "1.88"
     assert cells(found, "others") == [("MiB/s at 4 MB", "block 4 KB", "1.25", "10.4")]
     far = replace(RESULTS, provenance={})
     assert [row[2] for row in cells(paper_tables(far), "methods")] == ["-", "-"]
@@ -920,7 +924,7 @@ def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
     outcome = run("bench", rows_file, *SMALL, *only, "--out", out, "--no-plots", "--quiet")
     assert outcome.code == 0
     assert outcome.err == ""
-    assert "Accuracy and latency: rows.jsonl (3 texts" in outcome.out
+    assert "Accuracy and latency, cache off: rows.jsonl (3 texts" in outcome.out
     assert "Repetitive texts" in outcome.out
     assert "Stages" not in outcome.out
     assert (out / "tables.txt").read_text(encoding="utf-8") == outcome.out
@@ -1031,7 +1035,7 @@ def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
 
 
 def test_the_papers_tables_are_printed(run: Run, rows_file: Path, deepseek: str) -> None:
-    options = ("--paper", "--tokenizer", deepseek, "--only", "methods,stages,retries")
+    options = ("--paper", "--tokenizer", deepseek, "--only", "methods,scaling,retries")
     outcome = run("bench", rows_file, *SMALL, *options)
     assert outcome.code == 0
     assert [f"Table {n}" in outcome.out for n in (1, 2, 3)] == [True] * 3
