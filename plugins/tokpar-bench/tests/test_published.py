@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Run
 from tokpar_bench import published
 from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset, english, synthetic
@@ -19,6 +18,7 @@ from tokpar_bench.records import CONDITIONS, BenchResults, from_json
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened
 
 import tokpar
+from tests.support.cli_runs import run
 from tokpar.interfaces import HasSegmentCache
 
 
@@ -64,7 +64,7 @@ def test_table_1_has_a_cell_for_every_method_tokenizer_and_corpus() -> None:
     assert set(published.METHODS) < set(PAPER_METHODS)
 
 
-def test_three_cells_of_ours_are_those_of_the_json(run: Run, deepseek: str, tmp_path: Path) -> None:
+def test_three_cells_of_ours_are_those_of_the_json(deepseek: str, tmp_path: Path) -> None:
     text = "".join(part for part, _ in zip(english(np_random()), range(60), strict=False))
     path = tmp_path / "leval.jsonl"
     rows = [json.dumps({"text": text + str(i)}) for i in range(3)]
