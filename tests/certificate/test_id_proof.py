@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 import tokpar
+from tests.conftest import needs_below_one
 from tests.support.certified import (
     by_hand,
     cl100k,
@@ -321,7 +322,7 @@ def test_text_that_tiktoken_leaves_out_is_encoded_as_a_whole() -> None:
         assert ids == adapter.encode(segment).tolist()
 
 
-@pytest.mark.needs_below_one
+@needs_below_one
 def test_ids_of_an_empty_text_are_refused_where_truncation_keeps_nothing() -> None:
     tokenizer = byte_level(CL100K)
     tokenizer.enable_truncation(0)
