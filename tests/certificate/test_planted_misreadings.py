@@ -32,7 +32,9 @@ from tokpar.adapters.hf_source import Caller
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.cache.merges import merges_of
 from tokpar.cache.new_segments import Pieces
+from tokpar.certificate import fact_differences
 from tokpar.facts import hf_facts
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.types import Facts
 
 LINE = "Hello there, ab ab <x> 123456 words of some text.\nThe next line is here, too. "
@@ -87,6 +89,13 @@ def dummy(**options: Any) -> Tokenizer:
     own.normalizer = normalizers.Sequence(
         [normalizers.Prepend(MARK), normalizers.Replace(" ", MARK)]
     )
+    return own
+
+
+def marked() -> Tokenizer:
+    """The stages of Gemma: no place is certain to end a piece, but tokens join few characters."""
+    own = Tokenizer(characters())
+    own.normalizer = normalizers.Replace(" ", MARK)
     return own
 
 
@@ -375,6 +384,38 @@ CASES = {
     "tiktoken: the longest token misread": Case(
         "longest_token", encoding, told_by_tiktoken(lambda facts: replace(facts, longest_token=1))
     ),
+    "a pre-tokenizer of a row missed": Case(
+        "pre_tokenizers",
+        lambda: metaspace_behind(normalizers.Lowercase()),
+        without_stage("pre_tokenizer", "pretokenizers", 1),
+    ),
+    "the bytes of tokens misread": Case(
+        "sizes",
+        lambda: byte_level(normalizer=normalizers.NFC()),
+        set_to(hf_facts, "token_lengths", lambda config: TokenLengths(range(257), [1] * 257)),
+    ),
+    "which characters tokens join misread": Case(
+        "adjacent", marked, set_to(hf_facts, "neighbours", lambda tokens: frozenset("ab"))
+    ),
+    "tiktoken: another engine": Case(
+        "engine", encoding, told_by_tiktoken(lambda facts: replace(facts, engine="oniguruma"))
+    ),
+    "tiktoken: another model": Case(
+        "model", encoding, told_by_tiktoken(lambda facts: replace(facts, model="WordPiece"))
+    ),
+    "tiktoken: a token lost": Case(
+        "token_count", encoding, told_by_tiktoken(lambda facts: replace(facts, token_count=256))
+    ),
+    "tiktoken: gaps of a pattern overlooked": Case(
+        "tiles",
+        lambda: encoding(pat_str=r"\p{L}+|\s"),
+        told_by_tiktoken(lambda facts: replace(facts, tiles=True)),
+    ),
+    "tiktoken: an edge of a special token that is matched by chance": Case(
+        "added_token_cuts_refused",
+        lambda: encoding(special_tokens={"<x>": 257, "<x>y": 258}),
+        told_by_tiktoken(lambda facts: replace(facts, added_token_cuts_refused=None)),
+    ),
     "tiktoken: specials that begin alike": Case(
         "unprovable",
         lambda: encoding(special_tokens={"<x>": 257, "<x>y": 258}),
@@ -412,6 +453,14 @@ def test_a_misreading_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert [each for each in found if each.message.startswith(fact)], found
     assert "the file says" in found[0].message
     assert "the planner was told" in found[0].message
+
+
+def test_a_misreading_of_each_fact_is_planted() -> None:
+    lists = (fact_differences._ALWAYS, fact_differences._FOR_EDGES, fact_differences._FOR_CUTS)
+    more = (fact_differences._INSIDE, fact_differences._REFUSALS)
+    compared = {name for names in (*lists, *more) for name in names}
+    planted = {case.fact for case in CASES.values()}
+    assert compared | {"tokens", "token_count", "sizes", "adjacent"} <= planted
 
 
 @pytest.mark.parametrize("name", CASES)
