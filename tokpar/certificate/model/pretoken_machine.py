@@ -100,7 +100,7 @@ def _tables(
     idle = dead[0, :-1]
     ends = dead[:, :-1][:, idle].all() and (hit[:, :-1][:, idle] == hit[:, -1:]).all()
     idle = np.append(idle & bool(ends), False)
-    sure: NDArray[np.bool_] = hit[:, -1]
+    sure = np.array(hit[:, -1])
     while True:
         fewer: NDArray[np.bool_] = sure & (hit[:, :-1] | sure[to]).all(axis=1)
         if np.array_equal(fewer, sure):
