@@ -86,9 +86,9 @@ def _tables(
     pattern: str, symbols: Partition, states: list[list[int]], hits: list[list[bool]]
 ) -> PretokenMachine:
     hit, to = np.array(hits, dtype=np.bool_), np.array(states, dtype=np.int64)
-    alive: NDArray[np.bool_] = hit.any(axis=1)
+    alive = np.asarray(hit.any(axis=1))
     while True:
-        more: NDArray[np.bool_] = alive | alive[to].any(axis=1)
+        more = np.asarray(alive | alive[to].any(axis=1))
         if np.array_equal(more, alive):
             break
         alive = more
