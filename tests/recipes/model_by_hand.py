@@ -55,7 +55,7 @@ def one_world(rng: random.Random, counts: Counter[str], texts: int = 12) -> None
                 assert not proved(config, text, other).ok, (config, text, ids, other)
 
 
-VALUES = (
+VALUES: tuple[Any, ...] = (
     *(None, True, -1, 0, 1 << 33, 1.5, "", "a", "ab", "\ud800", [], {}, [[]], ["a", "b"], {"a": 0}),
     *(
         "\\p{L",
@@ -118,13 +118,15 @@ def main() -> None:
     arguments = parser.parse_args()
     rng, counts = random.Random(arguments.seed), Counter[str]()
     stop = time.process_time() + arguments.seconds
-    while time.process_time() < stop:
-        one_world(rng, counts)
-        for _ in range(10):
-            mutated_world(rng)
-            counts["mutated files"] += 1
-    for name, count in sorted(counts.items()):
-        print(f"{count:10,} {name}")
+    try:
+        while time.process_time() < stop:
+            one_world(rng, counts)
+            for _ in range(10):
+                mutated_world(rng)
+                counts["mutated files"] += 1
+    finally:  # also when it is interrupted
+        for name, count in sorted(counts.items()):
+            print(f"{count:10,} {name}", flush=True)
 
 
 if __name__ == "__main__":

@@ -86,9 +86,9 @@ def _tables(
     pattern: str, symbols: Partition, states: list[list[int]], hits: list[list[bool]]
 ) -> PretokenMachine:
     hit, to = np.array(hits, dtype=np.bool_), np.array(states, dtype=np.int64)
-    alive: NDArray[np.bool_] = hit.any(axis=1)
+    alive = np.asarray(hit.any(axis=1))
     while True:
-        more: NDArray[np.bool_] = alive | alive[to].any(axis=1)
+        more = np.asarray(alive | alive[to].any(axis=1))
         if np.array_equal(more, alive):
             break
         alive = more
@@ -100,7 +100,7 @@ def _tables(
     idle = dead[0, :-1]
     ends = dead[:, :-1][:, idle].all() and (hit[:, :-1][:, idle] == hit[:, -1:]).all()
     idle = np.append(idle & bool(ends), False)
-    sure: NDArray[np.bool_] = hit[:, -1]
+    sure = np.array(hit[:, -1])
     while True:
         fewer: NDArray[np.bool_] = sure & (hit[:, :-1] | sure[to]).all(axis=1)
         if np.array_equal(fewer, sure):

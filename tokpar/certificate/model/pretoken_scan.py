@@ -16,11 +16,11 @@ from tokpar.certificate.model.pretoken_machine import AGAIN, DEAD, HIT, Pretoken
 Marks = NDArray[np.uint8]
 VISITED, ARRIVED = 1, 2
 """An attempt begins here; a match ends here, behind which that attempt begins."""
-_LANE = 384
+_LANE = 192
 """Characters from one guessed place to the next."""
 _FEW = 2048
 """Shorter texts are read attempt after attempt."""
-_TOGETHER = 1 << 15
+_TOGETHER = 1 << 16
 """Chains that run at the same time."""
 _STEPS, _MORE = 4, 512
 """A guessed chain may take 4 steps for each of its characters, and 512."""
