@@ -30,13 +30,15 @@ from tests.support.tokenizers_drawn import (
 from tokpar.certificate import fact_differences
 from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
 from tokpar.certificate.format_two import in_format_one
-from tokpar.certificate.own_facts import facts_of_file, without_inner_sets
+from tokpar.certificate.own_facts import facts_of_file
+from tokpar.certificate.own_stages import without_inner_sets
 from tokpar.certificate.tokenizer_file import TokenizerFile
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.interfaces import facts_of
-from tokpar.pure.format_two import as_format_one
+from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.patterns import written_out
+from tokpar.pure.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.seams import Seams
 
 LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
@@ -160,6 +162,15 @@ def test_sets_in_sets_are_written_out_as_the_plain_engine_gets_them(parts: list[
     assert without_inner_sets(pattern) == written_out(pattern)
 
 
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
+def test_a_vocabulary_may_lack_a_byte_that_no_text_has(engine: str) -> None:
+    tokens = {bytes([byte]): byte for byte in range(256) if byte != 0xC0}
+    gpt2 = (GPT2_PATTERN,)
+    vocabulary = Vocabulary("lacking", tokens, "pairs", gpt2, {}, keep_gaps=True, whole_piece=True)
+    assert findings_of(vocabulary, engine=engine) == []
+    assert tokpar.load(vocabulary, engine=engine).facts.pretoken_cuts_refused is None
+
+
 # ------------------------------------------------------------------------------ calls of their own
 
 
@@ -212,7 +223,9 @@ def test_a_source_of_an_unknown_kind_is_believed_and_the_report_says_so() -> Non
 CHANGES: dict[str, Callable[[Tokenizer], object]] = {
     "another normalizer": lambda own: setattr(own, "normalizer", normalizers.NFC()),
     "another pre-tokenizer": lambda own: setattr(
-        own, "pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=True)
+        own,
+        "pre_tokenizer",
+        pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(False)]),
     ),
     "a stage in place": lambda own: setattr(own.pre_tokenizer[1], "add_prefix_space", True),
     "an added token": lambda own: own.add_tokens([AddedToken("<x>", lstrip=True)]),

@@ -28,11 +28,14 @@ from tests.conftest import needs_kernel
 from tests.support.charsmaps import charsmap
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
 from tokpar.adapters import hf_copy, hf_postprocess, hf_v0
+from tokpar.adapters import tiktoken as tiktoken_adapter
 from tokpar.adapters.hf_source import Caller
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.cache.merges import merges_of
 from tokpar.cache.new_segments import Pieces
+from tokpar.certificate import fact_differences
 from tokpar.facts import hf_facts
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.types import Facts
 
 LINE = "Hello there, ab ab <x> 123456 words of some text.\nThe next line is here, too. "
@@ -90,6 +93,13 @@ def dummy(**options: Any) -> Tokenizer:
     return own
 
 
+def marked() -> Tokenizer:
+    """The stages of Gemma: no place is certain to end a piece, but tokens join few characters."""
+    own = Tokenizer(characters())
+    own.normalizer = normalizers.Replace(" ", MARK)
+    return own
+
+
 def metaspace(*added: str, **options: Any) -> Tokenizer:
     own = Tokenizer(characters())
     own.pre_tokenizer = pre_tokenizers.Metaspace(**options)
@@ -127,10 +137,33 @@ def skipping() -> Tokenizer:
     return own
 
 
-def encoding(**options: Any) -> tiktoken.Encoding:
+class Reversed(tiktoken.Encoding):
+    def encode(self, text: str, **settings: Any) -> list[int]:
+        return super().encode(text[::-1], **settings)
+
+
+def own_transformers() -> Any:
+    transformers = pytest.importorskip("transformers", "5")
+
+    class Own(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]  # it has no types
+        def encode(self, text: str, **settings: Any) -> Any:
+            return super().encode(text[::-1], **settings)
+
+    return Own(tokenizer_object=byte_level())
+
+
+def replaced_call() -> tiktoken.Encoding:
+    own = encoding()
+    own.encode = lambda text, **settings: []  # type: ignore[method-assign]
+    return own
+
+
+def encoding(
+    kind: type[tiktoken.Encoding] = tiktoken.Encoding, **options: Any
+) -> tiktoken.Encoding:
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
     given = {"pat_str": PATTERNS["gpt2"][0], "special_tokens": {"<x>": 257}} | options
-    return tiktoken.Encoding("small", mergeable_ranks=ranks, **given)
+    return kind("small", mergeable_ranks=ranks, **given)
 
 
 # ------------------------------------------------------------------------------ misreadings
@@ -375,6 +408,51 @@ CASES = {
     "tiktoken: the longest token misread": Case(
         "longest_token", encoding, told_by_tiktoken(lambda facts: replace(facts, longest_token=1))
     ),
+    "a call of a subclass of transformers overlooked": Case(
+        "unprovable", own_transformers, set_to(hf_copy, "own_methods", lambda *given: {})
+    ),
+    "a call of a subclass of tiktoken overlooked": Case(
+        "unprovable",
+        lambda: encoding(kind=Reversed),
+        set_to(tiktoken_adapter, "own_encode", lambda encoding: None),
+    ),
+    "a replaced call of an encoding overlooked": Case(
+        "added_token_cuts_refused",
+        replaced_call,
+        set_to(tiktoken_adapter, "own_encode", lambda encoding: None),
+    ),
+    "a pre-tokenizer of a row missed": Case(
+        "pre_tokenizers",
+        lambda: metaspace_behind(normalizers.Lowercase()),
+        without_stage("pre_tokenizer", "pretokenizers", 1),
+    ),
+    "the bytes of tokens misread": Case(
+        "sizes",
+        lambda: byte_level(normalizer=normalizers.NFC()),
+        set_to(hf_facts, "token_lengths", lambda config: TokenLengths(range(257), [1] * 257)),
+    ),
+    "which characters tokens join misread": Case(
+        "adjacent", marked, set_to(hf_facts, "neighbours", lambda tokens: frozenset("ab"))
+    ),
+    "tiktoken: another engine": Case(
+        "engine", encoding, told_by_tiktoken(lambda facts: replace(facts, engine="oniguruma"))
+    ),
+    "tiktoken: another model": Case(
+        "model", encoding, told_by_tiktoken(lambda facts: replace(facts, model="WordPiece"))
+    ),
+    "tiktoken: a token lost": Case(
+        "token_count", encoding, told_by_tiktoken(lambda facts: replace(facts, token_count=256))
+    ),
+    "tiktoken: gaps of a pattern overlooked": Case(
+        "tiles",
+        lambda: encoding(pat_str=r"\p{L}+|\s"),
+        told_by_tiktoken(lambda facts: replace(facts, tiles=True)),
+    ),
+    "tiktoken: an edge of a special token that is matched by chance": Case(
+        "added_token_cuts_refused",
+        lambda: encoding(special_tokens={"<x>": 257, "<x>y": 258}),
+        told_by_tiktoken(lambda facts: replace(facts, added_token_cuts_refused=None)),
+    ),
     "tiktoken: specials that begin alike": Case(
         "unprovable",
         lambda: encoding(special_tokens={"<x>": 257, "<x>y": 258}),
@@ -412,6 +490,14 @@ def test_a_misreading_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert [each for each in found if each.message.startswith(fact)], found
     assert "the file says" in found[0].message
     assert "the planner was told" in found[0].message
+
+
+def test_a_misreading_of_each_fact_is_planted() -> None:
+    lists = (fact_differences._ALWAYS, fact_differences._FOR_EDGES, fact_differences._FOR_CUTS)
+    more = (fact_differences._INSIDE, fact_differences._REFUSALS)
+    compared = {name for names in (*lists, *more) for name in names}
+    planted = {case.fact for case in CASES.values()}
+    assert compared | {"tokens", "token_count", "sizes", "adjacent"} <= planted
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,0 +1,52 @@
+"""The facts of byte-level BPE that is given by its ranks: tiktoken's, and tokpar's vocabularies."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tokpar.certificate.own_stages import as_read, family_named
+from tokpar.certificate.tokenizer_file import RankFile
+from tokpar.types import Facts
+
+_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
+"""The bytes that occur in UTF-8."""
+
+
+def facts_of_ranks(file: RankFile) -> Facts:
+    """Returns the facts of a file of ranks."""
+    patterns = as_read(file.engine, file.patterns)
+    family = family_named(file.engine, patterns)
+    tiles = (file.keeps_gaps or family is not None) and not _share_ids(file)
+    bytes_known = all(bytes((byte,)) in file.tokens for byte in _OF_UTF8)
+    chance = _begins_alike(file) if file.drops_prefixes else None
+    return Facts(
+        engine=file.engine,
+        model="BPE",
+        scheme="regex",
+        family=family,
+        patterns=patterns,
+        added_tokens=file.added,
+        tiles=tiles,
+        longest_token=max(map(len, file.tokens)),
+        unprovable=chance,
+        added_token_cuts_refused=chance,
+        pretoken_cuts_refused=None if tiles and bytes_known else "tokens may not cover the text",
+        tokens=partial(frozenset, file.tokens),
+        token_count=len(file.tokens),
+    )
+
+
+def _share_ids(file: RankFile) -> bool:
+    """True if an id belongs to two tokens of different lengths."""
+    matched = {(token.id, len(token.content.encode())) for token in file.added}
+    wanted = {number for number, _ in matched}
+    matched |= {(k, len(token)) for token, k in file.tokens.items() if k in wanted}
+    return len(matched) > len(wanted)
+
+
+def _begins_alike(file: RankFile) -> str | None:
+    """Why it is chance which special token is matched, or None."""
+    allowed, every = {token.content for token in file.added}, file.specials.keys()
+    longer = any(one[:k] in every for one in allowed for k in range(len(one)))
+    shorter = any(one[:k] in allowed for one in every for k in range(len(one)))
+    return "two special tokens begin alike" if longer or shorter else None

@@ -1,0 +1,138 @@
+"""The stages before the model, as a file lists them, and how they divide a text. Read for the
+checker alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.own_vocabulary import MARK, OwnVocabulary
+from tokpar.types import NormalizerStage, Scheme
+
+Stages = tuple[NormalizerStage, ...]
+
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""The pattern of a ByteLevel stage with `use_regex`."""
+_OWN_REGEX = "regex"
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How a text is divided before the model. `unknown`: no rule is known for it."""
+
+    scheme: Scheme = "none"
+    patterns: tuple[str, ...] = ()
+    unknown: str | None = None
+
+
+def stages_of(part: Any, members: str) -> Stages:
+    """Returns the stages of a Sequence, of Sequences in it too, or the one stage."""
+    if part is None:
+        return ()
+    if part["type"] == "Sequence":
+        return tuple(stage for each in part[members] for stage in stages_of(each, members))
+    settings = ((name, _plain(value)) for name, value in part.items() if name != "type")
+    return (NormalizerStage(part["type"], tuple(settings)),)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping) and set(value) == {"String"}:
+        return value["String"]
+    return value
+
+
+def setting(stage: NormalizerStage, name: str, missing: object = None) -> object:
+    return next((value for key, value in stage.settings if key == name), missing)
+
+
+def regex_of(stage: NormalizerStage) -> str | None:
+    pattern = setting(stage, "pattern")
+    return str(pattern["Regex"]) if isinstance(pattern, Mapping) and "Regex" in pattern else None
+
+
+def family_named(engine: str, patterns: tuple[str, ...]) -> str | None:
+    """Returns the name of the family of these patterns in the frozen tables, or None."""
+    families = load_tables().families.values()
+    return next((f.name for f in families if (engine, patterns) in f.sources), None)
+
+
+def pair_family(scheme: Scheme) -> str | None:
+    return scheme if scheme in ("bert", "metaspace") else None
+
+
+def kept_whole(piece: NormalizerStage) -> NormalizerStage:
+    """A Split that drops what no match holds as an Isolated one, where matches hold every
+    character: those of each known family do."""
+    drops = (setting(piece, "behavior"), setting(piece, "invert")) == ("Removed", True)
+    if piece.kind != "Split" or not drops:
+        return piece
+    source = regex_of(piece)
+    if source is None or family_named("oniguruma", (source,)) is None:
+        return piece
+    kept = dict(piece.settings) | {"behavior": "Isolated", "invert": False}
+    return replace(piece, settings=tuple(kept.items()))
+
+
+def division_of(pieces: Stages, normalizers: Stages, model: OwnVocabulary) -> Division:
+    kinds = [piece.kind for piece in pieces]
+    if not kinds and _puts_mark_in_front(normalizers):
+        joined = model.before_marks is None
+        return Division("dummy", unknown="merges may cross a mark" if joined else None)
+    if kinds == ["BertPreTokenizer"] and _cleans_as_bert(normalizers):
+        return Division("bert")
+    if kinds == ["Metaspace"]:
+        usual = setting(pieces[0], "replacement") == MARK and setting(pieces[0], "split", True)
+        return Division("metaspace") if usual else Division(unknown="an unusual Metaspace")
+    if not kinds or kinds[-1] != "ByteLevel":
+        return Division(unknown="a pre-tokenizer without a rule of its own")
+    by_regex = setting(pieces[-1], "use_regex", True)
+    if len(pieces) == 1:
+        return Division("regex", (_GPT2,)) if by_regex else Division("whole")
+    patterns = tuple(map(_isolated_regex, pieces[:-1]))
+    if by_regex or None in patterns:
+        return Division(unknown="a row of stages without a rule of its own")
+    return Division("regex", tuple(pattern for pattern in patterns if pattern is not None))
+
+
+def _isolated_regex(piece: NormalizerStage) -> str | None:
+    """The regex of a Split whose matches and gaps are pieces, each by itself."""
+    if piece.kind != "Split" or setting(piece, "behavior") != "Isolated":
+        return None
+    return None if setting(piece, "invert") else regex_of(piece)
+
+
+def _puts_mark_in_front(normalizers: Stages) -> bool:
+    """True for Prepend "▁" and then Replace of each space by "▁"."""
+    told = [(stage.kind, dict(stage.settings)) for stage in normalizers]
+    return told == [
+        ("Prepend", {"prepend": MARK}),
+        ("Replace", {"pattern": " ", "content": MARK}),
+    ]
+
+
+def _cleans_as_bert(normalizers: Stages) -> bool:
+    if [stage.kind for stage in normalizers] != ["BertNormalizer"]:
+        return False
+    wanted = ("clean_text", "handle_chinese_chars")
+    return all(setting(normalizers[0], name) is True for name in wanted)
+
+
+def as_read(engine: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(without_inner_sets, patterns)) if engine == _OWN_REGEX else patterns
+
+
+def without_inner_sets(pattern: str) -> str:
+    """Returns a pattern with the members of a set in a set in the outer set: "[^a[bc]]" ->
+    "[^abc]", as the `regex` module gets it."""
+    kept, depth, place = list[str](), 0, 0
+    while place < len(pattern):
+        char = pattern[place]
+        width = 2 if char == "\\" else 1
+        opens, closes = char == "[", char == "]" and depth > 0
+        depth += opens - closes
+        if not (opens and depth > 1) and not (closes and depth > 0):
+            kept.append(pattern[place : place + width])
+        place += width
+    return "".join(kept)
