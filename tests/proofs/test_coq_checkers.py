@@ -75,7 +75,7 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
         ]
         windows, answers = [], []
         for _ in range(WINDOWS_EACH):
-            left, right = (rng.choices(range(proof.size), k=rng.randint(1, 3)) for _ in "lr")
+            left, right = (rng.choices(range(proof.size), k=rng.randint(1, k)) for k in (5, 2))
             why = checker.refusal_behind(checker.sets.behind(ANYWHERE, left), right)
             windows.append(f"({numbers(left)}, {numbers(right)})")
             answers.append(int(why is None))
@@ -202,7 +202,7 @@ def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> 
             string = next(s for s, i in drawn.vocabulary.items() if i in row[k : k + 1] or not row)
             row[k : k + 1] = [drawn.vocabulary[letter] for letter in string]
         case 4:
-            row.insert(k, rng.randrange(260))
+            row.insert(rng.choice([k, len(row)]), rng.randrange(260))
     return row
 
 
