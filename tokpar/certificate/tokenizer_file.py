@@ -78,7 +78,7 @@ def read_origin(origin: Origin) -> TokenizerFile | RankFile:
             _require_library_calls(source, "transformers.tokenization_", _encodes_in_transformers)
         return _hugging_face(source)
     if _is_of("tiktoken", "Encoding", source):
-        _require_library_calls(source, "tiktoken.core", _encodes_in_tiktoken)
+        _require_library_calls(source, "tiktoken.core", _encodes_in_tiktoken, _READ)
         return _encoding(source, origin.settings)
     if hasattr(source, "keep_gaps"):
         return _vocabulary(source)
@@ -112,15 +112,17 @@ def _is_of(package: str, name: str, source: object) -> bool:
     return kind is not None and isinstance(source, kind)
 
 
-def _require_library_calls(source: object, library: str, encodes: Callable[[str], bool]) -> None:
+def _require_library_calls(
+    source: object, library: str, encodes: Callable[[str], bool], read: tuple[str, ...] = ()
+) -> None:
     """Raise CustomPartError if the object has a call that encodes of its own, or a class of it that
     is not of the library.
 
-    `encodes`: True for the names of such calls."""
+    `encodes`: True for the names of such calls. `read`: what they read of the object."""
     own = list(filter(encodes, getattr(source, "__dict__", ())))
     for kind in type(source).__mro__:
         if not kind.__module__.startswith((library, "builtins")):
-            own += [name for name in vars(kind) if encodes(name) or name in _READ]
+            own += [name for name in vars(kind) if encodes(name) or name in read]
     if own:
         raise CustomPartError(f"{own[0]} of this object is not its library's")
 
