@@ -31,10 +31,11 @@ from tests.support.optional_data import directory
 from tests.support.profiles import EXAMPLES, chosen_profile, is_quick
 from tests.support.profiles import at_most as at_most
 from tests.support.profiles import cases as cases
+from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar.cache import compiled
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
-from tokpar.cache.pretoken_machine import Machine
 from tokpar.parity.result_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
@@ -176,30 +177,30 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sixths_but_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def twelfths_but_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A function that gets the beginning of the name of a check: in quick, each other check of the
-    conformance kit looks at every sixth text, the next check at the texts beside those."""
+    conformance kit looks at every twelfth text, the next check at the texts beside those."""
     from tokpar.testing import checks
 
-    failure_of, turn = checks.failure_of, cycle(range(6))
+    failure_of, turn = checks.failure_of, cycle(range(12))
 
-    def sixths_but_for(name: str) -> None:
+    def twelfths_but_for(name: str) -> None:
         def failure(check: Any, texts: Sequence[str]) -> Any:
             step = (
-                slice(None) if name and check.name.startswith(name) else slice(next(turn), None, 6)
+                slice(None) if name and check.name.startswith(name) else slice(next(turn), None, 12)
             )
             return failure_of(check, texts[step])
 
         if is_quick():
             monkeypatch.setattr(checks, "failure_of", failure)
 
-    return sixths_but_for
+    return twelfths_but_for
 
 
 @pytest.fixture
-def sixths_in_quick(sixths_but_for: Callable[[str], None]) -> None:
-    """In quick each check of the conformance kit looks at every sixth text."""
-    sixths_but_for("")
+def twelfths_in_quick(twelfths_but_for: Callable[[str], None]) -> None:
+    """In quick each check of the conformance kit looks at every twelfth text."""
+    twelfths_but_for("")
 
 
 @pytest.fixture(autouse=True)

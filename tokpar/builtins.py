@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Literal
 
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
@@ -136,7 +136,8 @@ def tokpar_strategies() -> list[Strategy]:
 
 @hookimpl
 def tokpar_commands() -> list[Command]:
-    modules = {name: name for name in COMMANDS} | {"try": "trial"}  # `try` is a keyword
+    other = {"chunks": "show_chunks", "plan": "show_plan", "try": "trial"}
+    modules = {name: name for name in COMMANDS} | other
     return [
         Command(name, partial(import_module, f"tokpar.cli.{module}"))
         for name, module in modules.items()

@@ -27,7 +27,7 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
-from tokpar.executors.serial import check_spans, encode_piece, encode_rows
+from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     Executor,

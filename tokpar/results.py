@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Batch, Encoding
-from tokpar.executors.serial import PASSING, engine_error
+from tokpar.executors.serial_executor import PASSING, engine_error
 from tokpar.interfaces import (
     EncodesWhole,
     PostProcesses,

@@ -15,7 +15,7 @@ from typing import Any
 
 import tokpar
 from tokpar.arrays import code_point_spans
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.registry import build_strategy, registry
 from tokpar.types import Chunk, Joined, Piece, Seam
 

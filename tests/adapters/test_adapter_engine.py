@@ -129,12 +129,12 @@ def test_what_a_file_applies_once_is_applied_as_by_its_library(
     assert repr(engine.around) == repr(own.around)
 
 
-def test_a_file_is_compared_and_conforms(sixths_but_for: Callable[[str], None]) -> None:
+def test_a_file_is_compared_and_conforms(twelfths_but_for: Callable[[str], None]) -> None:
     path = VOCAB / "llama_style.json"
     adapter = load(path)
     assert adapter.facts.agreement.startswith("same ids as tokenizers ")
     assert tokpar.encode("Hello", adapter).report.agreement == adapter.facts.agreement
-    sixths_but_for("reference")
+    twelfths_but_for("reference")
     check_tokenizer(adapter, tokpar.load(path), examples=0)
 
 

@@ -25,7 +25,7 @@ from tests.benchmarks.remembered_sides import (
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject
 from tests.benchmarks.turns import timed
 from tokpar.arrays import IdArray
-from tokpar.executors.serial import PASSING
+from tokpar.executors.serial_executor import PASSING
 
 OURS = "tokpar"
 NEVER_REPEAT = ("base64", "minified JSON")

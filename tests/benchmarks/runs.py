@@ -26,7 +26,7 @@ import numpy as np
 import tokpar
 from tests.benchmarks.speed_engines import Call, Subject, subjects
 from tests.benchmarks.turns import timed
-from tokpar.executors.serial import PASSING
+from tokpar.executors.serial_executor import PASSING
 
 CJK = "".join(map(chr, range(0x4E00, 0x9FA5)))
 EMOJI = "".join(map(chr, range(0x1F600, 0x1F645)))

@@ -17,7 +17,7 @@ import numpy as np
 
 import tokpar
 from tokpar.arrays import IdArray
-from tokpar.executors.serial import PASSING
+from tokpar.executors.serial_executor import PASSING
 
 FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
 Call = Callable[[str], IdArray]

@@ -31,9 +31,9 @@ from tests.support.tokenizers_drawn import PATTERNS
 from tests.support.windows_brute import edges_of
 from tests.support.windows_drawn import ENGINES, RELAXED, rows, split
 from tokpar.cache.generations import Generation
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
-from tokpar.cache.pretoken_machine import Machine
 from tokpar.patterns.splits import SplitStage
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]

@@ -21,9 +21,9 @@ from tests.support.pretoken_edges import WHOLE, machine_of
 from tests.support.tokenizers_drawn import DATA, VOCAB
 from tokpar.cache import compiled
 from tokpar.cache.generations import Generation
+from tokpar.cache.machine_tables import HIT, Machine
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
-from tokpar.cache.pretoken_machine import HIT, Machine
 from tokpar.errors import MismatchError
 
 pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]

@@ -364,7 +364,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
 
 
 def test_facts_without_a_row_of_splits_have_no_pieces() -> None:
-    from tokpar.cache.pretoken_machine import machine_for
+    from tokpar.cache.machine_tables import machine_for
 
     for name in ("bert_part", "llama_style", "metaspace_unigram"):
         adapter: Any = tokpar.load(Tokenizer.from_file(str(VOCAB / f"{name}.json")))

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, normalizers, pre_tokenizers
 import tokpar
 from tests.conftest import drawn, needs_kernel
 from tests.support.cached_texts import DIVIDED, encoded
-from tests.support.stages_drawn import drawn_text, drawn_tokenizer, shaped
+from tests.support.stages_drawn import TEXTS, drawn_tokenizer, shaped
 from tests.support.stages_shaped import SHAPES, TABLE, ids_or_none, unigram
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
@@ -26,7 +26,7 @@ WORDS = ("a", "ab", "b", "aa", "a.", "1", "x'", "ba", "(a", "b)", "A")
 
 def spaced(rng: random.Random, known: float) -> str:
     """Words, and what is odd instead of some of them."""
-    some = (rng.choice(WORDS) if rng.random() < known else drawn_text(rng) for _ in range(30))
+    some = (rng.choice(WORDS) if rng.random() < known else TEXTS.draw(rng) for _ in range(30))
     first, last = rng.choice(("", "", " ", "\n")), rng.choice(("", "", " ", "\n", "é"))
     return first + " ".join(some) + last
 

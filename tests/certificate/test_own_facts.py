@@ -36,7 +36,7 @@ from tokpar.certificate.tokenizer_file import TokenizerFile
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.interfaces import facts_of
-from tokpar.pure.format_two import as_format_one
+from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.patterns import written_out
 from tokpar.pure.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.seams import Seams

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import below_one, drawn
-from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face, drawn_text
+from tests.support.adversarial_texts import AdversarialTexts
+from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts import finder as finder_module
 from tokpar.cuts.added_token_guard import AddedTokenGuard
@@ -116,7 +117,7 @@ def judged(case: Case, texts: int = drawn(200)) -> tuple[int, int, list[Seam]]:
     count = refused = 0
     wrong = []
     for _ in range(texts):
-        text = drawn_text(source, case.atoms, 16)
+        text = AdversarialTexts((case.atoms,), most=16).draw(source)
         whole = adapter.encode(text).tolist()
         for p in range(1, len(text)):
             seam = finding.certify(text, p)
@@ -150,8 +151,9 @@ def test_a_stream_that_does_not_wait_for_windows_is_seen(monkeypatch: pytest.Mon
     def settled() -> bool:
         """What is certified up to the horizon stays so, whatever comes."""
         unfinished, source = UnfinishedText(finding), random.Random(2)
+        some = AdversarialTexts((("1", "x", " ", "\n", "aA", "."),), most=20)
         for _ in range(300):
-            text, more = (drawn_text(source, ("1", "x", " ", "\n", "aA", "."), 20) for _ in "ab")
+            text, more = some.draw(source), some.draw(source)
             for p in range(1, unfinished.horizon(text) + 1):
                 if finding.certify_context(text, p) != finding.certify_context(text + more, p):
                     return False

@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 
 from tests.corpus.corpora import contents, many, write_rows
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.building import run_build
 from tokpar.corpus.durable_files import Disk
 from tokpar.corpus.job import Request, prepare
-from tokpar.corpus.progress import Progress
 
 
 def run(source: Path, out: Path) -> float:

@@ -22,10 +22,10 @@ from tests.corpus.corpora import (
 from tests.support.cli_runs import run
 from tests.support.corpus_ids import own_ids
 from tokpar.corpus import Manifest, build, manifest_of
+from tokpar.corpus.build_options import Memory
+from tokpar.corpus.input_parts import Span
 from tokpar.corpus.inputs import find_inputs
 from tokpar.corpus.lines import line_blocks, open_digested
-from tokpar.corpus.options import Memory
-from tokpar.corpus.plan import Span
 
 
 def test_the_shards_have_the_ids_of_the_tokenizers_own_call(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_bytes_depend_on_neither_workers_nor_memory(
     path = write_rows(tmp_path / "rows.jsonl", texts)
     options = {"tokenizer": "default", "shard_size": shard_size}
     build(path, tmp_path / "one", **options, workers=1)
-    monkeypatch.setattr("tokpar.corpus.options.Memory.block", property(lambda self: 700))
+    monkeypatch.setattr("tokpar.corpus.build_options.Memory.block", property(lambda self: 700))
     build(path, tmp_path / "two", **options, workers=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert all_documents(tmp_path / "two") == own_ids(texts)

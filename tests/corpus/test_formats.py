@@ -66,7 +66,7 @@ def test_each_format_reads_back_the_ids_and_its_bytes_do_not_depend_on_blocks(
     texts = many(90)
     build_rows(tmp_path, texts, format=format_, shard_size=2500)
     assert READERS[format_](tmp_path / "shards") == own_ids(texts)
-    monkeypatch.setattr("tokpar.corpus.options.Memory.block", property(lambda self: 500))
+    monkeypatch.setattr("tokpar.corpus.build_options.Memory.block", property(lambda self: 500))
     build(
         tmp_path / "rows.jsonl",
         tmp_path / "other",

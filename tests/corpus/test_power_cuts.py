@@ -10,12 +10,12 @@ import pytest
 from tests.conftest import is_quick
 from tests.corpus.corpora import contents, many, write_rows
 from tests.corpus.lossy_disk import FullDisk, LossyDisk, PowerCutError
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.building import BuildStoppedError, run_build
 from tokpar.corpus.durable_files import Disk, FileLayer
 from tokpar.corpus.job import Request, prepare
 from tokpar.corpus.journal import Entry, is_whole
 from tokpar.corpus.manifest import Shard
-from tokpar.corpus.progress import Progress
 
 NEVER = 1 << 40
 LOSSES = {

@@ -15,7 +15,7 @@ import pytest
 import regex
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.conftest import chosen_profile, is_quick
+from tests.conftest import chosen_profile, drawn, is_quick
 from tests.recipes import generate_cuts as generate
 from tests.recipes.contexts import build, decide
 from tests.recipes.families import GHOSTS, RECIPES, Recipe
@@ -319,7 +319,7 @@ SPELLINGS = [
 def test_the_engine_cuts_random_frozen_text_as_the_model_does(
     recipe: Recipe, engine: str, patterns: tuple[str, ...]
 ) -> None:
-    words = random_words(2500, 7, random.Random(f"{recipe.name}{engine}"))
+    words = random_words(drawn(2500), 7, random.Random(f"{recipe.name}{engine}"))
     graphs = graphs_of(recipe, engine, patterns)
     groups = GROUP if len(patterns) > 1 else {}
     texts = [text for _, text in words]

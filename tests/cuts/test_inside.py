@@ -30,7 +30,7 @@ from tests.support.tokenizers_drawn import (
 from tokpar import pipeline
 from tokpar.cuts.pretokens import Run, period_at, periodic_at, periodic_start, periodic_stop, run_of
 from tokpar.cuts.within_pretoken import Region, inside_of
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.methods.auto import AutoSplitter

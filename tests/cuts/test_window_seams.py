@@ -22,6 +22,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import below_one, drawn
+from tests.support.adversarial_texts import AdversarialTexts
 from tests.support.paths import VOCAB
 from tests.support.patterns_of_users import (
     ADDED,
@@ -31,7 +32,6 @@ from tests.support.patterns_of_users import (
     by_hugging_face,
     by_regex,
     drawn_pattern,
-    drawn_text,
     tokens,
 )
 from tests.support.tokenizers_drawn import DATA
@@ -202,7 +202,7 @@ def test_cuts_of_drawn_patterns_are_lossless(engine: str) -> None:
         counts["patterns"] += 1
         atoms = ATOMS if engine == "fancy-regex" else (*ATOMS, "<s>")
         for _ in range(8):
-            text = drawn_text(source, atoms)
+            text = AdversarialTexts((atoms,), most=12).draw(source)
             try:
                 counts.update(seam.theorem for seam in certified(tokenizer, text))
             except tokpar.TokparError:  # an engine that gives up on a text
@@ -233,7 +233,7 @@ def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
         flags = flags if k % 2 else {}
         tokenizer = by_hugging_face((pattern,), normalizer, flags, kind == "prefix")
         for _ in range(8):
-            text = drawn_text(source, (*ATOMS, *ADDED), 14)
+            text = AdversarialTexts(((*ATOMS, *ADDED),)).draw(source)
             counts.update(seam.rule for seam in certified(tokenizer, text))
     assert counts["K10"] > 0
 
@@ -273,7 +273,7 @@ def test_a_text_that_arrives_is_cut_by_windows() -> None:
     tokenizer = by_hugging_face((IN_TWOS,), flags={"rstrip": True})
     source = random.Random(5)
     for _ in range(drawn(40)):
-        text = drawn_text(source, (*ATOMS, *ADDED), 60)
+        text = AdversarialTexts(((*ATOMS, *ADDED),), most=60).draw(source)
         size = source.randint(1, 7)
         parts = [text[i : i + size] for i in range(0, len(text), size)]
         found = [id_ for ids in tokpar.stream(parts, tokenizer) for id_ in ids.tolist()]

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,11 @@ def test_every_module_has_a_layer() -> None:
     assert {part(module_name(path)) for path in modules()} - known == set()
 
 
+def test_no_two_files_share_a_name() -> None:
+    names = Counter(path.name for path in modules() if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
     below = set().union(*LAYERS[:3]) | {"certificate"}
     sources = [path for path in modules() if part(module_name(path)) == "certificate"]
@@ -192,7 +198,7 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
         ("tokpar.certificate.context_rules", "from ..cuts import added"),
         ("tokpar.certificate.context_rules", "def f():\n    import tokpar.methods.auto"),
         ("tokpar.cuts.finder", "import tokpar.methods"),
-        ("tokpar.methods.auto", "from tokpar.executors import serial"),
+        ("tokpar.methods.auto", "from tokpar.executors import serial_executor"),
         ("tokpar.methods.auto", "if True:\n    from tokpar.pure.bpe import f"),
         ("tokpar.pipeline", "from tokpar.registry import strategies"),
         ("tokpar.joining", "from tokpar.pipeline import encode"),

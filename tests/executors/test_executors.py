@@ -26,7 +26,7 @@ from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count

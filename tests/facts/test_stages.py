@@ -18,8 +18,8 @@ from tests.support.seams import assert_lossless, finder, refused, wrong_in_fact
 from tests.support.stages_drawn import (
     BEHAVIORS,
     GPT2,
+    TEXTS,
     byte_bpe,
-    drawn_text,
     drawn_tokenizer,
     shaped,
 )
@@ -83,7 +83,7 @@ def test_drawn_rows_of_stages_are_cut_where_the_engine_agrees(seed: int) -> None
     for _ in range(drawn(60)):
         tokenizer = drawn_tokenizer(rng)
         if own_facts(tokenizer).unprovable is None:
-            tried += sum(require_exact(tokenizer, drawn_text(rng)) for _ in range(12))
+            tried += sum(require_exact(tokenizer, TEXTS.draw(rng)) for _ in range(12))
     assert tried > 20
 
 

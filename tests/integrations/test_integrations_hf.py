@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.conftest import cases
+from tests.conftest import cases, divided
 from tests.support.hf_sources import (
     FILES,
     SOURCES,
@@ -249,6 +249,7 @@ def test_a_length_that_the_model_cannot_take_is_logged_as_transformers_does() ->
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
+@divided(len(FOLLOWED))
 @given(data=st.data())
 def test_encodings_are_the_engines_own(name: str, data: st.DataObject) -> None:
     own, mine = original(name), view(name)

@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
+from tests.conftest import divided
 from tests.support.paths import ROOT, VOCAB
 from tests.support.texts import texts
 from tests.support.tiktoken_views import LONG, again, encoding
@@ -165,6 +166,7 @@ def assert_same(name: str, method: str, given_: list[Made], named: dict[str, Mad
 
 @pytest.mark.ids
 @pytest.mark.parametrize("method", METHODS)
+@divided(len(METHODS))
 @given(data=st.data(), name=st.sampled_from(ENCODINGS))
 def test_a_public_method_gives_what_tiktoken_gives(
     method: str, data: st.DataObject, name: str

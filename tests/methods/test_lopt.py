@@ -14,7 +14,7 @@ from tests.support.seams import part, plain_settings, serial
 from tests.support.small_models import byte_level
 from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import facts_of
 from tokpar.joining import sound_joins
 from tokpar.methods.lopt import LoptSplitter

@@ -20,7 +20,7 @@ from tests.support.small_models import byte_level
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import pipeline
 from tokpar.cuts.within_pretoken import Inside, Region, inside_of
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.overlap.acceptance import Accept, by_pre_token, by_two_edges, certified
 from tokpar.overlap.licences import Licences, Overlap, overlap_of

@@ -89,7 +89,7 @@ def name_of(cell: Cell) -> str:
 
 
 @pytest.mark.parametrize("cell", cases(ALIKE, ALIKE[1::3]), ids=name_of)
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_what_conforms_by_the_page_conforms(cell: Cell) -> None:
     needs(cell.engine)
     loaded = pair(cell)
@@ -103,9 +103,9 @@ def test_what_conforms_by_the_page_conforms(cell: Cell) -> None:
     ids=lambda known: known[0],
 )
 def test_the_kit_finds_by_itself_what_was_known_before(
-    known: tuple[str, str], sixths_but_for: Callable[[str], None]
+    known: tuple[str, str], twelfths_but_for: Callable[[str], None]
 ) -> None:
-    sixths_but_for("reference")
+    twelfths_but_for("reference")
     (cell,) = (c for c in CELLS if (c.engine, c.vocabulary) == known)
     assert cell.said.startswith("differs")
     needs(cell.engine)
@@ -118,10 +118,10 @@ def test_the_kit_finds_by_itself_what_was_known_before(
 
 @pytest.mark.parametrize("cell", [c for c in CELLS if c.said.startswith("differs")], ids=name_of)
 def test_the_text_of_each_difference_has_other_ids_with_and_without_the_kit(
-    cell: Cell, sixths_but_for: Callable[[str], None]
+    cell: Cell, twelfths_but_for: Callable[[str], None]
 ) -> None:
     """Which texts are drawn depends on the version of hypothesis, so rare ones are given."""
-    sixths_but_for("reference")
+    twelfths_but_for("reference")
     needs(cell.engine)
     loaded = pair(cell)
     assert not isinstance(loaded, Exception), loaded

@@ -23,7 +23,7 @@ from tests.support.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar.encoding import Batch
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
 from tokpar.results import Result

@@ -21,7 +21,7 @@ from tests.support.toy import Toy
 from tokpar.arrays import together
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.results import Result

@@ -221,7 +221,7 @@ class Closable:
     closed: int = 0
 
     def map(self, texts: Any, tokenizer: Any, spans: bool) -> Any:
-        from tokpar.executors.serial import SerialExecutor
+        from tokpar.executors.serial_executor import SerialExecutor
 
         return SerialExecutor().map(texts, tokenizer, spans)
 

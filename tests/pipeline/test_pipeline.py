@@ -16,7 +16,7 @@ import tokpar
 from tests.support.fakes import DiesInWorkers, FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
 from tests.support.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
 from tokpar import joining, pipeline
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.overlap.chunks import chunks_between

@@ -15,7 +15,7 @@ from tests.conftest import needs_below_one
 from tests.support.fakes import WordHash
 from tests.support.paths import DEFAULT
 from tokpar.errors import EngineError
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan

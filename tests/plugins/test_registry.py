@@ -15,7 +15,7 @@ import pytest
 
 import tokpar.registry as registry_module
 from tokpar.errors import OptionError, PluginError, UnknownNameError
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
 from tokpar.methods.cut import CutMerger

@@ -236,7 +236,7 @@ def test_added_tokens_are_one_token_each() -> None:
 
 
 @pytest.mark.parametrize("path", cases([DEEPSEEK, DEFAULT], [DEFAULT]), ids=lambda path: path.stem)
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_it_conforms(path: Path) -> None:
     check_tokenizer(tokpar.load(path, engine="tokentree"), examples=drawn(15))
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.recipes.coq_tables import FILE, coq_file, decided_tables, smallest_windows, trees_of
+from tests.recipes.coq_tables import FILE, coq_file, decided_tables, trees_of
 from tokpar.patterns.charclass_members import CODE_POINTS, SURROGATES, members
 from tokpar.patterns.class_tables import Ranges, load_families
-from tokpar.patterns.stored_windows import WindowTables
 
 TABLES = [*decided_tables()]
 NAMES = [f"{family}_{number}" for family, number, _ in TABLES]
@@ -80,14 +79,3 @@ def test_what_folds_to_ascii_is_the_symbol_of_the_letter(
 def test_all_spellings_of_a_table_are_one_tree(entry: Mapping[str, Any]) -> None:
     first, *others = trees_of(entry)
     assert all(other == first for other in others)
-
-
-def test_a_window_around_a_safe_one_is_left_out() -> None:
-    """Two symbols; (0 | 1) is safe, so (0 0 | 1) says nothing new, and (1 1 | 0) does."""
-
-    class Holds:
-        def holds(self, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-            return (left[-1:], right[:1]) == ((0,), (1,)) or (left, right) == ((1, 1), (0,))
-
-    tables: WindowTables = Holds()  # type: ignore[assignment]
-    assert smallest_windows(tables, 2) == [((0,), (1,)), ((1, 1), (0,))]

@@ -1,5 +1,5 @@
-"""Write proofs/coq/Tables.v: the patterns of the built-in families over symbols, and the windows of
-up to three characters that tokpar stores for them.
+"""Write proofs/coq/Tables.v: the patterns of the built-in families over symbols, and the tables of
+windows that tokpar stores for them.
 
     python -m tests.recipes.coq_tables
 
@@ -8,7 +8,6 @@ tests/proofs/test_coq_tables.py fails while the file is not what this writes.
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,38 +15,38 @@ from typing import Any
 
 from tokpar.certificate.window_pattern import PatternReader
 from tokpar.patterns.class_tables import load_families, load_windows
-from tokpar.patterns.stored_windows import WindowTables, Word, stored_windows
 
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
-WIDTHS = ((1, 1), (1, 2), (2, 1))
-"""How many characters a window reads on the left and on the right of its cut."""
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}
 HEAD = """\
-(** The built-in families: their patterns over symbols, and the windows that tokpar stores for them.
-    Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables; do not edit.
+(** The built-in families of one Split: their patterns over symbols, and the tables of windows that
+    tokpar stores for them. Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables;
+    do not edit.
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
-    tokpar/data/tables/windows. A window of two characters is in the table if it is safe, a window
-    of three if no safe window is part of it. *)
+    tokpar/data/tables/windows. *)
 From Coq Require Import List.
-From Tokpar Require Import PreTokens Patterns Windows.
+From Tokpar Require Import PreTokens Patterns Windows WideWindows.
 Import ListNotations.
 
-Definition table : Type := nat * tree * list (list nat * list nat).
+(** How many symbols there are, the pattern, the tables. *)
+Definition family : Type := nat * tree * tables.
 """
 TAIL = """
 (** The checker accepts all of them ... *)
-Theorem tables_ok : forallb (fun '(size, t, windows) => table_ok size t windows) tables = true.
+Theorem families_ok : forallb (fun '(size, t, d) => wide_ok size t d) families = true.
 Proof. vm_compute. reflexivity. Qed.
 
-(** ... so every window of every family is safe, whichever characters its symbols stand for. *)
-Theorem built_in_windows : forall size t windows, In (size, t, windows) tables ->
+(** ... so every window of any width that a stored table accepts is safe, whichever characters its
+    symbols stand for. *)
+Theorem built_in_windows : forall size t d, In (size, t, d) families ->
   forall (A : Type) (symbol : A -> nat), (forall a, symbol a < size) ->
     ends_first_piece (first_end (tree_regex symbol t)) /\\
-    forall window, In window windows -> safe_window symbol (first_end (tree_regex symbol t)) window.
+    forall window, holds d window = true ->
+      safe_window symbol (first_end (tree_regex symbol t)) window.
 Proof.
-  intros size t windows i A symbol small. apply (theorem_40 A symbol size); [exact small|].
-  pose proof (proj1 (forallb_forall _ _) tables_ok _ i) as h. exact h.
+  intros size t d i A symbol small. apply (theorem_40_wide size); [|exact small].
+  pose proof (proj1 (forallb_forall _ _) families_ok _ i) as h. exact h.
 Qed.
 """
 
@@ -60,16 +59,24 @@ def coq_file() -> str:
         trees = {coq_tree(tree, entry["size"]) for tree in trees_of(entry)}
         if len(trees) != 1:
             raise ValueError(f"{name} has {len(trees)} patterns")
-        windows = [f"({_list(left)}, {_list(right)})" for left, right in stored(family, entry)]
         names.append(name)
         definitions += [
-            f"\n(** {family}: {len(windows)} windows. *)",
-            f"Definition {name} : table := ({entry['size']},",
+            f"\nDefinition {name} : family := ({entry['size']},",
             _wrapped(trees.pop()) + ",",
-            _wrapped(f"[{'; '.join(windows)}]") + ").",
+            _wrapped(coq_tables(entry)) + ").",
         ]
-    listed = _wrapped(f"Definition tables : list table := [{'; '.join(names)}].")
+    listed = _wrapped(f"Definition families : list family := [{'; '.join(names)}].")
     return HEAD + "\n".join([*definitions, "", listed.lstrip(), TAIL])
+
+
+def coq_tables(entry: Mapping[str, Any]) -> str:
+    """The stored tables of a pattern, as WideWindows.v writes them."""
+    rows = "; ".join(
+        f"{name}_sets := [{'; '.join(map(_list, entry[name]))}]"
+        for name in ("left", "cut", "right")
+    )
+    certain = "; ".join(str(bool(each)).lower() for each in entry["certain"])
+    return f"{{| {rows}; certain := [{certain}] |}}"
 
 
 def decided_tables() -> Iterator[tuple[str, int, Mapping[str, Any]]]:
@@ -90,25 +97,6 @@ def trees_of(entry: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def stored(family: str, entry: Mapping[str, Any]) -> list[tuple[Word, Word]]:
-    """The windows of `WIDTHS` that hold, without those that hold because of a smaller one."""
-    source = entry["sources"][0]
-    decided = stored_windows(family, source["engine"], tuple(source["patterns"]))
-    assert decided is not None
-    return smallest_windows(decided.tables, decided.size)
-
-
-def smallest_windows(tables: WindowTables, size: int) -> list[tuple[Word, Word]]:
-    found: dict[tuple[Word, Word], None] = {}
-    for before, behind in WIDTHS:
-        for word in itertools.product(range(size), repeat=before + behind):
-            left, right = word[:before], word[before:]
-            inside = ((left[i:], right[:j]) for i in range(before) for j in range(1, behind + 1))
-            if not any(each in found for each in inside) and tables.holds(left, right):
-                found[left, right] = None
-    return [*found]
-
-
 def coq_tree(node: Sequence[Any], size: int) -> str:
     """A tree of a pattern, as Windows.v writes it. Symbol `size` is the end of the text."""
     kind, *parts = node
@@ -126,8 +114,9 @@ def coq_tree(node: Sequence[Any], size: int) -> str:
     if item[0] == "set":
         most = "None" if high is None else f"(Some {high})"
         return f"Repeated {_list(item[1])} {low} {most} {MODES[mode]}"
-    if (low, high, mode) == (0, 1, "greedy"):
-        return f"Alt ({coq_tree(item, size)}) Nothing"
+    if (low, high) == (0, 1):
+        some = f"({coq_tree(item, size)})"
+        return f"Alt {some} Nothing" if mode == "greedy" else f"Alt Nothing {some}"
     raise ValueError(f"Windows.v has no such repeat: {node}")
 
 

@@ -26,7 +26,8 @@ import numpy as np
 from tqdm import tqdm
 
 import tokpar
-from tests.support.engine_files_drawn import DrawnFile, drawn_file, drawn_text
+from tests.support.adversarial_texts import adversarial_texts
+from tests.support.engine_files_drawn import DrawnFile, drawn_file
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.parity.differing import shown, simplest
 
@@ -75,7 +76,8 @@ def try_file(file: DrawnFile, engine: str, texts: int, rng: random.Random, found
         return
     counts["accepted"] += 1
     own = tokpar.load(file.path, **file.settings)
-    some = [drawn_text(rng, file, LONG if k % 20 == 0 else 7) for k in range(texts)]
+    short, long = (adversarial_texts(file.added, file.tokens, most) for most in (7, LONG))
+    some = [(short if k % 20 else long).draw(rng) for k in range(texts)]
     found.texts[engine] += len(some)
     text = next((one for one in some if differs(adapter, own, one)), None)
     if text is not None:

@@ -22,8 +22,8 @@ from tests.support import texts as kit
 from tests.support.kernel_edges import SEEDS, edges_by_kernel
 from tests.support.merges_drawn import LETTERS
 from tokpar.cache import compiled
+from tokpar.cache.machine_tables import machine_for
 from tokpar.cache.new_segments import Pieces
-from tokpar.cache.pretoken_machine import machine_for
 
 BATCH = 2000
 ATOMS = (

@@ -83,6 +83,39 @@ def test_a_tokenizer_that_tells_nothing_is_encoded_whole_and_says_so() -> None:
     assert session.unprocessed_ids.tolist() == expected
 
 
+CLUSTERS = (
+    "e\u0301\u0323",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "\U0001f1e9\U0001f1ea\U0001f1eb",
+    "\u1112\u1161\u11ab",
+    "\r\n",
+    "\u0915\u094d\u0937\u093f",
+    "\u2764\ufe0f",
+    "\u4e2d\U000e0100",
+)
+"""What a reader sees as one character: accents, an emoji family, flags, Hangul, a line end,
+Devanagari, and two variation selectors."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_edits_inside_a_cluster_are_exact(name: str, cluster: str) -> None:
+    encoder = encoder_of(name)
+    text = f"some words {cluster} and {cluster}x"
+    for place in range(11, 11 + len(cluster) + 1):
+        for more in ("", "a", "\u0301", " ", cluster):
+            for stop in (place, place + 1):
+                session = encoder.session(text)
+                old = session.unprocessed_ids.tolist()
+                patch = session.replace(place, stop, more)
+                expected = ids_of(encoder.tokenizer, text[:place] + more + text[stop:])
+                assert session.unprocessed_ids.tolist() == expected
+                assert old[: patch.replace_from] + patch.replacement_ids.tolist() == expected
+        session = encoder.session(text)
+        session.truncate(place)
+        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text[:place])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_final_ids_are_those_of_the_encoder(name: str) -> None:
     encoder = encoder_of(name)

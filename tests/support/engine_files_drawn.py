@@ -18,6 +18,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.support import tokenizers_drawn
+from tests.support.adversarial_texts import WHITE, adversarial_texts
 from tests.support.tokenizers_drawn import (
     CONTENTS,
     PATTERNS,
@@ -29,13 +30,6 @@ from tests.support.tokenizers_drawn import (
     random_merges,
 )
 
-ODD = tuple(
-    "aAsSdDtTmMlLvVeErRkKiIzé1٣½²Ⅷ中あア가яאαहिǅʰªß\u0301\u0903\u0488.'’-_/▁!$\n\r\t\0\x0b\x0c\x1c "
-    "\x85\xa0\xad\u1680\u180e\u2003\u200b\u200d\u2028\u3000\ufeff\u017f\u212a\u0130\u0131😀ﬁ\u1e9e"
-)
-"""A character or two of each class that patterns and engines tell apart."""
-CONTRACTIONS = ("'s", "'S", "'ll", "'VE", "'\u017f", "'t", "'re", "'d", "\u2019s", "'lL")
-WHITE = (" ", "  ", "\t", "\n", "\x0c", "\r\n", "\xa0", "\u3000")
 OTHERS = (
     *(
         r"\w+|\s+|[^\w\s]+",
@@ -55,7 +49,8 @@ NORMALIZERS = {
 
 @dataclass(frozen=True)
 class DrawnFile:
-    """A path to load, with the settings that this takes, and what texts are made of."""
+    """A path to load, with the settings that this takes, and what texts are made of: the added
+    tokens, and other tokens."""
 
     name: str
     path: Path
@@ -105,25 +100,9 @@ def drawn_normalizer(rng: random.Random, names: Sequence[str] = ()) -> Any:
     return normalizers.Sequence(stages) if len(stages) > 1 else next(iter(stages), None)
 
 
-def drawn_text(rng: random.Random, file: DrawnFile | None = None, most: int = 7) -> str:
-    """A few pieces: characters in runs, contractions, tokens and added tokens."""
-    parts = []
-    for _ in range(rng.randint(1, most)):
-        kind = rng.random()
-        if file and file.added and kind < 0.25:
-            parts.append(rng.choice(file.added))
-        elif file and file.tokens and kind < 0.4:
-            parts.append(rng.choice(file.tokens))
-        elif kind < 0.5:
-            parts.append(rng.choice((*CONTRACTIONS, *PIECES, *WHITE)))
-        else:
-            parts.append(rng.choice(ODD) * rng.choice((1, 1, 1, 2, 3, 4)))
-    return "".join(parts)
-
-
 def _sources(rng: random.Random) -> list[str]:
     """What merges are learnt from: whole texts, so that tokens cross the edges of pre-tokens."""
-    return [*PIECES, *(drawn_text(rng) for _ in range(rng.choice((20, 200, 400))))]
+    return [*PIECES, *(adversarial_texts().draw(rng) for _ in range(rng.choice((20, 200, 400))))]
 
 
 def _merges(rng: random.Random, pieces: Sequence[str]) -> list[tuple[str, str]]:

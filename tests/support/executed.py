@@ -13,7 +13,7 @@ from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.errors import EngineError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Executor
 from tokpar.types import Chunk, Piece, Rows

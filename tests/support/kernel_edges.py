@@ -10,7 +10,7 @@ import numpy as np
 from tests.support.merges_drawn import plain_bpe
 from tokpar.arrays import offsets_of
 from tokpar.cache.generations import Generation
-from tokpar.cache.pretoken_machine import Machine
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.segments import Segments
 
 SEEDS = np.array([12345678901234567, 98765432109876543, 2**64 - 1], dtype=np.uint64)

@@ -214,9 +214,10 @@ def forged(rng: random.Random, ids: Ids, tokens: Mapping[int, bytes]) -> Iterato
 
 def tiled(rng: random.Random, data: bytes, number: Mapping[bytes, int]) -> Ids:
     """Random tokens that spell some bytes, as far as there are any."""
-    found, at = [], 0
+    found, at, most = [], 0, max(map(len, number), default=0)
     while at < len(data):
-        sizes = [n for n in range(1, len(data) - at + 1) if data[at : at + n] in number]
+        room = min(most, len(data) - at)
+        sizes = [n for n in range(1, room + 1) if data[at : at + n] in number]
         if not sizes:
             return found
         size = rng.choice(sizes)
@@ -227,9 +228,9 @@ def tiled(rng: random.Random, data: bytes, number: Mapping[bytes, int]) -> Ids:
 
 def longest(data: bytes, number: Mapping[bytes, int]) -> Ids:
     """The longest token, again and again."""
-    found, at = [], 0
+    found, at, most = [], 0, max(map(len, number), default=0)
     while at < len(data):
-        for size in range(len(data) - at, 0, -1):
+        for size in range(min(most, len(data) - at), 0, -1):
             if data[at : at + size] in number:
                 found.append(number[data[at : at + size]])
                 at += size

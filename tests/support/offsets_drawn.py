@@ -14,7 +14,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 import tokpar
 from tests.support.charsmaps import NMT_LIKE
-from tests.support.stages_drawn import drawn_text, drawn_tokenizer, shaped
+from tests.support.stages_drawn import TEXTS, drawn_tokenizer, shaped
 from tests.support.tokenizers_drawn import (
     ByteLevelSpec,
     build,
@@ -83,7 +83,7 @@ def adapters(draw: st.DrawFn) -> HuggingFaceTokenizer:
 
 
 def drawn_texts(data: st.DataObject, own: Tokenizer) -> list[str]:
-    seeds = st.integers(0, 2**32).map(lambda seed: drawn_text(random.Random(seed)))
+    seeds = TEXTS.strategy()
     text = st.one_of(texts_with(contents(own), 60), seeds, seeds.map(lambda text: 3 * text))
     return data.draw(st.lists(text, min_size=1, max_size=3), label="texts")
 

@@ -77,10 +77,6 @@ def by_hugging_face(
     return made
 
 
-def drawn_text(source: random.Random, atoms: tuple[str, ...] = ATOMS, longest: int = 12) -> str:
-    return "".join(source.choices(atoms, k=source.randint(2, longest)))
-
-
 def drawn_pattern(source: random.Random) -> str:
     """Rows of counted classes, most of them with a last resort."""
 

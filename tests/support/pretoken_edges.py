@@ -8,7 +8,7 @@ from hypothesis import assume
 from tokenizers import Regex, pre_tokenizers
 
 from tests.support.windows_brute import ask, asked
-from tokpar.cache.pretoken_machine import Machine, tabled
+from tokpar.cache.machine_tables import Machine, tabled
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, machines_of
 

@@ -43,6 +43,13 @@ def at_most(count: int) -> settings:
     )
 
 
+def divided(count: int) -> settings:
+    """Settings for a property with `count` parametrisations: in quick they share three times the
+    examples of one property, and each draws at least 5; the other profiles draw all for each."""
+    examples = EXAMPLES[chosen_profile()]
+    return settings(max_examples=max(5, 3 * examples // count) if is_quick() else examples)
+
+
 def is_quick() -> bool:
     return chosen_profile() == "quick"
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+from tests.support.adversarial_texts import AdversarialTexts
 from tests.support.charsmaps import NMT_LIKE
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 BEHAVIORS = ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous")
 NORMALIZERS = (
@@ -29,6 +31,7 @@ CHARACTERS = (
     *("\r\n", "\u093f", "က", "\x07", "<s>"),
 )
 """Among them what composes, extends, precedes, vanishes, and becomes a space."""
+TEXTS = AdversarialTexts((CHARACTERS, CHARACTERS, SPACES))
 
 
 def normalizer(rng: random.Random) -> Any:
@@ -127,11 +130,6 @@ def drawn_tokenizer(rng: random.Random) -> Tokenizer:
         flags = {flag: rng.random() < 0.25 for flag in FLAGS}
         tokenizer.add_tokens([AddedToken(content, **flags)])
     return tokenizer
-
-
-def drawn_text(rng: random.Random) -> str:
-    pools = (CHARACTERS, CHARACTERS, SPACES)
-    return "".join(rng.choice(rng.choice(pools)) for _ in range(rng.randint(2, 14)))
 
 
 def byte_bpe(merges: Sequence[tuple[str, str]], **options: Any) -> Any:

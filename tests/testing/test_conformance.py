@@ -31,7 +31,7 @@ from tokpar.cli import main
 from tokpar.cli.texts import read_sources
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
@@ -105,25 +105,25 @@ CHECKED = cases([*NAMES, SMALL_TIKTOKEN], FEW[::2])
 
 
 @pytest.mark.parametrize("name", CHECKED)
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["bert_part"]))
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")
     check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", cases(["cl100k_part", SMALL_TIKTOKEN], [SMALL_TIKTOKEN]))
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_special_tokens_that_are_allowed_are_added_tokens(name: str) -> None:
     check_tokenizer(tokpar.load(tokenizer_of(name), allowed_special="all"), examples=EXAMPLES)
 
 
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
     check_tokenizer(WordHash(), WordHash(), examples=EXAMPLES)
 
@@ -140,31 +140,31 @@ def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
     ],
     ids=["serial", "threads", "threads 1", "native", "native 1", "processes"],
 )
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_executors_conform(make: Callable[[], Any]) -> None:
     check_executor(make(), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_splitters_conform(name: str) -> None:
     check_splitter(built(name)[0], examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", ["lopt", "blocks", "recursive"])
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_published_splitters_conform_too(name: str) -> None:
     check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
 
 
 @pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::9]))
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
     check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", SPLITTERS)
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_splitters_by_name_conform(name: str) -> None:
     build = registry().splitter_kind(name).build
     for options in small_options(build):
@@ -172,7 +172,7 @@ def test_the_splitters_by_name_conform(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE[::2]))
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
     """As one of two parts that are combined, also with splitters that it was not made for."""
     merger = LicensedMerger(registry().merger_kind(name).build())
@@ -180,14 +180,14 @@ def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenize
 
 
 @pytest.mark.parametrize("name", ["delimiter", "overlap"])
-def test_the_approximate_mergers_do_not(name: str, sixths_but_for: Callable[[str], None]) -> None:
-    sixths_but_for("merge: ")
+def test_the_approximate_mergers_do_not(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    twelfths_but_for("merge: ")
     with pytest.raises(ConformanceError, match="merge: "):
         check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
 
 
 @pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::5]))
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     """Of a lossless one, `check_tokenizer` asks most, of the same texts."""
     strategy, adapter = registry().strategy(name), tokpar.load(named_tokenizers()[tokenizer])
@@ -399,9 +399,9 @@ def test_contents_of_added_tokens_are_drawn_as_normalizers_change_them() -> None
 
 
 def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone(
-    sixths_but_for: Callable[[str], None],
+    twelfths_but_for: Callable[[str], None],
 ) -> None:
-    sixths_but_for("reference")
+    twelfths_but_for("reference")
     right, ignoring = (plain_copy(named_tokenizers()["default"]) for _ in range(2))
     right.add_tokens([AddedToken("<odd>", single_word=True, normalized=False)])
     ignoring.add_tokens([AddedToken("<odd>", normalized=False)])
@@ -485,9 +485,9 @@ def own_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("own_files")
 def test_conform_exits_with_1_and_shows_the_smallest_text(
-    capsys: pytest.CaptureFixture[str], sixths_but_for: Callable[[str], None]
+    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
 ) -> None:
-    sixths_but_for("reference")
+    twelfths_but_for("reference")
     code, out, _ = run(capsys, "unmerged", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "does not conform" in out
@@ -496,9 +496,9 @@ def test_conform_exits_with_1_and_shows_the_smallest_text(
 
 @pytest.mark.usefixtures("own_files")
 def test_conform_prints_json(
-    capsys: pytest.CaptureFixture[str], sixths_but_for: Callable[[str], None]
+    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
 ) -> None:
-    sixths_but_for("reference")
+    twelfths_but_for("reference")
     arguments = ("unmerged", "--tokenizer", path_of("deepseek_part"), "--json", "--fail-fast")
     code, out, _ = run(capsys, *arguments, "--examples", 0)
     got = json.loads(out)
@@ -594,9 +594,9 @@ def test_conform_checks_parts_with_the_tokenizer_that_is_named(
 
 
 def test_conform_tells_the_mergers_that_join_without_a_rule(
-    capsys: pytest.CaptureFixture[str], sixths_but_for: Callable[[str], None]
+    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
 ) -> None:
-    sixths_but_for("merge: ")
+    twelfths_but_for("merge: ")
     code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "a join without a rule: None is for what nothing licenses" in out

@@ -27,7 +27,7 @@ from tokpar.arrays import (
     spaces_behind_text,
 )
 from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import SerialExecutor, encode_piece
+from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
@@ -579,20 +579,20 @@ class Bulky:
 
 
 class KnowsTheBeginning(Remembering):
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         return self.encode(text[:9])
 
 
 class RemembersByLength(Remembering):
-    def remembered(self, texts: Sequence[str], workers: int) -> Any:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
         known: dict[int, IdArray] = {}
         rows = [known.setdefault(len(text), self.encode(text)) for text in texts]
         return Rows.of(rows), [True] * len(rows)
 
 
 class RemembersTooFew(Remembering):
-    def remembered(self, texts: Sequence[str], workers: int) -> Any:
-        rows, flags = super().remembered(texts, workers)
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
+        rows, flags = super().cached_rows(texts, workers)
         return Rows.of(rows[k] for k, flag in enumerate(flags) if flag), flags
 
 
@@ -684,27 +684,27 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ReleasesTheGilInWords": (told(releases_gil="yes"), "facts"),
     "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
     "IsBulkyWithoutABatchCall": (Bulky, "facts"),
-    "KnowsTheBeginning": (KnowsTheBeginning, "remembered"),
-    "RemembersByLength": (RemembersByLength, "remembered"),
-    "RemembersTooFew": (RemembersTooFew, "remembered"),
+    "KnowsTheBeginning": (KnowsTheBeginning, "cached_rows"),
+    "RemembersByLength": (RemembersByLength, "cached_rows"),
+    "RemembersTooFew": (RemembersTooFew, "cached_rows"),
 }
 
 
 @pytest.mark.parametrize("name", cases(TOKENIZERS, [*TOKENIZERS][::2]))
-def test_a_wrong_tokenizer_is_caught(name: str, sixths_but_for: Callable[[str], None]) -> None:
+def test_a_wrong_tokenizer_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
     make, check = TOKENIZERS[name]
-    sixths_but_for(check)
+    twelfths_but_for(check)
     reference = Twin(PLAIN) if check == "reference" else None
     assert caught(check_tokenizer, make(), reference) == (check,)
 
 
 @pytest.mark.parametrize("added", cases([PLAIN, STRIPPING], [STRIPPING]))
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_honest_tokenizer_passes(added: Any) -> None:
     check_tokenizer(Portable(added), Twin(added), examples=EXAMPLES)
 
 
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_honest_tokenizer_that_remembers_passes() -> None:
     check_tokenizer(Remembering(), Twin(PLAIN), examples=EXAMPLES)
 
@@ -889,14 +889,14 @@ SPLITTERS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", cases(SPLITTERS, [*SPLITTERS][::2]))
-def test_a_wrong_splitter_is_caught(name: str, sixths_but_for: Callable[[str], None]) -> None:
+def test_a_wrong_splitter_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
     splitter, check = SPLITTERS[name]
-    sixths_but_for(check)
+    twelfths_but_for(check)
     subject = SPACED if check == "split: divisible" else "default"
     assert caught(check_splitter, splitter, subject) == (check,)
 
 
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_honest_splitters_pass() -> None:
     check_splitter(Changes(lambda chunks, text: chunks), examples=EXAMPLES)
     check_splitter(Marks(safely), SPACED, examples=EXAMPLES)
@@ -1131,13 +1131,13 @@ EXECUTORS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", cases(EXECUTORS, [*EXECUTORS][::2]))
-def test_a_wrong_executor_is_caught(name: str, sixths_but_for: Callable[[str], None]) -> None:
+def test_a_wrong_executor_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
     make, check = EXECUTORS[name]
-    sixths_but_for(check)
+    twelfths_but_for(check)
     assert caught(check_executor, make()) == (check,)
 
 
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_honest_executors_pass() -> None:
     check_executor(Runs(lambda rows: rows), examples=EXAMPLES)
     check_executor(Divider(), examples=EXAMPLES)
@@ -1294,13 +1294,13 @@ MERGERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", cases(MERGERS, [*MERGERS][::2]))
-def test_a_wrong_merger_is_caught(name: str, sixths_but_for: Callable[[str], None]) -> None:
+def test_a_wrong_merger_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
     expected = "mended" if name.startswith("mends") else "merge: "
-    sixths_but_for(expected)
+    twelfths_but_for(expected)
     assert caught(check_merger, MERGERS[name])[0].startswith(expected)
 
 
-@pytest.mark.usefixtures("sixths_in_quick")
+@pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_honest_merger_passes() -> None:
     check_merger(Merges(lambda joins: joins), examples=EXAMPLES)
 
@@ -1350,9 +1350,9 @@ STRATEGIES: dict[str, tuple[Strategy, str]] = {
 
 
 @pytest.mark.parametrize("name", cases(STRATEGIES, [*STRATEGIES][::2]))
-def test_a_wrong_strategy_is_caught(name: str, sixths_but_for: Callable[[str], None]) -> None:
+def test_a_wrong_strategy_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
     strategy, check = STRATEGIES[name]
-    sixths_but_for(check)
+    twelfths_but_for(check)
     assert caught(check_strategy, strategy) == (check,)
 
 

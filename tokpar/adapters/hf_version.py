@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokpar.adapters.settings import path_of
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.pure.format_two import VERSION
+from tokpar.pure.format_upgrade import VERSION
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_v0 import HuggingFaceTokenizer

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tokpar.arrays import IntArray
 from tokpar.cache import compiled
 from tokpar.cache.generations import Generation
+from tokpar.cache.machine_tables import DEAD, HIT, Machine
 from tokpar.cache.new_segments import SolvedSegments
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
-from tokpar.cache.pretoken_machine import DEAD, HIT, Machine
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
 from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts

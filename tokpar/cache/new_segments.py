@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray, offsets_of
 from tokpar.cache import compiled
 from tokpar.cache.generations import Generation
+from tokpar.cache.machine_tables import Machine, machine_for
 from tokpar.cache.merges import GateError, Merges, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
-from tokpar.cache.pretoken_machine import Machine, machine_for
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
 from tokpar.cache.stored_tables import Source, forget, key_of, read, write
 from tokpar.errors import MismatchError

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray
 from tokpar.cache.generations import Generation
-from tokpar.cache.pretoken_machine import Machine
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.segments import SegmentIds, Segments
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges, Tokens
-from tokpar.cache.pretoken_machine import Machine
 from tokpar.parity.result_cache import digest, directory
 from tokpar.types import Facts
 

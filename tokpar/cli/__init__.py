@@ -108,7 +108,7 @@ def _add(command: Command, commands: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     from tokpar.cli.interrupts import end_on_interrupt
-    from tokpar.cli.streams import open_streams
+    from tokpar.cli.standard_streams import open_streams
     from tokpar.errors import TokparError
 
     words = sys.argv[1:] if argv is None else argv

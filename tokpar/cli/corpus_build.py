@@ -20,8 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED, OK, options
+from tokpar.corpus.build_options import (
+    BACKENDS,
+    BUDGET,
+    ERRORS,
+    FORMATS,
+    SHARD_BYTES,
+    TIMES_LONGEST,
+)
 from tokpar.corpus.journal import JOURNAL_NAME
-from tokpar.corpus.options import BACKENDS, BUDGET, ERRORS, FORMATS, SHARD_BYTES, TIMES_LONGEST
 from tokpar.errors import TokparError
 
 if TYPE_CHECKING:
@@ -96,10 +103,10 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.cli.corpus_build_screen import print_dry_run, print_summary, shown
+    from tokpar.corpus.build_progress import Progress
     from tokpar.corpus.building import BuildStoppedError, run_build
     from tokpar.corpus.durable_files import Disk
     from tokpar.corpus.job import prepare
-    from tokpar.corpus.progress import Progress
 
     job = prepare(request_of(arguments))
     if arguments.dry_run:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from tokpar.cli.screen import plural, print_line
+from tokpar.corpus.build_progress import STAGES, Progress
 from tokpar.corpus.job import BuildJob
 from tokpar.corpus.manifest import Manifest
-from tokpar.corpus.progress import STAGES, Progress
 
 LOG_SECONDS = 60.0
 _MEGABYTE = 1e6

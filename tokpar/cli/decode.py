@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tokpar.cli.options import declare_tokenizer, tokenizer_of
 from tokpar.cli.progress import working
-from tokpar.cli.streams import write_exactly
+from tokpar.cli.standard_streams import write_exactly
 from tokpar.cli.texts import STDIN, read_source
 from tokpar.errors import FileFormatError, OptionError
 

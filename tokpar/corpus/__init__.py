@@ -17,11 +17,11 @@ from typing import Any
 
 from tokpar.corpus.audit import audit
 from tokpar.corpus.audit_report import AuditReport, CheckResult, Fault
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.building import BuildStoppedError, manifest_of, run_build
 from tokpar.corpus.durable_files import Disk
 from tokpar.corpus.job import Request, prepare
 from tokpar.corpus.manifest import Manifest
-from tokpar.corpus.progress import Progress
 from tokpar.corpus.stats import LengthStats, StatsReport, stats
 from tokpar.corpus.verify import VerifyReport, verify
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tokpar.arrays import IntArray
+from tokpar.corpus.build_options import BUDGET, SHARD_BYTES, Memory
+from tokpar.corpus.build_progress import Progress
+from tokpar.corpus.input_parts import plan_parts
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.manifest import Position
-from tokpar.corpus.options import BUDGET, SHARD_BYTES, Memory
-from tokpar.corpus.plan import plan_parts
-from tokpar.corpus.progress import Progress
-from tokpar.corpus.reading import PartReader
+from tokpar.corpus.part_reading import PartReader
 
 
 @dataclass

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.durable_files import UNFINISHED, FileLayer, write_whole
 from tokpar.corpus.folder_lock import LOCK_NAME, locked
 from tokpar.corpus.job import BuildJob
 from tokpar.corpus.journal import JOURNAL_NAME, Done, Entry, Journal
 from tokpar.corpus.local import PartBuilder
 from tokpar.corpus.manifest import MANIFEST_NAME, Digest, InputFile, Manifest
-from tokpar.corpus.progress import Progress
 from tokpar.errors import OptionError, TokparError
 
 

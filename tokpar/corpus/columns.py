@@ -8,12 +8,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tokpar.arrays import byte_length
-from tokpar.corpus.blocks import MISSING, NO_STRING, NO_UTF8, Block, Fault
+from tokpar.corpus.build_options import Memory
+from tokpar.corpus.document_blocks import MISSING, NO_STRING, NO_UTF8, Block, Fault
 from tokpar.corpus.extras import pyarrow_module
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.lines import too_long
-from tokpar.corpus.options import Memory
 from tokpar.errors import FileFormatError
 
 ROWS = 256

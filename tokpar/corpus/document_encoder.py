@@ -10,7 +10,7 @@ import numpy as np
 
 from tokpar import __version__
 from tokpar.certificate.certificate_file import to_bytes
-from tokpar.corpus.blocks import REFUSED, TOO_LONG, Block, Fault
+from tokpar.corpus.document_blocks import REFUSED, TOO_LONG, Block, Fault
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.manifest import DividedDocument, Options
 from tokpar.corpus.tokenizer_source import surrounded

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.document_encoder import DocumentEncoder
 from tokpar.corpus.job import BuildJob
 from tokpar.corpus.local import first_position
-from tokpar.corpus.progress import Progress
-from tokpar.corpus.reading import PartReader
+from tokpar.corpus.part_reading import PartReader
 
 PARTS = 8
 INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}

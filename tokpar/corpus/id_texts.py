@@ -29,7 +29,7 @@ from tokpar.arrays import IntArray, offsets_of
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.pure.format_two import as_format_one
+from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.types import AddedToken

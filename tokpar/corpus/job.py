@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar import __version__
-from tokpar.corpus.chat import template_of
-from tokpar.corpus.inputs import Input, find_inputs
-from tokpar.corpus.journal import Head
-from tokpar.corpus.json_rows import TextOf
-from tokpar.corpus.manifest import Options
-from tokpar.corpus.options import (
+from tokpar.corpus.build_options import (
     BACKENDS,
     BUDGET,
     ERRORS,
@@ -23,7 +18,12 @@ from tokpar.corpus.options import (
     Memory,
     size_of,
 )
-from tokpar.corpus.plan import Part, plan_parts
+from tokpar.corpus.chat import template_of
+from tokpar.corpus.input_parts import Part, plan_parts
+from tokpar.corpus.inputs import Input, find_inputs
+from tokpar.corpus.journal import Head
+from tokpar.corpus.json_rows import TextOf
+from tokpar.corpus.manifest import Options
 from tokpar.corpus.tokenizer_source import CorpusTokenizer, load_for_corpus
 from tokpar.corpus.writers import dtype_for, writer_version
 from tokpar.errors import OptionError

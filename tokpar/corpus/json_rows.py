@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, byte_length, has_surrogate
-from tokpar.corpus.blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, Block, Fault
+from tokpar.corpus.document_blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, Block, Fault
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.lines import Lines
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from tokpar.corpus.build_options import TIMES_LONGEST, Memory
+from tokpar.corpus.input_parts import Span
 from tokpar.corpus.inputs import Input
-from tokpar.corpus.options import TIMES_LONGEST, Memory
-from tokpar.corpus.plan import Span
 from tokpar.decompression import blocks_of, uncompressed_blocks
 from tokpar.errors import OptionError
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 
-from tokpar.corpus.blocks import Block, Fault
+from tokpar.corpus.build_progress import Progress
+from tokpar.corpus.document_blocks import Block, Fault
 from tokpar.corpus.document_encoder import DocumentEncoder
 from tokpar.corpus.durable_files import FileLayer
+from tokpar.corpus.input_parts import Part
 from tokpar.corpus.job import BuildJob
 from tokpar.corpus.journal import Done, Entry
 from tokpar.corpus.manifest import Position, Shard
-from tokpar.corpus.plan import Part
-from tokpar.corpus.progress import Progress
+from tokpar.corpus.part_reading import PartReader
 from tokpar.corpus.read_ahead import ReadAhead
-from tokpar.corpus.reading import PartReader
 from tokpar.corpus.shard_builder import ShardBuilder
 from tokpar.corpus.writers import writer_opener
 

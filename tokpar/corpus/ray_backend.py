@@ -11,11 +11,11 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.durable_files import Disk
 from tokpar.corpus.job import BuildJob, Request, prepare
 from tokpar.corpus.journal import Done, Entry, Head
 from tokpar.corpus.local import PartBuilder
-from tokpar.corpus.progress import Progress
 from tokpar.errors import OptionError
 
 RETRIES = 3

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
-from tokpar.corpus.blocks import Block
+from tokpar.corpus.document_blocks import Block
 
 
 class ReadAhead:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tokpar.arrays import byte_length
-from tokpar.corpus.blocks import NO_UTF8, Block, Fault
+from tokpar.corpus.build_options import Memory
+from tokpar.corpus.document_blocks import NO_UTF8, Block, Fault
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.json_rows import LineNumbers, lines_of
 from tokpar.corpus.lines import READ_BYTES, Digested, Lines, too_long
-from tokpar.corpus.options import Memory
 from tokpar.decompression import uncompressed_blocks
 
 

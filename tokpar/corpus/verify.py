@@ -16,7 +16,7 @@ import numpy as np
 from tokpar.arrays import IdArray
 from tokpar.corpus.audit_inputs import InputFiles
 from tokpar.corpus.audit_report import CheckResult, FaultLog
-from tokpar.corpus.blocks import REFUSED, TOO_LONG
+from tokpar.corpus.document_blocks import REFUSED, TOO_LONG
 from tokpar.corpus.id_texts import Tokens, tokens_of
 from tokpar.corpus.inputs import Input, digest_of, find_inputs
 from tokpar.corpus.manifest import (

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tokpar.errors import OptionError, WorkerError
 from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
-from tokpar.executors.serial import PASSING, check_spans, encode_rows
+from tokpar.executors.serial_executor import PASSING, check_spans, encode_rows
 from tokpar.executors.threads import Pooled, dealt
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import Rows

@@ -16,7 +16,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.joining import Joined
 from tokpar.loading import DEFAULT_TOKENIZER

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.format_two import as_format_one
+from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.parts import kind, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN as GPT2_PATTERN
 from tokpar.pure.vocabulary import Merges, Ranks

@@ -12,7 +12,7 @@ from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
 from tokpar.errors import ConformanceError, EngineError
-from tokpar.executors.serial import PASSING
+from tokpar.executors.serial_executor import PASSING
 from tokpar.parity.differing import shown, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
-from tokpar.executors.serial import encode_piece
+from tokpar.executors.serial_executor import encode_piece
 from tokpar.interfaces import EncodesMany, Executor, Locates, LooksUp, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require

@@ -10,7 +10,7 @@ from tokpar.arrays import has_surrogate, offsets_of
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Mends, Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load

@@ -25,7 +25,7 @@ from tokpar.parity.compared_texts import (
 )
 from tokpar.parity.compared_texts import surrogate_texts as fixed_surrogates
 from tokpar.testing.checks import Pools
-from tokpar.testing.texts import Texts, made_of, surrogate_texts, texts
+from tokpar.testing.text_strategies import Texts, made_of, surrogate_texts, texts
 from tokpar.types import Piece, Rows
 
 FAILS = "\x07"

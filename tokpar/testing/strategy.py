@@ -13,7 +13,7 @@ import numpy as np
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
-from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import ChecksText, PostProcesses, Strategy, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch

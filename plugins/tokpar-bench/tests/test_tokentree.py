@@ -17,7 +17,7 @@ from tests.support.cli_runs import run
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
-from tokpar.testing.texts import texts
+from tokpar.testing.text_strategies import texts
 
 ENDOFTEXT = "<|endoftext|>"
 DIFFERS = " astronauts"

@@ -78,5 +78,12 @@ def test_a_class_that_is_not_in_the_tables_is_refused(source: str) -> None:
         partition((source,))
 
 
+def test_a_folded_letter_that_engines_match_is_not_decided() -> None:
+    """U+017F is an s and U+212A a k for `(?i:...)`; no table has them."""
+    assert partition((r"(?i:s)",)).symbol_of[0x17F] == 2
+    assert partition((r"(?i:[k])", r"[\s\S]")).symbol_of[0x212A] == 2
+    assert partition((r"s",)).symbol_of[0x17F] < 2
+
+
 def test_the_digest_of_the_tables_is_hexadecimal() -> None:
     assert len(bytes.fromhex(tables_digest())) == 32

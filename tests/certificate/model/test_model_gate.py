@@ -82,6 +82,17 @@ OUTSIDE = {
     "a suffix": Outside(
         bpe_config({**BYTES, "b</w>": 256}, end_of_word_suffix="</w>"), "ab", "affix"
     ),
+    "a prefix": Outside(
+        bpe_config(
+            {"a": 0, "b": 1, "##b": 2, "ab": 3}, [["a", "##b"]], continuing_subword_prefix="##"
+        ),
+        "ab",
+        "affix",
+        [3],
+    ),
+    "a folded letter": Outside(
+        bpe_config(with_bytes(letters_of("sſ")), patterns=[r"(?i:s)|[\s\S]"]), "sſ", "class"
+    ),
     "flags of an added token": Outside(
         bpe_config(BYTES, tokens=[added("<s>", 256, lstrip=True)]), "a <s>", "added token"
     ),
@@ -152,8 +163,33 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize("outside", OUTSIDE.values(), ids=list(OUTSIDE))
-def test_a_file_outside_the_gate_is_refused_by_name(outside: Outside) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dropout",
+        "Oniguruma's counted groups",
+        "a class that is not frozen",
+        "two strings of one id",
+        "a stale merge of a shared id",
+        "a token outside the alphabet",
+        "a byte that is no token",
+        "a suffix",
+        "a prefix",
+        "a folded letter",
+        "flags of an added token",
+        "an added token in normalized text",
+        "an added token with another id than the engine's",
+        "a normalizer that is not known",
+        "a form that is not frozen",
+        "atoms that are characters",
+        "a prefix space",
+        "another pre-tokenizer",
+        "a merge that drops text",
+        "Unigram",
+    ],
+)
+def test_a_file_outside_the_gate_is_refused_by_name(name: str) -> None:
+    outside = OUTSIDE[name]
     engine = Tokenizer.from_str(json.dumps(outside.config))
     ids = engine.encode(outside.text).ids
     if outside.ids is not None:
@@ -222,6 +258,13 @@ def test_a_lone_surrogate_is_refused() -> None:
     )
 
 
+def test_each_file_and_each_forgery_has_its_case() -> None:
+    tests = test_a_file_outside_the_gate_is_refused_by_name, test_theorem_32_needs_each_condition
+    for test, cases in zip(tests, (OUTSIDE, FORGERIES), strict=True):
+        (mark,) = test.pytestmark  # type: ignore[attr-defined]
+        assert mark.args[1] == [*cases]
+
+
 @dataclass(frozen=True)
 class Fake:
     """An adapter that tells no file."""
@@ -284,7 +327,18 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "(i) the bytes of the ids are those of the text",
+        "(i) every id is a token of some bytes",
+        "(ii) no token crosses an edge",
+        "(iii) a piece that is a token is looked up",
+        "(iii) a lone token is what merging makes",
+        "(iv) pairs are what merging makes",
+        "added tokens are themselves",
+    ],
+)
 def test_theorem_32_needs_each_condition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong ids are refused, and accepted once the condition is taken away."""
     forgery = FORGERIES[name]

@@ -65,16 +65,13 @@ def test_drawn_files_have_no_wrong_verdict(seed: int) -> None:
 
 
 def test_of_all_rows_of_short_words_only_the_engine_s_ids_are_accepted() -> None:
-    config = word_config("a", "##a", "##b", "ab", "##ab", "b", "aba")
+    config = word_config("a", "##a", "##b", "ab", "##ab")
     engine = Tokenizer.from_str(json.dumps(config))
     count = len(config["model"]["vocab"])
-    for text in map("".join, product("ab ", repeat=4)):
+    rows = [[*row] for size in range(4) for row in product(range(count), repeat=size)]
+    for text in ("", "a", "b", "ab", "aab", "abb", "a b", "aba", " a"):
         ids = engine.encode(text).ids
-        rows = [list(row) for size in range(5) for row in product(range(count), repeat=size)]
-        some = random.Random(text).sample(rows, 40)
-        assert [row for row in [*some, ids] if proved(config, text, row).ok in (True,)] == [
-            row for row in [*some, ids] if row == ids
-        ]
+        assert [row for row in rows if proved(config, text, row).ok] == [ids]
 
 
 @pytest.mark.parametrize("text", ["я" * 100, "я" * 101, "e\u0301" * 100, "e\u0301" * 101])

@@ -39,7 +39,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _LETTERS = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
-_FOLDS = {0x17F: "s", 0x212A: "k"}
 _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 
 
@@ -47,19 +46,18 @@ _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 class Members:
     """A class: some categories, some ranges, some white space; `inverted`: all but these.
 
-    `inside`: nested classes that also belong to the class."""
+    `inside`: nested classes that also belong to the class. `folded`: the class is one of ASCII
+    letters in both cases, with which an engine may match a character outside the tables."""
 
     categories: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
     inside: tuple[Members, ...] = ()
     inverted: bool = False
-    folded: tuple[int, ...] = ()
-    """Code points that some engine folds to a member. They are undecided."""
+    folded: bool = False
 
     def edges(self) -> set[int]:
         """Returns the code points at which explicit ranges begin, or have just ended."""
         own = {edge for low, high in self.ranges for edge in (low, high + 1)}
-        own |= {edge for code in self.folded for edge in (code, code + 1)}
         return own.union(*(each.edges() for each in self.inside))
 
     def decided(self, starts: IntArray, possible: IntArray) -> tuple[Mask, Mask]:
@@ -71,11 +69,11 @@ class Members:
         for low, high in self.ranges:
             own = (low <= starts) & (starts <= high)
             found, never = found | own, never & ~own
+        if self.folded:
+            never = never & (possible != _ALL)
         for each in self.inside:
             also, not_also = each.decided(starts, possible)
             found, never = found | also, never & not_also
-        sure = ~np.isin(starts, self.folded)
-        found, never = found & sure, never & sure
         return (never, found) if self.inverted else (found, never)
 
 
@@ -182,16 +180,14 @@ def _category(name: str) -> int:
 
 
 def _both_cases(members: Members, source: str) -> Members:
-    """Returns a class of ASCII characters in both cases.
-
-    The engines also fold U+017F to s and U+212A to k, each by its own rules."""
+    """Returns a class of ASCII characters in both cases. No engine matches another character of
+    the tables by such a class."""
     codes = {code for low, high in members.ranges for code in range(low, high + 1)}
     plain = not (members.categories or members.inside or members.inverted)
     if not plain or not codes or max(codes) > 0x7F:
         raise RefusedError("pattern", f"class {source!r} is folded")
     cases = {ord(case) for code in codes for case in (chr(code).lower(), chr(code).upper())}
-    also = tuple(code for code, char in _FOLDS.items() if ord(char) in cases)
-    return Members(ranges=tuple((code, code) for code in sorted(cases)), folded=also)
+    return Members(ranges=tuple((code, code) for code in sorted(cases)), folded=True)
 
 
 @dataclass(frozen=True, eq=False)

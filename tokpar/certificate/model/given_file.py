@@ -75,12 +75,13 @@ def given_file(tokenizer: TokenizerAdapter) -> JsonFile | RankFile | VocabularyF
         _, given = tokenizer.spec()
     except TokparError as error:
         raise RefusedError("file", f"{tokenizer.name} does not tell its file: {error}") from error
+    exact = not given.get("properize", False)
+    require(exact, "file", f"{tokenizer.name} orders its merges in another way")
     if isinstance(given.get("encoding"), Mapping):
         return _ranks(given["encoding"], given.get("allowed_special", ()))
     if "config" in given:
         return JsonFile(given["config"], bool(given.get("encode_special_tokens", False)))
-    exact = not given.get("properize", False)
-    require("vocabulary" in given and exact, "file", f"the file of {tokenizer.name} is not known")
+    require("vocabulary" in given, "file", f"the file of {tokenizer.name} is not known")
     vocabulary: VocabularyFile = given["vocabulary"]
     return vocabulary
 

@@ -20,6 +20,8 @@ _LANE = 384
 """Characters from one guessed place to the next."""
 _FEW = 2048
 """Shorter texts are read attempt after attempt."""
+_TOGETHER = 1 << 15
+"""Chains that run at the same time."""
 _STEPS, _MORE = 4, 512
 """A guessed chain may take 4 steps for each of its characters, and 512."""
 
@@ -127,9 +129,20 @@ class Chains:
         """True if a match ends at the exit."""
 
     def run(self, machine: PretokenMachine, row: NDArray[np.uint8], visited: Marks) -> None:
-        """Run all chains, step by step."""
-        moves, alive = machine.moves, np.arange(len(self.begins))
-        first, place, goal = self.begins.copy(), self.begins.copy(), self.goal
+        """Run all chains, some at a time."""
+        for k in range(0, len(self.begins), _TOGETHER):
+            self._run(np.arange(k, min(k + _TOGETHER, len(self.begins))), machine, row, visited)
+
+    def _run(
+        self,
+        alive: IntArray,
+        machine: PretokenMachine,
+        row: NDArray[np.uint8],
+        visited: Marks,
+    ) -> None:
+        """Run these chains, step by step."""
+        moves, goal = machine.moves, self.goal[alive]
+        first, place = self.begins[alive], self.begins[alive]
         state, hit = np.zeros(len(alive), dtype=np.int64), np.full(len(alive), -1)
         for _ in range(_STEPS * int((goal - first).max()) + _MORE):
             move = moves.take(row.take(place) + state)

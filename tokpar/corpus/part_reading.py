@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tokpar.corpus.blocks import Block
+from tokpar.corpus.build_options import Memory
+from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.columns import column_blocks
+from tokpar.corpus.document_blocks import Block
+from tokpar.corpus.input_parts import Part, Span
 from tokpar.corpus.inputs import Input, digest_of
 from tokpar.corpus.json_rows import LineNumbers, RowReader, TextOf
 from tokpar.corpus.lines import Digested, Lines, line_blocks, open_digested
 from tokpar.corpus.manifest import Digest, Position
-from tokpar.corpus.options import Memory
-from tokpar.corpus.plan import Part, Span
-from tokpar.corpus.progress import Progress
 from tokpar.corpus.text_rows import block_of_file, block_of_lines
 from tokpar.errors import FileFormatError
 

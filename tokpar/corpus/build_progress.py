@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tokpar.corpus.blocks import Block
+from tokpar.corpus.document_blocks import Block
 
 Value = TypeVar("Value")
 STAGES = ("read", "parse", "encode", "write")

@@ -1,0 +1,257 @@
+"""Coq's own `Compute` and the checkers in Python give the same 2,000 answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+import tokpar
+from tests.recipes.coq_tables import coq_tree, decided_tables
+from tests.support.certified import encoding_of, oniguruma_patterns
+from tests.support.coq_runs import computed
+from tests.support.windows_drawn import ATOMS, decided
+from tokpar.certificate.checker import check
+from tokpar.certificate.model.model_proof import model_findings
+from tokpar.certificate.window_proof_check import ANYWHERE, WindowChecker
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.patterns.splits import SplitStage
+from tokpar.patterns.stored_windows import Decided, stored_windows
+from tokpar.patterns.window_proof import WindowProof, prove_windows
+from tokpar.types import Seam
+
+ITEMS = (
+    *("a", "A", r"\p{L}", r"\s", "[aA]", r"[^\s\p{L}]", r"\p{L}+", r"\s+", r"\s*", r"\s++", " ?"),
+    *(r"\p{N}{1,3}", r"\p{N}{1,2}+", r"\p{L}+?", r"[aA]*", r"[.1]?+", r"(?:ab|a)?", "(?:1|a.)"),
+    *(r"(?!\S)", r"(?=a)", r"\Z", r"(?:\.a|a)??"),
+)
+WINDOWS_EACH, PATTERNS = 20, 50
+FAMILIES = ("gpt2", "cl100k", "qwen2", "tekken")
+TOKENIZERS_EACH, TEXTS_EACH = 5, 50
+LETTERS = "aasS1'. \n\u4e2d"
+ANSWER = "Definition answer (b : bool) : nat := if b then 1 else 0."
+ANSWERS = f"""{ANSWER}
+Definition answers (f : facts) (S : text) (cert : certificate) (ids : list N) : list (list nat) :=
+  [[answer (check_ids f S cert ids); answer (check_model f S ids)]; map N.to_nat (ids_of f S)]."""
+
+
+def numbers(values: Sequence[int], scope: str = "") -> str:
+    return f"[{'; '.join(map(str, values))}]{scope}"
+
+
+# -------------------------------------------------------------------------------- windows
+
+
+def drawn_pattern(rng: random.Random) -> str:
+    """Some alternatives of classes, counts, groups and look-aheads; every text has a match."""
+    rows = ["".join(rng.choices(ITEMS, k=rng.randint(0, 3))) for _ in range(rng.randint(1, 4))]
+    return "|".join(
+        [*(rng.choice([f"a{row}", rf"\p{{L}}{row}", f" {row}"]) for row in rows), r"[\s\S]"]
+    )
+
+
+def drawn_proof(rng: random.Random) -> WindowProof:
+    split = SplitStage(drawn_pattern(rng), "regex")
+    (proof,) = prove_windows(decided([split], ATOMS), [split])
+    return proof
+
+
+def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
+    rng = random.Random(40)
+    definitions, terms, expected = [ANSWER], [], []
+    for number in range(PATTERNS):
+        proof = drawn_proof(rng)
+        checker = WindowChecker(proof.to_json())
+        tree = coq_tree(proof.tree, proof.size)
+        definitions += [
+            f"Definition tree_{number} := {tree}.",
+            f"Definition m_{number} := Eval vm_compute in machine_of {proof.size} tree_{number}.",
+        ]
+        windows, answers = [], []
+        for _ in range(WINDOWS_EACH):
+            left, right = (rng.choices(range(proof.size), k=rng.randint(1, 3)) for _ in "lr")
+            why = checker.refusal_behind(checker.sets.behind(ANYWHERE, left), right)
+            windows.append(f"({numbers(left)}, {numbers(right)})")
+            answers.append(int(why is None))
+        sound = f"answer (table_ok {proof.size} tree_{number} [])"
+        each = f"map (fun w => answer (window_ok m_{number} w)) [{'; '.join(windows)}]"
+        terms.append(f"[{sound} :: {each}]")
+        expected.append([[1, *answers]])
+    assert computed(compiled[0], "Windows", terms, "\n".join(definitions)) == expected
+    accepted = sum(sum(row[0][1:]) for row in expected)
+    assert 200 < accepted < 900
+
+
+# ------------------------------------------------------------------------------------ ids
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A byte-level BPE tokenizer with a known regex, small enough to be written down in Coq."""
+
+    family: str
+    merges: tuple[tuple[str, str], ...]
+    whole_piece: bool
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        """The 256 bytes, as their letters in the file, and what the merges make."""
+        strings = [*letters_of_bytes(), *("".join(pair) for pair in self.merges)]
+        return {string: number for number, string in enumerate(strings)}
+
+    @cached_property
+    def adapter(self) -> TokenizerAdapter:
+        model = models.BPE(
+            self.vocabulary, list(self.merges), ignore_merges=self.whole_piece, fuse_unk=False
+        )
+        tokenizer = Tokenizer(model)
+        (pattern,) = oniguruma_patterns(self.family)
+        stages = [
+            pre_tokenizers.Split(Regex(pattern), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(stages)
+        return tokpar.load(tokenizer)
+
+    @cached_property
+    def windows(self) -> Decided:
+        found = stored_windows(self.family, "oniguruma", oniguruma_patterns(self.family))
+        assert found is not None
+        return found
+
+    def coq(self) -> str:
+        """The facts of Certificates.v. Bytes that no text has are left out."""
+        table = table_of(self.family)
+        known = {*"".join(map(spelled, LETTERS))}
+        tokens = {s: i for s, i in self.vocabulary.items() if known.issuperset(s)}
+        pairs = (f"({numbers(codes(u))}, {numbers(codes(v))})" for u, v in self.merges)
+        words = (f"({numbers(codes(s))}, {i}%N)" for s, i in tokens.items())
+        ranges = (f"({ord(c)}%N, {ord(c)}%N, {self.windows.symbol_of[ord(c)]})" for c in {*LETTERS})
+        return (
+            f"{{| size := {self.windows.size}; ranges := [{'; '.join(ranges)}]; other := 0; "
+            f"pattern := snd (fst {table}); windows := snd {table}; "
+            f"vocabulary_of := [{'; '.join(words)}]; merges := [{'; '.join(pairs)}]; "
+            f"whole_piece := {str(self.whole_piece).lower()} |}}"
+        )
+
+
+def table_of(family: str) -> str:
+    """The name of the table in Tables.v that this test uses."""
+    patterns = [*oniguruma_patterns(family)]
+    source = {"engine": "oniguruma", "patterns": patterns}
+    (number,) = (
+        n for name, n, entry in decided_tables() if name == family and source in entry["sources"]
+    )
+    return f"{family}_{number}"
+
+
+def letters_of_bytes() -> list[str]:
+    return [chr(code) for code in codes_of_bytes()]
+
+
+def codes_of_bytes() -> list[int]:
+    """The letter of each byte in a byte-level file: printable ones are themselves."""
+    own = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    others = iter(range(256, 512))
+    return [byte if byte in own else next(others) for byte in range(256)]
+
+
+def spelled(text: str) -> str:
+    """A text as a byte-level file writes it."""
+    letters = letters_of_bytes()
+    return "".join(letters[byte] for byte in text.encode())
+
+
+def codes(string: str) -> list[int]:
+    """The bytes of a string of a byte-level file."""
+    byte_of = {code: byte for byte, code in enumerate(codes_of_bytes())}
+    return [byte_of[ord(letter)] for letter in string]
+
+
+def drawn_tokenizer(rng: random.Random, family: str) -> Drawn:
+    """Merges over the bytes of `LETTERS`, in any order, each of another string."""
+    strings = sorted({*"".join(map(spelled, LETTERS))})
+    made: dict[str, tuple[str, str]] = {}
+    for _ in range(rng.randint(4, 14)):
+        pair = rng.choice(strings), rng.choice(strings)
+        if "".join(pair) not in strings:
+            made["".join(pair)] = pair
+            strings.append("".join(pair))
+    merges = [*made.values()]
+    rng.shuffle(merges)
+    return Drawn(family, tuple(merges), rng.random() < 0.5)
+
+
+def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> list[int]:
+    """The ids of a text, or forged ones: the bytes, two swapped, one dropped, split or other."""
+    row, k = [*right], rng.randrange(len(right) or 1)
+    match rng.randrange(9):
+        case 0:
+            return [drawn.vocabulary[letter] for letter in spelled(text)]
+        case 1:
+            row[k : k + 2] = row[k : k + 2][::-1]
+        case 2:
+            del row[k:]
+        case 3:
+            string = next(s for s, i in drawn.vocabulary.items() if i in row[k : k + 1] or not row)
+            row[k : k + 1] = [drawn.vocabulary[letter] for letter in string]
+        case 4:
+            row.insert(k, rng.randrange(260))
+    return row
+
+
+def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
+    """Seams at some places: of a window that holds, or, rarely, of any."""
+    symbols = drawn.windows.symbol_of[[ord(char) for char in text]].tolist()
+    seams = []
+    for p in range(1, len(text)):
+        left, right = rng.randint(1, min(p, 4)), rng.randint(1, min(len(text) - p, 3))
+        window = tuple(symbols[p - left : p]), tuple(symbols[p : p + right])
+        certain = drawn.windows.tables.holds(*window)
+        if (certain and rng.random() < 0.6) or rng.random() < 0.03:
+            witness = (("family", drawn.family), ("left", left), ("right", right))
+            before = len(drawn.adapter.encode(text[:p]))
+            seams.append(Seam(p, "K10", "40", witness, before))
+    return seams
+
+
+def widths(seam: Seam) -> list[str]:
+    """How many characters its window reads before and behind it."""
+    return [str(value) for name, value in seam.witness if name != "family"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family: str) -> None:
+    rng = random.Random(family)
+    definitions, terms, expected = [ANSWERS], [], []
+    for number in range(TOKENIZERS_EACH):
+        drawn = drawn_tokenizer(rng, family)
+        definitions.append(f"Definition f_{number} : facts := {drawn.coq()}.")
+        terms.append(f"[[answer (facts_ok f_{number})]]")
+        expected.append([[1]])
+        for _ in range(TEXTS_EACH):
+            text = "".join(rng.choices(LETTERS, k=rng.randint(1, 14)))
+            right = drawn.adapter.encode(text).tolist()
+            ids = drawn_ids(rng, right, drawn, text)
+            seams = drawn_seams(rng, drawn, text)
+            claimed = encoding_of(np.array(ids, np.uint32), seams)
+            verdicts = [
+                int(check(claimed, text, drawn.adapter, level="ids").ok),
+                int(model_findings(drawn.adapter, text, claimed.ids).ok),
+            ]
+            cuts = "; ".join(f"({seam.position}, ({', '.join(widths(seam))}))" for seam in seams)
+            points = numbers([ord(char) for char in text], "%N")
+            terms.append(f"answers f_{number} {points} [{cuts}] {numbers(ids, '%N')}")
+            expected.append([[*verdicts], right])
+    values = computed(
+        compiled[0], "Windows WideWindows Tables Ids Certificates", terms, "\n".join(definitions)
+    )
+    assert values == expected
+    both = [row[0] for row in expected if len(row) == 2]
+    assert {tuple(verdicts) for verdicts in both} == {(0, 0), (1, 1), (0, 1)}
