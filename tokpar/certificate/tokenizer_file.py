@@ -21,7 +21,8 @@ _SETTINGS = (
     *("continuing_subword_prefix", "end_of_word_suffix", "unk_token", "byte_fallback"),
     *("ignore_merges", "max_input_chars_per_word"),
 )
-_TIKTOKEN_DATA = {"special_tokens_set", "__getattribute__"}
+_READ = ("special_tokens_set", "__getattribute__")
+"""What the calls of a `tiktoken.Encoding` read of the object."""
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor")
 _PADDING = ("length", "pad_to_multiple_of", "pad_id", "direction")
 _SAMPLES = 32
@@ -74,10 +75,10 @@ def read_origin(origin: Origin) -> TokenizerFile | RankFile:
         return TokenizerFile(source, "regex", lists_classes=True)
     if _is_of("tokenizers", "Tokenizer", engine_of(source)):
         if source is not engine_of(source):
-            _require_library_calls(source, "transformers.tokenization_", _decides_in_transformers)
+            _require_library_calls(source, "transformers.tokenization_", _encodes_in_transformers)
         return _hugging_face(source)
     if _is_of("tiktoken", "Encoding", source):
-        _require_library_calls(source, "tiktoken.core", _decides_in_tiktoken)
+        _require_library_calls(source, "tiktoken.core", _encodes_in_tiktoken, _READ)
         return _encoding(source, origin.settings)
     if hasattr(source, "keep_gaps"):
         return _vocabulary(source)
@@ -111,23 +112,27 @@ def _is_of(package: str, name: str, source: object) -> bool:
     return kind is not None and isinstance(source, kind)
 
 
-def _require_library_calls(source: object, library: str, decides: Callable[[str], bool]) -> None:
-    """Raise CustomPartError if the object, or a class of it that is not of the library, has an
-    attribute that decides the ids."""
-    own = [name for name in getattr(source, "__dict__", ()) if decides(name)]
+def _require_library_calls(
+    source: object, library: str, encodes: Callable[[str], bool], read: tuple[str, ...] = ()
+) -> None:
+    """Raise CustomPartError if the object has a call that encodes of its own, or a class of it that
+    is not of the library.
+
+    `encodes`: True for the names of such calls. `read`: what they read of the object."""
+    own = list(filter(encodes, getattr(source, "__dict__", ())))
     for kind in type(source).__mro__:
         if not kind.__module__.startswith((library, "builtins")):
-            own += filter(decides, vars(kind))
+            own += [name for name in vars(kind) if encodes(name) or name in read]
     if own:
         raise CustomPartError(f"{own[0]} of this object is not its library's")
 
 
-def _decides_in_transformers(name: str) -> bool:
+def _encodes_in_transformers(name: str) -> bool:
     return name in ("encode", "_encode_plus", "_batch_encode_plus")
 
 
-def _decides_in_tiktoken(name: str) -> bool:
-    return name.lstrip("_").startswith("encode") or name in _TIKTOKEN_DATA
+def _encodes_in_tiktoken(name: str) -> bool:
+    return name.lstrip("_").startswith("encode")
 
 
 def _parsed(data: bytes | str) -> dict[str, Any]:
