@@ -12,8 +12,15 @@ from functools import lru_cache
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
-from tokpar.chunks.token_places import Places, TokenBytes, one_place, tiled_places
+from tokpar.chunks.token_places import (
+    Places,
+    TokenBytes,
+    one_place,
+    spanned_places,
+    tiled_places,
+)
 from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.near_cuts import pair_table
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.spans import spans_of
@@ -25,6 +32,8 @@ EncodeRows = Callable[[Sequence[str]], Rows]
 REGION, PIECE = 1 << 20, 256
 """Code points of a region, which is encoded at once, and of a piece, whose tokens are located at
 once where tokens do not tile the text. Both end at the next certified cut."""
+_AHEAD = 64
+"""How many pieces are located in one call of the engine, where tokens do not tile the text."""
 _WINDOW = 64
 """Code points that a search for the next certified cut looks at in one step."""
 
@@ -71,6 +80,7 @@ class EncodedText:
         self._regions: list[Region] = []
         self._next, self._tokens = (0, 0), 0
         self._places = lru_cache(8)(self._located)
+        self._ahead: dict[tuple[int, int], Places] = {}
         self._sure = lru_cache(3)(self._sure_pairs)
         self.certify = lru_cache(8)(self._certified)
         self.tokens_before = lru_cache(4)(self._tokens_before)
@@ -99,16 +109,19 @@ class EncodedText:
         prefix = self.text[first + region.absorbed[k] : cut]
         return int(region.tokens[k]) + len(self.tokenizer.encode(prefix))
 
-    def token_start(self, token: int) -> int:
+    def token_start(self, token: int, step: int = 0) -> int:
         """Returns where token number `token` starts; the end of the text if there are not so many.
 
-        The start of the character, for a token that starts inside a character."""
+        The start of the character, for a token that starts inside a character. `step`: the caller
+        will ask for about every `step`-th token from there on."""
         while token >= self._tokens and self._load():
             pass
         if token >= self._tokens:
             return len(self.text)
         region = next(r for r in self._regions if token < r.tokens[-1])
         k = int(region.tokens.searchsorted(token, "right")) - 1
+        if step and region.tiles is None and (region.start, k) not in self._ahead:
+            self._locate_ahead(region, token, step)
         return int(self._places(region, k).starts[token - int(region.tokens[k])])
 
     def last_token_edge(self, after: int, last: int) -> int | None:
@@ -261,11 +274,17 @@ class EncodedText:
         positions, absorbed = [start], [0]
         if self.facts.tiles or not self.has_cuts:
             return [start, stop], absorbed
+        table = pair_table(self.finder)
         if self._every_space(start, stop):
             spaces = spaces_behind_text(self.text, start, stop)
-            targets = np.arange(start + PIECE, stop, PIECE)
-            places = np.unique(np.minimum(spaces.searchsorted(targets), len(spaces) - 1))
-            positions += spaces[places].tolist() if len(spaces) else []
+            if table is None or PIECE * len(spaces) > stop - start:
+                targets = np.arange(start + PIECE, stop, PIECE)
+                places = np.unique(np.minimum(spaces.searchsorted(targets), len(spaces) - 1))
+                positions += spaces[places].tolist() if len(spaces) else []
+                return [*positions, stop], absorbed * len(positions)
+        if table is not None:
+            near = table.near(self.text, range(start + PIECE, stop, PIECE)).after
+            positions += sorted({cut for cut in near if 0 < cut < stop})
             return [*positions, stop], absorbed * len(positions)
         while positions[-1] + PIECE < stop:
             seam = self.finder.find(self.text, positions[-1] + PIECE, stop, _WINDOW)
@@ -277,21 +296,38 @@ class EncodedText:
 
     def _located(self, region: Region, k: int) -> Places:
         """Find the tokens of one piece. A piece whose tokens cannot be located is one place."""
+        known = self._ahead.get((region.start, k))
+        if known is not None:
+            return known
         first, stop = int(region.positions[k]), int(region.positions[k + 1])
-        base = int(region.tokens[0])
-        ids = region.ids[int(region.tokens[k]) - base : int(region.tokens[k + 1]) - base]
-        begin = first + region.absorbed[k]
-        text = self.text[begin:stop]
+        ids, text = self._piece(region, k)
         try:
             if self.facts.tiles and isinstance(self.tokenizer, Locates):
+                begin = first + region.absorbed[k]
                 return tiled_places(self.tokenizer.locate(ids, text), text, begin)
             spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
         except LookupError:
             return one_place(first, stop, len(ids))
-        starts, stops = spans[:, 0] + begin, spans[:, 1] + begin
-        starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
-        if len(starts) and begin > first:
-            starts[0] = first
-        is_edge = np.ones(len(ids), np.bool_)
-        np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])
-        return Places(starts, stops, starts[is_edge], exact=False)
+        return spanned_places(spans, first, region.absorbed[k])
+
+    def _piece(self, region: Region, k: int) -> tuple[IdArray, str]:
+        """Returns the ids and the text of a piece, as the engine got it."""
+        base, begin = int(region.tokens[0]), int(region.positions[k]) + region.absorbed[k]
+        ids = region.ids[int(region.tokens[k]) - base : int(region.tokens[k + 1]) - base]
+        return ids, self.text[begin : int(region.positions[k + 1])]
+
+    def _locate_ahead(self, region: Region, token: int, step: int) -> None:
+        """Find the tokens of many pieces in one call of the engine, see `token_start`."""
+        self._ahead.clear()
+        numbers = np.arange(token, min(int(region.tokens[-1]), token + _AHEAD * step), step)
+        pieces = np.unique(region.tokens.searchsorted(numbers, "right") - 1).tolist()
+        ids, texts = zip(*(self._piece(region, k) for k in pieces), strict=True)
+        rows = Rows.of(ids)
+        try:
+            spans = spans_of(self.tokenizer, texts, rows, code_points=True)
+        except LookupError:  # each piece is looked at by itself
+            return
+        for n, k in enumerate(pieces):
+            own = spans[rows.offsets[n] : rows.offsets[n + 1]]
+            places = spanned_places(own, int(region.positions[k]), region.absorbed[k])
+            self._ahead[region.start, k] = places

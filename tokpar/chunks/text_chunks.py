@@ -87,7 +87,7 @@ class _Chunker:
         """Returns the chunk from `start` on."""
         whole = self._whole
         budget = self._most - self._special.count
-        last = whole.token_start(whole.tokens_before(start) + budget)
+        last = whole.token_start(whole.tokens_before(start) + budget, budget - self._overlap)
         for places in self._places:
             for stop in places.down(start, last):
                 chunk = self._chunk(start, stop)

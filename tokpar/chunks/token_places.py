@@ -137,3 +137,17 @@ def one_place(start: int, stop: int, tokens: int) -> Places:
     """Returns places of `tokens` tokens that all cover [start, stop)."""
     starts = np.full(tokens, start, np.int64)
     return Places(starts, np.full(tokens, stop, np.int64), starts[:1], exact=False)
+
+
+def spanned_places(spans: SpanArray, first: int, absorbed: int) -> Places:
+    """Returns the places of tokens by the offsets of the engine.
+
+    `spans`: code points from the start of what the engine got, `absorbed` code points after
+    `first`."""
+    starts, stops = spans[:, 0] + (first + absorbed), spans[:, 1] + (first + absorbed)
+    starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
+    if len(starts) and absorbed:
+        starts[0] = first
+    is_edge = np.ones(len(starts), np.bool_)
+    np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])
+    return Places(starts, stops, starts[is_edge], exact=False)
