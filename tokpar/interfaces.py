@@ -212,14 +212,14 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache so far, by name: `Report.cache`."""
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
         """Returns the ids of `texts` from the cache, and which texts the cache answered.
 
         Every text may be cut before each space that follows a character other than white space,
         unless an added token in the text forbids a cut. A text with such an added token, or a text
         for which the cache does not pay, has an empty row."""
 
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text from the cache, faster than `encode` returns them.
 
         None if the cache does not know every segment of the text, or if the caller has changed the
@@ -230,7 +230,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
 class Contends(Protocol, metaclass=Ability):
     """An adapter whose threads wait for each other in some texts, and gain nothing there."""
 
-    def alone(self, texts: Sequence[str]) -> bool:
+    def wants_one_thread(self, texts: Sequence[str]) -> bool:
         """True if these texts should run on one thread, because several threads are not faster.
 
         Asked again for each call: with enough text, the adapter may give each thread an engine of

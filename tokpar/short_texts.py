@@ -26,7 +26,7 @@ class ShortTexts:
         licence = licence_of_texts(tokenizer) if has_segment_cache else None
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         # looking up the abilities of a tokenizer takes longer than encoding a short text
-        self._look_up = tokenizer.known if isinstance(tokenizer, HasSegmentCache) else _no_ids
+        self._look_up = tokenizer.cached_ids if isinstance(tokenizer, HasSegmentCache) else _no_ids
         self._postprocesses = isinstance(tokenizer, PostProcesses)
         self.tokenizer = tokenizer
         self._report = divided_report(report)

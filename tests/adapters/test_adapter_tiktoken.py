@@ -395,7 +395,11 @@ def test_texts_left_to_one_thread_pay_for_encodings_of_the_others(monkeypatch) -
     digits, words = "0123456789" * 100, "We sailed at dawn, again. " * 40
     tokenizer = adapter(encoding())
     encodings = tokenizer._encodings
-    assert [tokenizer.alone([text]) for text in (words, digits, digits)] == [False, True, False]
+    assert [tokenizer.wants_one_thread([text]) for text in (words, digits, digits)] == [
+        False,
+        True,
+        False,
+    ]
     with ThreadPoolExecutor(1) as pool:
         with encodings._spared.building:  # another thread is building one
             assert pool.submit(encodings.for_text, digits).result() is tokenizer.encoding

@@ -5,8 +5,9 @@ and by the tokenizer's own call on the whole text.
 
 The file is cut into turns of equal length. A chat template puts them together, and writes an empty
 block of thoughts into the last answer only, so each turn also removes some old characters. Each
-side gets the whole text of each turn and returns its ids, which are compared. Prints a row of a
-Markdown table for each tokenizer: the seconds of all turns, and the median of the last ten."""
+side gets the whole text of each turn; the session returns a patch, the others all ids. The ids are
+compared while no clock runs. Prints a row of a Markdown table for each tokenizer: the seconds of
+all turns, and the median of the last ten."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from tokpar.arrays import IdArray
 
 THOUGHTS = "<think>\n\n</think>\n\n"
 LAST = 10
-Side = Callable[[str], IdArray]
+Side = Callable[[str], Callable[[], IdArray]]
+"""Encodes a text. What it returns gives all ids."""
 
 
 def texts_of(text: str, turns: int) -> Iterator[str]:
@@ -44,15 +46,20 @@ def sides_of(tokenizer: str) -> dict[str, Side]:
     session, cached = tokpar.Encoder(tokenizer).session(), tokpar.Encoder(tokenizer)
     own = tokpar.load(tokenizer)
 
-    def updated(text: str) -> IdArray:
-        session.update(text)
-        return session.unprocessed_ids
+    def updated(text: str) -> Callable[[], IdArray]:
+        patch = session.update(text)
+        assert len(patch.replacement_ids)  # they are made when somebody asks for them
+        return lambda: session.unprocessed_ids
 
-    return {
-        "session": updated,
-        "cache": lambda text: cached.unprocessed_batch([text], cached.tokenizer).ids,
-        "own": own.encode,
-    }
+    def encoded(text: str) -> Callable[[], IdArray]:
+        ids = cached.unprocessed_batch([text], cached.tokenizer).ids
+        return lambda: ids
+
+    def own_call(text: str) -> Callable[[], IdArray]:
+        ids = own.encode(text)
+        return lambda: ids
+
+    return {"session": updated, "cache": encoded, "own": own_call}
 
 
 def measure(tokenizer: str, text: str, turns: int, own_every: int) -> dict[str, list[float]]:
@@ -70,7 +77,7 @@ def measure(tokenizer: str, text: str, turns: int, own_every: int) -> dict[str, 
             found[name] = encode(whole)
             seconds[name].append(time.perf_counter() - start)
         for ids in found.values():
-            assert np.array_equal(ids, found["session"]), f"turn {turn}: other ids"
+            assert np.array_equal(ids(), found["session"]()), f"turn {turn}: other ids"
     return seconds
 
 

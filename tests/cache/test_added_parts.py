@@ -139,7 +139,7 @@ def test_the_engine_encodes_no_message_of_a_chat(
     text = chat(60, ("<|user|>", "<|model|>"))
     expected = tokenizer.encode(text, add_special_tokens=False).ids
     for _ in "12":
-        found, divided = adapter.remembered([text], 2)
+        found, divided = adapter.cached_rows([text], 2)
         assert divided.all()
         assert found[0].tolist() == expected
     if flags:

@@ -58,10 +58,10 @@ def test_known_rows_of_a_wave_are_divided_and_too_new_ones_are_not() -> None:
     draw = random.Random(8)
     memory = adapter._segment_cache
     texts = [ENGLISH, drawn_words(draw, 2000), ENGLISH[::2] + ENGLISH, drawn_words(draw, 2000)]
-    _, divided = adapter.remembered(texts, 2)
+    _, divided = adapter.cached_rows(texts, 2)
     assert list(divided) == [True, False, True, False]
     assert memory.seen.straight == sum(map(len, texts[1::2]))
-    _, divided = adapter.remembered(texts[1::2], 2)
+    _, divided = adapter.cached_rows(texts[1::2], 2)
     assert not any(divided)
     assert memory.seen.straight == 2 * sum(map(len, texts[1::2]))
 

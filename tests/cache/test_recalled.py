@@ -88,7 +88,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
         assert tokpar.check(each, row, tokenizer).ok
     adapter: Any = tokpar.load(tokenizer)
     with patch("tokpar.cache.learning.MOST_NEW", ALWAYS):
-        found, flags = adapter.remembered(rows, 2)
+        found, flags = adapter.cached_rows(rows, 2)
     assert list(flags) == [True, may, True, may]
     assert [len(found[k]) > 0 for k in range(4)] == list(flags)
     assert len(found.ids) == found.offsets[-1]
@@ -115,7 +115,7 @@ def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
         patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
         patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
     ):
-        found, flags = adapter.remembered(rows, 2)
+        found, flags = adapter.cached_rows(rows, 2)
     assert list(flags) == [True] * 4
     assert [found[k].tolist() for k in range(4)] == [adapter.encode(row).tolist() for row in rows]
     [joined, alone] = [list(each.args[0]) for each in call.call_args_list]

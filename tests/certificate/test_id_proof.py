@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 import tokpar
+from tests.conftest import needs_below_one
 from tests.support.certified import (
     by_hand,
     cl100k,
@@ -291,6 +292,23 @@ def test_a_segment_with_an_added_token_is_encoded_as_a_whole() -> None:
         assert check(encoder.encode(text), text, adapter)
 
 
+def test_pretokens_of_a_segment_with_an_undecided_character_are_not_encoded_beside_others() -> None:
+    """U+017F is undecided: it could join what it touches, so no text of pre-tokens may hold it."""
+    adapter: Any = tokpar.load(byte_level(CL100K))
+    texts: list[str] = []
+    own = adapter.encode
+
+    def recorded(text: str) -> IdArray:
+        texts.append(text)
+        return own(text)
+
+    with mock.patch.object(type(adapter), "encode", lambda _, text: recorded(text)):
+        found, unknown = pretokens_of(adapter, "it's x'\u017fy and z", [4, 8, 12])
+    assert unknown == 1
+    assert not any("\u017f" in text for text in texts)
+    assert found["it's"] == own("it's").tolist()
+
+
 def test_text_that_tiktoken_leaves_out_is_encoded_as_a_whole() -> None:
     """The pattern matches words only: tiktoken drops the digits between them."""
     ranks = {bytes([b]): b for b in range(256)}
@@ -302,3 +320,13 @@ def test_text_that_tiktoken_leaves_out_is_encoded_as_a_whole() -> None:
     found, _ = pretokens_of(adapter, text, [2, 5])
     for segment, ids in found.items():
         assert ids == adapter.encode(segment).tolist()
+
+
+@needs_below_one
+def test_ids_of_an_empty_text_are_refused_where_truncation_keeps_nothing() -> None:
+    tokenizer = byte_level(CL100K)
+    tokenizer.enable_truncation(0)
+    adapter = tokpar.load(tokenizer)
+    ids = np.array([7], dtype=np.uint32)
+    assert not check(encoding_of(ids, ()), "", adapter)
+    assert check(encoding_of(ids[:0], ()), "", adapter)

@@ -28,6 +28,7 @@ from tests.conftest import needs_kernel
 from tests.support.charsmaps import charsmap
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
 from tokpar.adapters import hf_copy, hf_postprocess, hf_v0
+from tokpar.adapters import tiktoken as tiktoken_adapter
 from tokpar.adapters.hf_source import Caller
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.cache.merges import merges_of
@@ -136,10 +137,33 @@ def skipping() -> Tokenizer:
     return own
 
 
-def encoding(**options: Any) -> tiktoken.Encoding:
+class Reversed(tiktoken.Encoding):
+    def encode(self, text: str, **settings: Any) -> list[int]:
+        return super().encode(text[::-1], **settings)
+
+
+def own_transformers() -> Any:
+    transformers = pytest.importorskip("transformers", "5")
+
+    class Own(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]  # it has no types
+        def encode(self, text: str, **settings: Any) -> Any:
+            return super().encode(text[::-1], **settings)
+
+    return Own(tokenizer_object=byte_level())
+
+
+def replaced_call() -> tiktoken.Encoding:
+    own = encoding()
+    own.encode = lambda text, **settings: []  # type: ignore[method-assign]
+    return own
+
+
+def encoding(
+    kind: type[tiktoken.Encoding] = tiktoken.Encoding, **options: Any
+) -> tiktoken.Encoding:
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
     given = {"pat_str": PATTERNS["gpt2"][0], "special_tokens": {"<x>": 257}} | options
-    return tiktoken.Encoding("small", mergeable_ranks=ranks, **given)
+    return kind("small", mergeable_ranks=ranks, **given)
 
 
 # ------------------------------------------------------------------------------ misreadings
@@ -383,6 +407,19 @@ CASES = {
     ),
     "tiktoken: the longest token misread": Case(
         "longest_token", encoding, told_by_tiktoken(lambda facts: replace(facts, longest_token=1))
+    ),
+    "a call of a subclass of transformers overlooked": Case(
+        "unprovable", own_transformers, set_to(hf_copy, "own_methods", lambda *given: {})
+    ),
+    "a call of a subclass of tiktoken overlooked": Case(
+        "unprovable",
+        lambda: encoding(kind=Reversed),
+        set_to(tiktoken_adapter, "own_encode", lambda encoding: None),
+    ),
+    "a replaced call of an encoding overlooked": Case(
+        "added_token_cuts_refused",
+        replaced_call,
+        set_to(tiktoken_adapter, "own_encode", lambda encoding: None),
     ),
     "a pre-tokenizer of a row missed": Case(
         "pre_tokenizers",

@@ -37,7 +37,7 @@ def test_each_turn_removes_the_thoughts_of_the_turn_before() -> None:
 
 def test_other_ids_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = conversation.sides_of(DEFAULT)
-    sides["own"] = lambda text: sides["cache"](text)[1:]
+    sides["own"] = lambda text: lambda: sides["cache"](text)()[1:]
     monkeypatch.setattr(conversation, "sides_of", lambda tokenizer: sides)
     with pytest.raises(AssertionError, match="turn 0: other ids"):
         conversation.measure(DEFAULT, "some words " * 20, 4, 1)

@@ -142,6 +142,8 @@ def check_trace(
             seen["steps that encode a part"] += patch.encoded < len(wanted)
             seen["truncations"] += before.startswith(wanted)
             assert session.text == wanted
+            assert 0 <= patch.start <= patch.stop <= len(wanted)
+            assert patch.encoded <= patch.stop - patch.start
             check_patch(adapter, old, patch, session)
             if rng.random() < 0.1 and len(sessions) < 4:
                 seen["forks"] += 1

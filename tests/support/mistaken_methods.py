@@ -23,7 +23,7 @@ class Remembering(Toy):
     has_segment_cache = True
     counters: ClassVar[dict[str, int]] = {}
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Any:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
         flags = [len(text) % 2 > 0 for text in texts]
         rows = [
             self.encode(t) if f else np.empty(0, np.uint32)
@@ -31,7 +31,7 @@ class Remembering(Toy):
         ]
         return Rows.of(rows), flags
 
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         return self.encode(text) if len(text) % 2 else None
 
 

@@ -579,20 +579,20 @@ class Bulky:
 
 
 class KnowsTheBeginning(Remembering):
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         return self.encode(text[:9])
 
 
 class RemembersByLength(Remembering):
-    def remembered(self, texts: Sequence[str], workers: int) -> Any:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
         known: dict[int, IdArray] = {}
         rows = [known.setdefault(len(text), self.encode(text)) for text in texts]
         return Rows.of(rows), [True] * len(rows)
 
 
 class RemembersTooFew(Remembering):
-    def remembered(self, texts: Sequence[str], workers: int) -> Any:
-        rows, flags = super().remembered(texts, workers)
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
+        rows, flags = super().cached_rows(texts, workers)
         return Rows.of(rows[k] for k, flag in enumerate(flags) if flag), flags
 
 
@@ -684,9 +684,9 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ReleasesTheGilInWords": (told(releases_gil="yes"), "facts"),
     "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
     "IsBulkyWithoutABatchCall": (Bulky, "facts"),
-    "KnowsTheBeginning": (KnowsTheBeginning, "remembered"),
-    "RemembersByLength": (RemembersByLength, "remembered"),
-    "RemembersTooFew": (RemembersTooFew, "remembered"),
+    "KnowsTheBeginning": (KnowsTheBeginning, "cached_rows"),
+    "RemembersByLength": (RemembersByLength, "cached_rows"),
+    "RemembersTooFew": (RemembersTooFew, "cached_rows"),
 }
 
 

@@ -190,18 +190,18 @@ class PostProcessingAdapter(ABC):
         """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None
         own = partial(self.encode_many, spans=False)
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text, or None if the cache does not know all of it."""
         if self._segment_cache is None:
             return None
-        return self._segment_cache.known(
+        return self._segment_cache.cached_ids(
             text, partial(self.encode_many, spans=False), self.made_pieces
         )
 

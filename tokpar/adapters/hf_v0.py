@@ -333,14 +333,14 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def _trimmings(self) -> dict[bool, Trimming]:
         return {}
 
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text, or None.
 
         None also if the caller may have changed the tokenizer and checking for changes takes too
         long."""
         if not self.caller.fixed and (self._many_added or self.refreshed() is not self):
             return None
-        return super().known(text)
+        return super().cached_ids(text)
 
     @cached_property
     def _many_added(self) -> bool:

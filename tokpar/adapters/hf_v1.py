@@ -42,6 +42,7 @@ from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
+from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_upgrade import as_format_one
@@ -218,6 +219,21 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         config = config_of(self._own)
         size = len(config["model"]["vocab"]) + len(config.get("added_tokens") or ())
         return parts_of_hf_one(self._own, config.get("decoder"), size, skip_special_tokens)
+
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
+        content = self._contents.get(id_)
+        if content is not None:
+            return content.encode("utf-8")
+        if not self.facts.byte_level or not 0 <= id_ < self.vocabulary_size:
+            return None
+        found: list[str] = self._own.decode_tokens([id_], skip_special_tokens=False)
+        return bytes_of_token(found[0]) if found else None
+
+    @cached_property
+    def _contents(self) -> dict[int, str]:
+        """The contents of the added tokens by id."""
+        return {token.id: token.content for token in self.facts.added_tokens}
 
     def refreshed(self) -> HuggingFaceOneTokenizer:
         """Returns this adapter, or a new adapter if the caller has set another truncation or

@@ -224,13 +224,13 @@ class TiktokenTokenizer(EncodingAdapter):
         """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None
         return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)
 
-    def known(self, text: str) -> IdArray | None:
+    def cached_ids(self, text: str) -> IdArray | None:
         """Returns None: tiktoken's own call takes no longer than looking up a short text."""
         return None
 
@@ -285,7 +285,7 @@ class TiktokenTokenizer(EncodingAdapter):
             return np.array(plain, dtype=np.uint32)
         return ids
 
-    def alone(self, texts: Sequence[str]) -> bool:
+    def wants_one_thread(self, texts: Sequence[str]) -> bool:
         """True if these texts should run on one thread: the threads would contend for the regex
         cache.
 

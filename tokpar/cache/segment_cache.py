@@ -41,7 +41,7 @@ from tokpar.interfaces import Served
 from tokpar.types import AddedToken, Facts, Rows
 
 LONGEST_KNOWN = 1 << 14
-"""The most code points of a text that `known` looks up."""
+"""The most code points of a text that `cached_ids` looks up."""
 _LONGEST = 1 << 16
 """A text with more code points and no space is not looked up: such a long segment never repeats."""
 
@@ -125,7 +125,9 @@ class SegmentCache:
         lengths[may], divided[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), divided
 
-    def known(self, text: str, encode_many: EncodeMany, make_pieces: MakePieces) -> IdArray | None:
+    def cached_ids(
+        self, text: str, encode_many: EncodeMany, make_pieces: MakePieces
+    ) -> IdArray | None:
         """Returns the ids of a short text, or None.
 
         The ids, if the cache knows every segment, or if the new segments can mostly be encoded

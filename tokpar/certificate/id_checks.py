@@ -64,7 +64,7 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         message = f"expected at least the {inserted} ids that are inserted, got {len(ids)}"
         return Core(None, (Finding("inserted", message),))
     own = final >= PROBE
-    first = int(np.argmax(own)) if count > 0 else 0
+    first = int(np.argmax(own)) if own.any() else 0
     shown = grows and (len(final), len(more)) == (len(ids), len(ids) + 1)
     whole = np.count_nonzero(own) == count
     if not shown or not whole or not np.array_equal(final[first : first + count], _probe(count)):

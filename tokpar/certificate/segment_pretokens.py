@@ -119,12 +119,16 @@ def pretoken_rows(
     marks = np.zeros(len(segments.text.text) + 1, dtype=np.uint8)
     marks[segments.places] = 1
     known[segments.of_places(_divide(gate, segments.text, marks))] = False
-    pieces = segments.text.at(np.flatnonzero(marks))
-    kinds = distinct_segments(segments.text.codes, pieces[:-1], pieces[1:])
-    distinct = Parts.of(segments.text.codes, pieces[kinds.first], pieces[kinds.first + 1])
+    places = np.flatnonzero(marks)
+    kept = known[segments.of_places(places[:-1])]
+    pieces = segments.text.at(places)
+    kinds = distinct_segments(segments.text.codes, pieces[:-1][kept], pieces[1:][kept])
+    chosen = np.flatnonzero(kept)[kinds.first]
+    distinct = Parts.of(segments.text.codes, pieces[chosen], pieces[chosen + 1])
     sure, rows = _encoded(gate, distinct, answers)
-    first = np.searchsorted(pieces, segments.edges)
-    known &= np.logical_and.reduceat(sure[kinds.kinds], first[:-1])
+    first = np.concatenate(([0], np.cumsum(kept)))[np.searchsorted(pieces, segments.edges)]
+    unsure = np.concatenate(([0], np.cumsum(~sure[kinds.kinds])))[first]
+    known &= unsure[1:] == unsure[:-1]
     lengths = np.diff(rows.offsets)[kinds.kinds]
     return _rows_of(np.flatnonzero(known), first, kinds.kinds, lengths, rows)
 
@@ -214,7 +218,8 @@ def _together(
 
 
 def _undivided(gate: PretokenGate, parts: Parts, edges: IntArray) -> Mask:
-    """Returns which parts are pre-tokens when the text is cut at `edges` only, code points."""
+    """Returns which parts are pre-tokens when the text is cut at `edges` only, code points. A text
+    with one character that decides nothing has none."""
     marks = np.zeros(len(parts.text.text) + 1, dtype=np.uint8)
     marks[edges] = 1
     unsure = _divide(gate, parts.text, marks)
@@ -222,8 +227,7 @@ def _undivided(gate: PretokenGate, parts: Parts, edges: IntArray) -> Mask:
     starts, stops = parts.places[:-1], parts.places[1:]
     whole: Mask = (before[stops] - before[starts + 1] == 0) & (marks[starts] > 0)
     whole &= marks[stops] > 0
-    whole[parts.of_places(unsure)] = False
-    return whole
+    return whole if not len(unsure) else np.zeros_like(whole)
 
 
 def _block_rows(

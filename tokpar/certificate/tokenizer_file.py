@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ _SETTINGS = (
     *("continuing_subword_prefix", "end_of_word_suffix", "unk_token", "byte_fallback"),
     *("ignore_merges", "max_input_chars_per_word"),
 )
+_TIKTOKEN_DATA = {"special_tokens_set", "__getattribute__"}
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor")
 _PADDING = ("length", "pad_to_multiple_of", "pad_id", "direction")
 _SAMPLES = 32
@@ -59,7 +60,8 @@ class RankFile:
 
 
 class CustomPartError(Exception):
-    """A part of the tokenizer is written in Python, so no file tells what it does."""
+    """A part of the tokenizer, or a call that encodes, is the caller's own: no file tells what it
+    does."""
 
 
 def read_origin(origin: Origin) -> TokenizerFile | RankFile:
@@ -71,8 +73,11 @@ def read_origin(origin: Origin) -> TokenizerFile | RankFile:
     if isinstance(source, Mapping):
         return TokenizerFile(source, "regex", lists_classes=True)
     if _is_of("tokenizers", "Tokenizer", engine_of(source)):
+        if source is not engine_of(source):
+            _require_library_calls(source, "transformers.tokenization_", _decides_in_transformers)
         return _hugging_face(source)
     if _is_of("tiktoken", "Encoding", source):
+        _require_library_calls(source, "tiktoken.core", _decides_in_tiktoken)
         return _encoding(source, origin.settings)
     if hasattr(source, "keep_gaps"):
         return _vocabulary(source)
@@ -104,6 +109,25 @@ def _is_of(package: str, name: str, source: object) -> bool:
     """True for an instance of a class of a package. Imports nothing."""
     kind = getattr(sys.modules.get(package), name, None)
     return kind is not None and isinstance(source, kind)
+
+
+def _require_library_calls(source: object, library: str, decides: Callable[[str], bool]) -> None:
+    """Raise CustomPartError if the object, or a class of it that is not of the library, has an
+    attribute that decides the ids."""
+    own = [name for name in getattr(source, "__dict__", ()) if decides(name)]
+    for kind in type(source).__mro__:
+        if not kind.__module__.startswith((library, "builtins")):
+            own += filter(decides, vars(kind))
+    if own:
+        raise CustomPartError(f"{own[0]} of this object is not its library's")
+
+
+def _decides_in_transformers(name: str) -> bool:
+    return name in ("encode", "_encode_plus", "_batch_encode_plus")
+
+
+def _decides_in_tiktoken(name: str) -> bool:
+    return name.lstrip("_").startswith("encode") or name in _TIKTOKEN_DATA
 
 
 def _parsed(data: bytes | str) -> dict[str, Any]:

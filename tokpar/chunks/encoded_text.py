@@ -180,7 +180,7 @@ class EncodedText:
     def alone(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) by the tokenizer itself."""
         text = self.text[start:stop]
-        known = getattr(self.tokenizer, "known", None)
+        known = getattr(self.tokenizer, "cached_ids", None)
         found: IdArray | None = None if known is None else known(text)
         try:
             return self.tokenizer.encode(text) if found is None else found

@@ -3,6 +3,9 @@
 The text is encoded in chunks and serially. Seams where the ids differ come first, then those that
 no rule licenses. White space is shown as ␣, what cannot be printed is escaped. --html writes a page
 with all of them. Exit code 1 if a seam is not certified or the ids are not the serial ones.
+
+With --edited, show what a session does when its text becomes that of another file: what is kept,
+what is encoded again, and which ids change.
 """
 
 from __future__ import annotations
@@ -22,11 +25,12 @@ from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, print_line, visible
-from tokpar.cli.texts import Source
+from tokpar.cli.texts import Source, read_source
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
     from tokpar.explain import Trace
+    from tokpar.interfaces import TokenizerAdapter
 
 SHOWN = 3
 AROUND = 40
@@ -40,6 +44,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_strategy(parser)
     options.declare_output(parser)
     add = parser.add_argument
+    edited = "show the edit of a session from the text to that of FILE"
+    add("--edited", metavar="FILE", help=edited)
     add("--seam", type=int, metavar="N", help="show this one only: 0, 1, ...")
     add("--all", action="store_true", help=f"show all seams, not the first {SHOWN}")
     add("--around", type=int, default=AROUND, metavar="CHARS", help=f"to each side ({AROUND})")
@@ -59,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"explain takes one text, got {len(names)} files")
     source = one_source(arguments, names[0])
     tokenizer = options.tokenizer_of(arguments)
+    if arguments.edited is not None:
+        return _edited(arguments, source, read_source(arguments.edited), tokenizer)
     with blamed_on(source), working(arguments, "encoding, in chunks and serially"):
         traced = trace(
             source.text,
@@ -78,6 +86,28 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(traced, source, chosen, arguments)
     return 0 if traced.ok else 1
+
+
+def _edited(
+    arguments: argparse.Namespace, source: Source, after: Source, tokenizer: TokenizerAdapter
+) -> int:
+    """Show one edit of a session. Returns the exit code."""
+    from tokpar.explain.edit import edited, lines
+
+    with blamed_on(after), working(arguments, "encoding both texts"):
+        edit = edited(source.text, after.text, tokenizer)
+    named = {"file": source.name, "edited": after.name, "tokenizer": tokenizer.name}
+    if arguments.json:
+        numbers = ("start", "stop", "encoded", "first", "last", "removed", "equal", "why")
+        print_json(named | {name: getattr(edit, name) for name in numbers})
+        return 0 if edit.equal else 1
+    verdict = "are the serial ones" if edit.equal else "are NOT the serial ones"
+    again = f"{edit.encoded:,} of {plural(len(after.text), 'code point')} encoded again"
+    files = f"{visible(source.name)}, then {visible(after.name)}: tokenizer {tokenizer.name}"
+    print_line(f"{files}; {again}; the {len(edit.new):,} ids {verdict}")
+    for line in lines(edit):
+        print(line)
+    return 0 if edit.equal else 1
 
 
 def _chosen(traced: Trace, arguments: argparse.Namespace) -> Sequence[int]:

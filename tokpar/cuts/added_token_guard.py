@@ -153,7 +153,7 @@ class AddedTokenGuard:
             for token, at in self._occurrences(text, first, last)
         )
 
-    def apart(self, text: str, start: int, stop: int) -> bool:
+    def free_of_tokens(self, text: str, start: int, stop: int) -> bool:
         """True if no occurrence of any token shares a code point with [start, stop), where an
         occurrence includes the white space that the token may strip."""
         if self._strips:

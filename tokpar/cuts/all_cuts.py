@@ -33,24 +33,24 @@ def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
 
     The text has no added token and no stage changes it. A window reads up to `ahead` characters
     after a position. For a single Split these positions are all the lossless cuts there are."""
-    symbols, told = _told(finder, text)
-    certain = told >= SURE
-    still = np.flatnonzero(told == OPEN)
-    anchors = _last_before(still, np.flatnonzero(told == SURE_BY_TWO))
+    symbols, statuses = _statuses(finder, text)
+    certain = statuses >= SURE
+    still = np.flatnonzero(statuses == OPEN)
+    anchors = _last_before(still, np.flatnonzero(statuses == SURE_BY_TWO))
     sure = settle(finder, symbols, still, _behind(finder, symbols, anchors, still), ahead)
     certain[still[sure]] = True
     found: IntArray = np.flatnonzero(certain)
     return found
 
 
-def _told(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
+def _statuses(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
     """The symbol of each character, and the status of the cut before it; both uint8, (characters,).
 
     The status follows from the character and the two characters before it. The status of the
     second character follows from the first two characters."""
-    symbols, told = np.zeros(len(text), np.uint8), np.zeros(len(text), np.uint8)
+    symbols, statuses = np.zeros(len(text), np.uint8), np.zeros(len(text), np.uint8)
     second = pair_status(finder.symbols(text[:2]), finder.pairs)
-    told[1:2] = np.where(second == SURE, SURE_BY_TWO, second)
+    statuses[1:2] = np.where(second == SURE, SURE_BY_TWO, second)
     kinds, answers = finder.threes
     pairs = np.empty((_BLOCK, 2), np.uint8)
     for start in range(0, len(text), _BLOCK):
@@ -59,8 +59,8 @@ def _told(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
         first = min(max(start, 2), stop)
         pairs[: stop - first, 0] = pair_status(symbols[first - 2 : stop - 1], kinds)
         pairs[: stop - first, 1] = symbols[first:stop]
-        answers.take(pairs.view("<u2")[: stop - first, 0], mode="clip", out=told[first:stop])
-    return symbols, told
+        answers.take(pairs.view("<u2")[: stop - first, 0], mode="clip", out=statuses[first:stop])
+    return symbols, statuses
 
 
 def _last_before(places: IntArray, cuts: IntArray) -> IntArray:
@@ -82,16 +82,18 @@ def _behind(
     order = np.argsort(-lengths)
     starts, lengths = starts[order], lengths[order]
     offsets = np.cumsum(lengths) - lengths
-    read, held = np.empty(lengths.sum(), np.int32), np.full(len(starts), BEGIN, np.int32)
+    read, left_sets = np.empty(lengths.sum(), np.int32), np.full(len(starts), BEGIN, np.int32)
     k, count = 0, len(starts)
     while count and (k < _NEAR or count > _FEW):
-        held = finder.tables.left[held[:count], symbols[starts[:count] + k]]
-        read[offsets[:count] + k] = held
+        left_sets = finder.tables.left[left_sets[:count], symbols[starts[:count] + k]]
+        read[offsets[:count] + k] = left_sets
         k += 1
         count = int(np.searchsorted(-lengths[:count], -k))
     for i in range(count):
         rest = symbols[starts[i] + k : starts[i] + lengths[i]]
-        read[offsets[i] + k : offsets[i] + lengths[i]] = behind_each(finder, int(held[i]), rest)
+        read[offsets[i] + k : offsets[i] + lengths[i]] = behind_each(
+            finder, int(left_sets[i]), rest
+        )
     offset_of = np.empty_like(offsets)
     offset_of[order] = offsets
     found: StateArray = read[np.repeat(offset_of, sizes) + places - anchors - 1]

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
-_TOLD = 1 << 12
+_REPORTED = 1 << 12
+OnChecked = Callable[[int], object]
+"""Is called with the number of positions that were checked since the last call."""
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
 _ABSORBED: Witness = (("absorbed", 1),)
@@ -148,35 +150,38 @@ class CutFinder:
             target = seam.position + size
         return seams
 
-    def places(self, text: str, told: Callable[[int], object] = lambda done: None) -> IntArray:
+    def places(self, text: str, on_checked: OnChecked = lambda done: None) -> IntArray:
         """The positions of all certified cuts of the text: code points, ascending, int64.
 
         Arrays find the cuts where windows read the unchanged text and no added token is near.
         Elsewhere the finder checks one position after the other, and reports the number of checked
-        positions to `told`."""
+        positions to `on_checked`."""
         if self.refusal_for(text) is not None:
             return np.zeros(0, np.int64)
         changed = bool(self.facts.normalizers) or self.facts.prefix_space
         near = None if self.windows is None or changed else self.added.near(text)
         if near is None:
-            return self._asked(text, 1, len(text), told)
+            return self._check_each(text, 1, len(text), on_checked)
         found, done = [], 0
         for start, stop in (*near, (len(text), len(text))):
-            found += [self._between(text, done, start, told), self._asked(text, start, stop, told)]
+            found += [
+                self._between(text, done, start, on_checked),
+                self._check_each(text, start, stop, on_checked),
+            ]
             done = stop
         return np.concatenate(found)
 
-    def _asked(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
+    def _check_each(self, text: str, start: int, stop: int, on_checked: OnChecked) -> IntArray:
         """The certified cuts in [start, stop) without 0, by checking each position."""
         found = []
         for p in range(max(1, start), stop):
             if self.certify(text, p) is not None:
                 found.append(p)
-            if p % _TOLD == 0:
-                told(_TOLD)
+            if p % _REPORTED == 0:
+                on_checked(_REPORTED)
         return np.array(found, np.int64)
 
-    def _between(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
+    def _between(self, text: str, start: int, stop: int, on_checked: OnChecked) -> IntArray:
         """The certified cuts in [start, stop), where no added token is near.
 
         The windows begin at the first certified cut (theorem 44) or at the beginning of the text.
@@ -193,8 +198,8 @@ class CutFinder:
             rest = min(first + ahead + 1, last)
         part = every_window(self.windows.finder, text[first:stop], ahead) + first
         part = part[np.searchsorted(part, rest) : np.searchsorted(part, last)]
-        asked = partial(self._asked, text, told=told)
-        return np.concatenate([asked(first, rest), part, asked(last, stop)])
+        check_each = partial(self._check_each, text, on_checked=on_checked)
+        return np.concatenate([check_each(first, rest), part, check_each(last, stop)])
 
     def find(
         self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None

@@ -98,7 +98,7 @@ class NormalizerGuard:
         context."""
         return next((s.kind for s in self.stages if s.kind not in _ONE_BY_ONE), None)
 
-    def around(self, text: str, p: int, left: int, right: int) -> tuple[str, int]:
+    def image_around(self, text: str, p: int, left: int, right: int) -> tuple[str, int]:
         """The known image around `p`, and the position of `p` in this image.
 
         The image covers at most `left` characters before `p` and `right` after it. Assumes that

@@ -81,8 +81,8 @@ class WindowSeams:
             spaces[low : high + 1] = True
         others = np.unique(self.finder.symbol_of[~spaces])
         space = int(self.finder.symbol_of[ord(" ")])
-        held = others[others < self.finder.size].astype(np.int64)
-        if not (self.finder.pairs[held + 256 * space] == SURE).all():
+        known = others[others < self.finder.size].astype(np.int64)
+        if not (self.finder.pairs[known + 256 * space] == SURE).all():
             return None
         return self._seam(0, self.theorem, (("left", "non-space"), ("right", "space")))
 
@@ -177,12 +177,12 @@ class WindowSeams:
         anchored = self._anchored_from(text, start, known) if places else None
         if anchored is None:
             return
-        (place, held), still_open = anchored, set(places)
+        (place, left_set), still_open = anchored, set(places)
         for p in range(start, places[-1] + 1):
             at = p - first
-            if p in still_open and self.finder.needed(held, symbols[at : at + self.ahead]):
-                yield p, (place, held)
-            held = rows[held][symbols[at]]
+            if p in still_open and self.finder.needed(left_set, symbols[at : at + self.ahead]):
+                yield p, (place, left_set)
+            left_set = rows[left_set][symbols[at]]
 
     def _candidates(
         self, text: str, start: int, stop: int, known: int | None
@@ -199,17 +199,17 @@ class WindowSeams:
             places = places[slice(*np.searchsorted(places + first, (start, stop)))]
             if not len(places):
                 continue
-            held = behind_window(self.finder, symbols, places, LEFT)
-            sure = settle(self.finder, symbols, places, held, self.ahead)
+            left_sets = behind_window(self.finder, symbols, places, LEFT)
+            sure = settle(self.finder, symbols, places, left_sets, self.ahead)
             for p in (places[sure] + first).tolist():
                 yield p, None
             begin = max(start, first + 1)
             anchored = self._anchored_from(text, begin, known)
             if anchored is not None:
                 behind = behind_each(self.finder, anchored[1], symbols[begin - first :])
-                held = np.concatenate(([anchored[1]], behind))[places - (begin - first)]
-                sure = settle(self.finder, symbols, places, held, self.ahead)
-                behind = held[sure].tolist()
+                left_sets = np.concatenate(([anchored[1]], behind))[places - (begin - first)]
+                sure = settle(self.finder, symbols, places, left_sets, self.ahead)
+                behind = left_sets[sure].tolist()
                 for p, own in zip((places[sure] + first).tolist(), behind, strict=True):
                     yield p, (anchored[0], own)
 
@@ -250,7 +250,7 @@ class WindowSeams:
         if self.normalized.moves or not far:
             return None
         behind = min(len(text) - p, self.ahead)
-        image, at = self.normalized.around(text, p, min(p, LEFT), behind)
+        image, at = self.normalized.image_around(text, p, min(p, LEFT), behind)
         symbols = [*self.finder.each_symbol(image)]
         anchored = anchored or self._anchored(text, p, far)
         right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
@@ -259,7 +259,7 @@ class WindowSeams:
         seam = self._by_window(text, p, symbols, at, least)
         if seam is not None or anchored is None or not right:
             return seam
-        if not self._apart(text, max(0, anchored[0] - 1), p + right):
+        if not self._free_of_tokens(text, max(0, anchored[0] - 1), p + right):
             return None
         return self._seam(p, Theorem.ANCHORED_WINDOW, (("anchor", anchored[0]), ("right", right)))
 
@@ -271,14 +271,14 @@ class WindowSeams:
         for left in range(least, at + 1):
             if self.finder.size in symbols[at - left : at]:
                 break
-            held = EVERYWHERE
+            left_set = EVERYWHERE
             for c in symbols[at - left : at]:
-                held = rows[held][c]
-            right = self.finder.needed(held, symbols[at:])
+                left_set = rows[left_set][c]
+            right = self.finder.needed(left_set, symbols[at:])
             if right:
                 found.append((left + right, left, right))
         for _, left, right in sorted(found):
-            if self._apart(text, p - left, p + right):
+            if self._free_of_tokens(text, p - left, p + right):
                 return self._seam(p, self.theorem, (("left", left), ("right", right)))
         return None
 
@@ -287,8 +287,8 @@ class WindowSeams:
         near = self._anchored(text, p, NEAR if known is not None else FAR)
         if near is not None or known is None or self.facts.normalizers:
             return near
-        held = self.finder.behind(BEGIN, text[known:p])
-        return None if held is None else (known, held)
+        left_set = self.finder.behind(BEGIN, text[known:p])
+        return None if left_set is None else (known, left_set)
 
     def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
         """The anchor of `p` and the left set at `p`, read from the anchor; None if not found.
@@ -298,22 +298,22 @@ class WindowSeams:
         reach = 2
         while reach < far:
             reach = min(8 * reach, far)
-            image, at = self.normalized.around(text, p, min(p, reach), 0)
+            image, at = self.normalized.image_around(text, p, min(p, reach), 0)
             start = self.finder.last_sure(image[:at])
             if not start and (at < p or self.facts.prefix_space):
                 if at < min(p, reach):
                     return None
                 continue
-            held = self.finder.behind(BEGIN, image[start:at])
-            return None if held is None else (p - at + start, held)
+            left_set = self.finder.behind(BEGIN, image[start:at])
+            return None if left_set is None else (p - at + start, left_set)
         return None
 
-    def _apart(self, text: str, start: int, stop: int) -> bool:
+    def _free_of_tokens(self, text: str, start: int, stop: int) -> bool:
         """True if no added token overlaps [start, stop).
 
         False for a tokenizer that searches added tokens in the normalized text: their occurrences
         there are unknown."""
-        return not self.normalized.tokens and self.added.apart(text, start, stop)
+        return not self.normalized.tokens and self.added.free_of_tokens(text, start, stop)
 
     def _seam(self, p: int, theorem: str, witness: Witness) -> Seam:
         return Seam(p, Rule.WINDOW, theorem, (self.proof, *witness))

@@ -71,7 +71,7 @@ class WindowFinder:
         left, n = self.tables.left, self.size
         found = np.zeros((256, 256), np.uint8)
         for c in range(n):
-            found[:n, c] = self._told(left[EVERYWHERE, c], left[:, c])
+            found[:n, c] = self._status(left[EVERYWHERE, c], left[:, c])
         return found.ravel()
 
     @cached_property
@@ -88,7 +88,7 @@ class WindowFinder:
 
         def kind(b: int, certain: int, possible: StateArray, otherwise: int = 0) -> int:
             by_two = self.pairs.reshape(256, 256)[:n, b] == SURE
-            found = np.where(by_two, SURE_BY_TWO, self._told(certain, possible))
+            found = np.where(by_two, SURE_BY_TWO, self._status(certain, possible))
             row = found.astype(np.uint8).tobytes()
             return otherwise if len(numbers) == 256 else numbers.setdefault(row, len(numbers))
 
@@ -97,12 +97,12 @@ class WindowFinder:
         for a, b in product(range(n + 1), range(n)):
             further = np.append(left[:, a], BEGIN)  # an anchor may stand between a and b
             kinds[b, a] = kind(b, left[left[EVERYWHERE, a], b], left[further, b], kinds[b, a])
-        told = np.zeros((256, 256), np.uint8)
+        status = np.zeros((256, 256), np.uint8)
         for row, number in numbers.items():
-            told[:n, number] = np.frombuffer(row, np.uint8)
-        return kinds.ravel(), told.ravel()
+            status[:n, number] = np.frombuffer(row, np.uint8)
+        return kinds.ravel(), status.ravel()
 
-    def _told(self, certain: int, possible: StateArray) -> npt.NDArray[np.uint8]:
+    def _status(self, certain: int, possible: StateArray) -> npt.NDArray[np.uint8]:
         """The status of the cut before each symbol, uint8, (size,).
 
         The left set at the cut is a subset of the set `certain`, and is one of the sets `possible`.
@@ -137,8 +137,8 @@ class WindowFinder:
         In the middle of such a text, more than three of four pairs of neighbours may be cuts. This
         is not so in words. False for white space."""
         some = text[len(text) // 2 :][:_SOME]
-        told = pair_status(self.symbols(some), self.pairs)
-        return 4 * int(np.count_nonzero(told)) > 3 * len(told) and not some.isspace()
+        status = pair_status(self.symbols(some), self.pairs)
+        return 4 * int(np.count_nonzero(status)) > 3 * len(status) and not some.isspace()
 
     def last_sure(self, text: str) -> int:
         """The last position in the text that two characters certify, or 0."""
@@ -149,19 +149,19 @@ class WindowFinder:
         places = range(len(symbols) - 1, 0, -1)
         return next((p for p in places if pairs[symbols[p - 1] + 256 * symbols[p]] == SURE), 0)
 
-    def behind(self, held: int, text: str) -> int | None:
-        """The left set after the text, read from the left set `held`.
+    def behind(self, left_set: int, text: str) -> int | None:
+        """The left set after the text, read from `left_set`.
 
         None if the text is empty, has an unknown character, or takes too long to read."""
         if len(text) > _FEW:
             read = self.symbols(text)
-            return None if self.size in read else behind_all(self, held, read)
+            return None if self.size in read else behind_all(self, left_set, read)
         symbols = [*self.each_symbol(text)]
         if not symbols or self.size in symbols:
             return None
         for c in symbols:
-            held = self.left_rows[held][c]
-        return held
+            left_set = self.left_rows[left_set][c]
+        return left_set
 
     def settled(self, before: bytes, behind: bytes) -> bool:
         """True if the symbols `before` and `behind` a cut make the cut certain.
@@ -169,10 +169,10 @@ class WindowFinder:
         A cache holds recent results: callers ask about a text more than once, and texts repeat."""
         known = self._settled.get((before, behind))
         if known is None:
-            held, rows = EVERYWHERE, self.left_rows
+            left_set, rows = EVERYWHERE, self.left_rows
             for c in before:
-                held = rows[held][c]
-            known = self.needed(held, behind) > 0
+                left_set = rows[left_set][c]
+            known = self.needed(left_set, behind) > 0
             if len(self._settled) >= _KEPT:
                 self._settled.clear()
             self._settled[before, behind] = known
@@ -182,12 +182,12 @@ class WindowFinder:
     def _settled(self) -> dict[tuple[bytes, bytes], bool]:
         return {}
 
-    def needed(self, held: int, symbols: Sequence[int]) -> int:
+    def needed(self, left_set: int, symbols: Sequence[int]) -> int:
         """How many of the symbols after a cut are needed to make the cut certain, or 0.
 
-        `held` is the left set at the cut. 0: all the symbols together do not make it certain."""
+        `left_set`: at the cut. 0: all the symbols together do not make it certain."""
         _, cut, right, certain = self._rows
-        threats = cut[held][symbols[0]] if symbols else REFUTED
+        threats = cut[left_set][symbols[0]] if symbols else REFUTED
         for k in range(1, len(symbols) + 1):
             if certain[threats]:
                 return k
@@ -254,16 +254,16 @@ def pair_cuts(engine: str, patterns: tuple[str, ...]) -> Callable[[str], list[in
     return places
 
 
-def pair_status(symbols: SymbolArray, told: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def pair_status(symbols: SymbolArray, statuses: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """The status of each pair of neighbours, uint8, (n - 1,).
 
-    `told` has the layout of `WindowFinder.pairs`."""
+    `statuses` has the layout of `WindowFinder.pairs`."""
     if len(symbols) < 2:
         return np.zeros(0, np.uint8)
-    held = np.ascontiguousarray(symbols)
+    read = np.ascontiguousarray(symbols)
     # Two neighbours are one little-endian number; the second one is the higher byte.
-    pairs = np.ndarray((len(held) - 1,), "<u2", held.data, 0, (1,))
-    found: SymbolArray = told.take(pairs, mode="clip")
+    pairs = np.ndarray((len(read) - 1,), "<u2", read.data, 0, (1,))
+    found: SymbolArray = statuses.take(pairs, mode="clip")
     return found
 
 
@@ -273,24 +273,24 @@ def behind_window(
     """The left set at each position, int32, read over up to `left` characters.
 
     The reading begins with the left set `EVERYWHERE`."""
-    held = np.full(len(places), EVERYWHERE, np.int32)
+    left_sets = np.full(len(places), EVERYWHERE, np.int32)
     for k in range(left, 0, -1):
         inside = places >= k
-        moved = finder.tables.left[held, symbols[places - k * inside]]
-        held = np.where(inside, moved, held)
-    return held
+        moved = finder.tables.left[left_sets, symbols[places - k * inside]]
+        left_sets = np.where(inside, moved, left_sets)
+    return left_sets
 
 
 def settle(
-    finder: WindowFinder, symbols: SymbolArray, places: IntArray, held: StateArray, right: int
+    finder: WindowFinder, symbols: SymbolArray, places: IntArray, left_sets: StateArray, right: int
 ) -> BoolArray:
     """True for each position where the cut is certain, (positions,).
 
-    `held` has the left set at each position. Up to `right` characters after a position are read."""
+    `left_sets`: at each position. Up to `right` characters after a position are read."""
     tables = finder.tables
     certain = np.zeros(len(places), np.bool_)
     rest = np.arange(len(places))
-    threats = tables.cut[held, symbols[places]]
+    threats = tables.cut[left_sets, symbols[places]]
     for k in range(1, right + 1):
         certain[rest[tables.certain[threats]]] = True
         going = (
@@ -303,29 +303,29 @@ def settle(
     return certain
 
 
-def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateArray:
-    """The left set after each symbol, int32, read from the left set `held`."""
+def behind_each(finder: WindowFinder, left_set: int, symbols: SymbolArray) -> StateArray:
+    """The left set after each symbol, int32, read from `left_set`."""
     states: list[int] = []
     for symbol, size in _sized(symbols, _starts(symbols)):
-        orbit, again = _orbit(finder, held, symbol, size)
+        orbit, again = _orbit(finder, left_set, symbol, size)
         cycle = orbit[again:]
         orbit += (cycle * (size // len(cycle)))[: size - len(orbit)]
         states += orbit
-        held = orbit[-1]
+        left_set = orbit[-1]
     return np.array(states, np.int32)
 
 
-def behind_all(finder: WindowFinder, held: int, symbols: SymbolArray) -> int | None:
-    """The left set after the last symbol, read from `held`; None if it takes too long."""
+def behind_all(finder: WindowFinder, left_set: int, symbols: SymbolArray) -> int | None:
+    """The left set after the last symbol, read from `left_set`; None if it takes too long."""
     starts = _starts(symbols)
     if len(starts) > _MOST_RUNS:
         return None
     for symbol, size in _sized(symbols, starts):
-        orbit, again = _orbit(finder, held, symbol, size)
+        orbit, again = _orbit(finder, left_set, symbol, size)
         if size > len(orbit):
             again += (size - len(orbit) - 1) % (len(orbit) - again)
-        held = orbit[again] if size > len(orbit) else orbit[-1]
-    return held
+        left_set = orbit[again] if size > len(orbit) else orbit[-1]
+    return left_set
 
 
 def _starts(symbols: SymbolArray) -> IntArray:
@@ -339,13 +339,13 @@ def _sized(symbols: SymbolArray, starts: IntArray) -> Iterator[tuple[int, int]]:
     return zip(symbols[starts].tolist(), sizes.tolist(), strict=True)
 
 
-def _orbit(finder: WindowFinder, held: int, symbol: int, size: int) -> tuple[list[int], int]:
+def _orbit(finder: WindowFinder, left_set: int, symbol: int, size: int) -> tuple[list[int], int]:
     """The left sets along a run of one symbol until they repeat, and the index where the repetition
     begins."""
     rows, orbit = finder.left_rows, list[int]()
     while len(orbit) < size:
-        held = rows[held][symbol]
-        if held in orbit:
-            return orbit, orbit.index(held)
-        orbit.append(held)
+        left_set = rows[left_set][symbol]
+        if left_set in orbit:
+            return orbit, orbit.index(left_set)
+        orbit.append(left_set)
     return orbit, 0

@@ -94,7 +94,7 @@ class CachedExecutor:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
         if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
-        return tokenizer.remembered(texts, self._workers)
+        return tokenizer.cached_rows(texts, self._workers)
 
     def close(self) -> None:
         """Close the thread pools of both inner executors."""

@@ -148,7 +148,11 @@ class ThreadExecutor(Pooled):
         def encode_block(block: range) -> Rows:
             return encode_rows(texts[block.start : block.stop], tokenizer, spans, block.start)
 
-        if self._workers > 1 and isinstance(tokenizer, Contends) and tokenizer.alone(texts):
+        if (
+            self._workers > 1
+            and isinstance(tokenizer, Contends)
+            and tokenizer.wants_one_thread(texts)
+        ):
             return encode_block(range(len(texts)))
         blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS, BLOCKS_PER_WORKER)
         return Rows.joined(self.share(encode_block, blocks))

@@ -41,7 +41,11 @@ class AutoSplitter:
         inside = inside_of(tokenizer)
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        if self.chunk_chars is None and isinstance(tokenizer, Contends) and tokenizer.alone([text]):
+        if (
+            self.chunk_chars is None
+            and isinstance(tokenizer, Contends)
+            and tokenizer.wants_one_thread([text])
+        ):
             return Split.whole(
                 text, "pre-tokens are so short that threads would wait for each other"
             )

@@ -57,11 +57,15 @@ class EncodesTexts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """The result of one edit: the new rope, and what was done."""
+    """The result of one edit: the new rope, and what was done.
+
+    [start, stop): the code points of the new text that were encoded."""
 
     rope: Rope
     replace_from: int
     encoded: int
+    start: int
+    stop: int
     why: str
 
 
@@ -81,7 +85,7 @@ class Editing:
         self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
         self._rope, self._start, self._stop, self._text = rope, start, stop, text
         self._length = 0 if rope is None else rope.chars
-        self._chars = self._first = self._absorbed = 0
+        self._chars = self._first = self._absorbed = self._skipped = 0
         self._judged = ""
 
     def result(self) -> Edit:
@@ -100,7 +104,9 @@ class Editing:
         rope = joined(joined(left, rope_of(new)), right)
         whole = 0 if rope is None else rope.chars
         why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
-        return Edit(rope, kept + _equal_at_start(old_ids, new_ids), self._chars, why)
+        stop = whole if old_stop is None else whole - (self._length - old_stop)
+        replace_from = kept + _equal_at_start(old_ids, new_ids)
+        return Edit(rope, replace_from, self._chars, old_start + self._skipped, stop, why)
 
     def _check(self) -> None:
         """Raise the tokenizer's error for a string that it refuses and that the edit makes."""
@@ -180,7 +186,7 @@ class Editing:
         if old is not None and not edges:
             grown = grown_ids(self._tokenizer, old.text, old.ids, self._text)
             if grown is not None:
-                self._chars += grown[1]
+                self._chars, self._skipped = grown[1], len(text) - grown[1]
                 return [Segment(text, grown[0], 0, self._searched(text))]
         places = [(0, absorbed), *edges, (len(text), 0)]
         parts = [(text[at:end], skipped) for (at, skipped), (end, _) in pairwise(places)]

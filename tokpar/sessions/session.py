@@ -35,12 +35,14 @@ class Patch:
     """What one edit changed: ``old[:replace_from] + replacement_ids`` are the new ids.
 
     Both are ids before special tokens, truncation and padding. `revision`: the revision that the
-    edit made. `encoded`: how many code points were encoded. `why`: why the whole text was encoded
-    again, or ""."""
+    edit made. `encoded`: how many code points were encoded; they lie in [start, stop) of the new
+    text. `why`: why the whole text was encoded again, or ""."""
 
     replace_from: int
     revision: int
     encoded: int
+    start: int
+    stop: int
     why: str
     _rope: Rope
     _before: int
@@ -177,7 +179,8 @@ class Session:
             self._alone, self._by_itself, self._text = None, False, None
             self._kept = min(self._kept, before)
             self._revision += 1
-            return Patch(before, self._revision, len(context), "", new, before)
+            end = len(self)
+            return Patch(before, self._revision, len(context), end, end, "", new, before)
 
     @property
     def canonical(self) -> tuple[Region, ...]:
@@ -265,8 +268,12 @@ class Session:
         self._kept = min(self._kept, pinned.count + kept)
         self._revision += 1
         before = pinned.count - row.skipped_ids
-        told = edit.encoded, edit.why, row.rope, before
-        return Patch(pinned.count + kept, self._revision, *told)
+        shift = pinned.chars - context
+        told = edit.encoded, max(pinned.chars, edit.start + shift), edit.stop + shift, edit.why
+        if alone_edit is not None:
+            shift = pinned.chars
+            told = alone_edit.encoded, alone_edit.start + shift, alone_edit.stop + shift, edit.why
+        return Patch(pinned.count + kept, self._revision, *told, row.rope, before)
 
     def _edited_alone(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
         """The text after the last pin, encoded by itself (P1). `rope` has it after the context."""

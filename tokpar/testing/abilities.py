@@ -58,7 +58,7 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
         if facts_of(tokenizer).forbidden:
             yield forbidden.of(tokenizer)
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
-        yield remembered.of(tokenizer)
+        yield cached_rows.of(tokenizer)
     if isinstance(tokenizer, Refreshes):
         yield refreshed.of(tokenizer)
     if isinstance(tokenizer, Detaches) and source is not tokenizer:
@@ -143,8 +143,8 @@ def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     return None
 
 
-@check("remembered", together=True)
-def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+@check("cached_rows", together=True)
+def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """of texts that may be cut at spaces it gives the ids of encode, or none and says so"""
     assert isinstance(tokenizer, HasSegmentCache)
     finder = finder_for(facts_of(tokenizer))
@@ -155,8 +155,8 @@ def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint |
     ]
     usual = usual if finder.at_spaces is not None else []
     for workers in (1, 1, 2):  # the second time everything is known
-        found, flags = tokenizer.remembered(usual, workers)
-        wrong = rows_complaint(found, len(usual), "remembered")
+        found, flags = tokenizer.cached_rows(usual, workers)
+        wrong = rows_complaint(found, len(usual), "cached_rows")
         if wrong is not None or len(flags) != len(usual):
             said = "not one answer per text"
             return wrong or Complaint(said, str(len(usual)), str(len(flags)))
@@ -165,7 +165,7 @@ def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint |
             wrong = ids_differ(expected, found[k], usual[k], tokenizer)
             if wrong is not None:
                 return wrong
-            known = tokenizer.known(usual[k])
+            known = tokenizer.cached_ids(usual[k])
             if known is not None:
                 wrong = ids_differ(expected, known, usual[k], tokenizer)
             if wrong is not None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokpar_bench.comparing import comparison, places, repetitive, sweep
+from tokpar_bench.comparing import SWEEPS, comparison, places, repetitive, sweep
 from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
 from tokpar_bench.html_page import page
 from tokpar_bench.measuring import (
@@ -31,12 +31,15 @@ from tokpar_bench.measuring import (
     shared_ids,
 )
 from tokpar_bench.measuring import run as run_experiments
-from tokpar_bench.paper_tables import NOT_READ, paper_tables, published, tables_of
+from tokpar_bench.paper_tables import paper_tables, tables_of
 from tokpar_bench.plots import pictures
 from tokpar_bench.records import (
+    CONDITIONS,
     BenchResults,
+    FigureRow,
     MethodRow,
     ProjectionRow,
+    ScalingRow,
     Spread,
     StageRow,
     SweepRow,
@@ -97,6 +100,7 @@ METHOD = MethodRow(
     lossless=False,
     texts_equal=0.6666666,
     ids_equal=0.99999999,
+    condition="cache off",
     seconds=a_spread(0.02),
     chunks=9,
     retries=2,
@@ -113,6 +117,7 @@ STAGE = StageRow(
     tokenizer="deepseek",
     engine="oniguruma",
     method="lopt",
+    condition="cache off",
     equal=True,
     chunks=3,
     seconds=a_spread(0.01),
@@ -120,7 +125,7 @@ STAGE = StageRow(
     work=0.008,
     span=0.003,
     own=a_spread(0.02),
-    amdahl={"8": 3.33, "32": 4.44, "112": 4.83, "all": 5.0},
+    amdahl={"4": 2.5, "8": 3.33, "16": 4.0, "32": 4.44, "64": 4.7, "128": 4.85, "all": 5.0},
 )
 PROJECTION = ProjectionRow(
     tokenizer="deepseek",
@@ -143,13 +148,56 @@ SWEEP = SweepRow(
     engine="oniguruma",
     method="lopt",
     x=1024,
+    condition="cache off",
     equal=True,
     seconds=a_spread(0.0123),
 )
+SCALING = ScalingRow(
+    dataset="some.jsonl",
+    code_points=3000,
+    tokenizer="deepseek",
+    engine="oniguruma",
+    method="lopt-paper",
+    condition="cache off",
+    seconds=a_spread(0.02),
+    executor="native",
+    workers=1,
+    equal=True,
+    stages={"split": 0.001, "tokenize": 0.018, "rest": 0.001},
+    own=a_spread(0.03),
+)
+FIGURE = FigureRow(
+    source="blocks",
+    what="MiB/s at 4 MB",
+    setting="block 4 KB",
+    tokenizer="deepseek",
+    values=[1.25],
+    detail="Cache off.",
+)
+CONDITIONED = [
+    replace(row, part="conditions", condition=condition, seconds=a_spread(seconds))
+    for row, times in (
+        (OWN, (0.04, 0.05, 0.05, 0.04)),
+        (replace(METHOD, method="auto"), (0.02, 0.1, 0.01, 0.001)),
+    )
+    for condition, seconds in zip(CONDITIONS, times, strict=True)
+]
 RESULTS = BenchResults(
-    provenance={"date": "today", "processor": "x", "texts": [{"name": "some.jsonl"}]},
+    provenance={
+        "date": "today",
+        "processor": "x",
+        "texts": [{"name": "some.jsonl", "published_corpus": "leval"}],
+        "tokenizers": [{"name": "deepseek", "published_tokenizer": "DeepSeek-V3"}],
+    },
     settings={"repeats": 3, "paper": False},
-    methods=[OWN, METHOD, replace(METHOD, part="retries", method="lopt-restart")],
+    methods=[
+        OWN,
+        METHOD,
+        *CONDITIONED,
+        replace(METHOD, part="retries", method="lopt-paper-restart"),
+    ],
+    scaling=[SCALING, replace(SCALING, workers=2, seconds=a_spread(0.0125))],
+    figures=[FIGURE],
     stages=[STAGE],
     projection=[PROJECTION, replace(PROJECTION, workers=8, measured=None, error=None)],
     sweeps=[
@@ -496,6 +544,7 @@ def test_the_timing_executor_divides_where_the_other_does() -> None:
     method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
+        subject = replace(subject, adapter=subject.fresh())
         memo = opened.executor("memo", 1, subject, len(TEXT) * 20)
         timed = encode_job("k", subject, method, TimingExecutor(memo), TEXT * 20).call()
         alone = encode_job("k", subject, method, memo, TEXT * 20).call()
@@ -556,7 +605,7 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
     assert (first.work, first.span, first.chunks) == (10.0, 4.0, 3)
     assert first.amdahl["all"] == pytest.approx(1 / (1 - 10.5 / 12.5))
     found = {row.workers: row for row in projection if isinstance(row, ProjectionRow)}
-    assert list(found) == [1, 2, 8, 32, 112]
+    assert list(found) == [1, 2, 4, 8, 16, 32, 64, 128]
     assert (found[1].projected, found[1].error) == (12.5, pytest.approx(25.0))
     assert (found[2].projected, found[2].longest_first, found[2].bound) == (9.5, 8.5, 7.5)
     assert (found[2].measured, found[2].error) == (None, None)
@@ -650,7 +699,7 @@ def test_longest_first_is_within_4_thirds_of_the_best_order(
 
 def test_results_survive_json() -> None:
     assert from_json(json.loads(json.dumps(to_json(RESULTS)))) == RESULTS
-    assert RESULTS.rows == 3 + 1 + 2 + 20
+    assert RESULTS.rows == 11 + 1 + 2 + 2 + 20 + 1
 
 
 @pytest.mark.parametrize(
@@ -685,13 +734,13 @@ def test_the_tables_hold_what_was_measured() -> None:
     assert (method[5], method[-1]) == ("20.0", "2.50x")
     [stage] = cells(found, "stages")
     assert stage[:5] == ("lopt", "3", "10.0%", "80.0%", "10.0%")
-    assert stage[-4:] == ("3.33x", "4.44x", "4.83x", "5.00x")
+    assert stage[-7:] == ("2.50x", "3.33x", "4.00x", "4.44x", "4.70x", "4.85x", "5.00x")
     assert cells(found, "projection") == [
         ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "5.00", "+20.0%"),
         ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
     ]
     assert cells(found, "retries") == [
-        ("lopt-restart", "0.666", "2", "1", "0.50x", "20.0", ""),
+        ("lopt-paper-restart", "0.666", "2", "1", "0.50x", "20.0", ""),
     ]
     assert cells(found, "chunk") == [("1", "12.3", "12.3", "12.3"), ("2", "12.3", "12.3", "12.3")]
 
@@ -704,18 +753,28 @@ def test_engines_and_executors_are_named_where_there_are_several() -> None:
     assert table.rows[3][-1] == "", "compared with the own call of another engine"
 
 
-def test_the_papers_figures_stand_beside_ours_and_what_was_not_read_says_so() -> None:
+def test_the_published_figures_stand_beside_ours_and_a_missing_one_is_a_dash() -> None:
     found = paper_tables(RESULTS)
-    assert [table.title.split(",")[0] for table in found[:2]] == ["Table 1", "Table 2"]
-    assert [table.title[:8] for table in found[-5:]] == [
-        "Table 3,",
-        *(f"Figure {n}" for n in "3478"),
-    ]
+    parts = ["methods", "conditions", "stages", "projection", "scaling", "retries"]
+    assert [table.part for table in found] == [*parts, *SWEEPS, "others"]
     own, method = cells(found, "methods")
-    assert method[1:5] == ("0.666", "0.317", "20.0", NOT_READ)
-    assert own[1:5] == ("1.000", NOT_READ, "50.0", NOT_READ)
-    assert {row[-1] for row in cells(found, "stages")} == {NOT_READ}
-    assert published("bert", "lopt-paper") == NOT_READ
+    assert own == ("serial", "1.000", "-", "1.00x", "1.00x", "50.0", "32.4")
+    assert method == ("delimiter-comma", "0.666", "0.317", "2.50x", "6.23x", "20.0", "5.20")
+    one, two, four, *_ = cells(found, "scaling")
+    assert one[:3] == ("1", "5.0/0.1", "90.0/99.9")
+    assert two[-5:] == ("1.60x", "1.70x", "1.82x", "1.99x", "2.40x")
+    assert four[1:3] == ("-/0.5", "-/96.6")
+    assert four[-5:] == ("-", "2.84x", "3.08x", "3.97x", "-")
+    [again] = cells(found, "retries")
+    assert again[2:4] == ("0.667", "0")
+    assert again[5:7] == ("", "5.60x")
+    letters = replace(RESULTS.methods[-1], dataset="some.jsonl, one letter")
+    [again] = cells(paper_tables(replace(RESULTS, methods=[letters])), "retries")
+    assert again[3] == "1.88"
+    assert cells(found, "others") == [("MiB/s at 4 MB", "block 4 KB", "1.25", "10.4")]
+    far = replace(RESULTS, provenance={})
+    assert [row[2] for row in cells(paper_tables(far), "methods")] == ["-", "-"]
+    assert "No published row" in text_of(paper_tables(far)[0])
     paper = replace(RESULTS, settings={"paper": True})
     assert tables_of(paper) == found
     assert tables_of(RESULTS) == tables(RESULTS)
@@ -863,7 +922,7 @@ def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
     outcome = run("bench", rows_file, *SMALL, *only, "--out", out, "--no-plots", "--quiet")
     assert outcome.code == 0
     assert outcome.err == ""
-    assert "Accuracy and latency: rows.jsonl (3 texts" in outcome.out
+    assert "Accuracy and latency, cache off: rows.jsonl (3 texts" in outcome.out
     assert "Repetitive texts" in outcome.out
     assert "Stages" not in outcome.out
     assert (out / "tables.txt").read_text(encoding="utf-8") == outcome.out
@@ -968,17 +1027,14 @@ def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
     assert named in run("bench", rows_file, *arguments).error
 
 
-def test_the_papers_experiments_need_files() -> None:
-    assert "--paper" in run("bench", "--paper").error
-
-
 def test_the_papers_tables_are_printed(rows_file: Path, deepseek: str) -> None:
-    options = ("--paper", "--tokenizer", deepseek, "--only", "methods,stages,retries")
+    options = ("--paper", "--tokenizer", deepseek, "--only", "methods,scaling,retries")
     outcome = run("bench", rows_file, *SMALL, *options)
     assert outcome.code == 0
     assert [f"Table {n}" in outcome.out for n in (1, 2, 3)] == [True] * 3
     assert "0.317" in outcome.out
-    assert NOT_READ in outcome.out
+    assert "Published: DeepSeek-V3 on L-Eval" in outcome.out
+    assert "not read" not in outcome.out
     assert "recursive" not in outcome.out
 
 

@@ -91,7 +91,7 @@ OUTSIDE = {
         [3],
     ),
     "a folded letter": Outside(
-        bpe_config(with_bytes(letters_of("sſ")), patterns=[r"(?i:s)+|[\s\S]"]), "sſ", "class"
+        bpe_config(with_bytes(letters_of("sſ")), patterns=[r"(?i:s)|[\s\S]"]), "sſ", "class"
     ),
     "flags of an added token": Outside(
         bpe_config(BYTES, tokens=[added("<s>", 256, lstrip=True)]), "a <s>", "added token"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tokpar_bench.records import BenchResults
     from tokpar_bench.tables import Table
 
+PAPER_CHUNKS = 32
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
 SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, code points of each
 
@@ -56,7 +57,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("sizes").add_argument
     add("--repeats", type=int, metavar="N", help="timed rounds, after one to warm up (5)")
     add("--seed", type=int, default=1, metavar="N", help="of texts and of the order of runs (1)")
-    add("--chunk-chars", type=int, default=4096, metavar="N", help="of methods not tuned (4096)")
+    add("--chunk-chars", type=int, metavar="N", help="of methods not tuned (4096)")
+    add("--chunks", type=int, metavar="N", help="cut each text in N instead (--paper: 32)")
     add("--overlap-chars", type=int, default=512, metavar="N", help="of methods with overlap (512)")
     add("--chars", type=int, metavar="N", help="text of stages and sweeps (1,000,000 code points)")
     add("--quick", action="store_true", help="2 rounds, 8 texts a file, 100,000 code points")
@@ -114,7 +116,8 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
         methods=_names(arguments.methods),
         executors=tuple(arguments.executor or ("auto",)),
         workers=worker_count(arguments.workers),
-        chunk_chars=arguments.chunk_chars,
+        chunk_chars=arguments.chunk_chars or 4096,
+        chunks=arguments.chunks or _paper_chunks(arguments),
         overlap_chars=arguments.overlap_chars,
         chars=arguments.chars or (QUICK_CHARS if arguments.quick else 1_000_000),
         repeats=arguments.repeats or (QUICK_REPEATS if arguments.quick else 5),
@@ -125,7 +128,7 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
     datasets = datasets_of(arguments)
     results = BenchResults(settings=asdict(settings))
     with Opened() as opened:
-        sources = arguments.tokenizer or ["default"]
+        sources = arguments.tokenizer or _sources(arguments)
         subjects = opened.subjects(sources, arguments.engine or ["auto"], results.notes)
         results.notes += unsuited(subjects, settings.executors)
         results.provenance = provenance(datasets, subjects, sys.argv)
@@ -134,6 +137,18 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
         with bar_of(arguments, total) as moved:
             run_experiments(planned, settings.repeats, settings.seed, results, moved)
     return results
+
+
+def _paper_chunks(arguments: argparse.Namespace) -> int | None:
+    """The paper divides each text by its 32 processes."""
+    return PAPER_CHUNKS if arguments.paper and arguments.chunk_chars is None else None
+
+
+def _sources(arguments: argparse.Namespace) -> list[str]:
+    """The bundled tokenizer; with --paper the vocabularies of installed packages, if any is."""
+    from tokpar_bench.packaged import packaged_sources
+
+    return (packaged_sources() if arguments.paper else []) or ["default"]
 
 
 def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
@@ -160,9 +175,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """What would otherwise be an error only after the measuring. Makes the directory of --out."""
     if arguments.read is not None and arguments.files:
         raise OptionError("--read shows what was measured before: give no FILE")
-    if arguments.paper and not arguments.files:
-        raise OptionError("--paper takes the texts of files: give at least one FILE")
-    for name in ("limit", "chars", "repeats", "chunk_chars", "overlap_chars"):
+    for name in ("limit", "chars", "repeats", "chunk_chars", "chunks", "overlap_chars"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise OptionError(f"--{name.replace('_', '-')} must be at least 1, got {value}")

@@ -19,13 +19,13 @@ from tokpar_bench.measuring import (
     encode_job,
     middle,
 )
-from tokpar_bench.records import AnyRow, MethodRow, Spread, SweepRow
+from tokpar_bench.records import CACHE_OFF, AnyRow, MethodRow, Spread, SweepRow
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
 
 NO_EXECUTOR = "none"  # of the tokenizer's own call
 ANY = 0  # the place of a method that does not depend on what is swept
 SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
-_Way = tuple[Subject, str, ComparedMethod]
+Way = tuple[Subject, str, ComparedMethod]
 
 
 def comparison(
@@ -39,7 +39,7 @@ def comparison(
 ) -> Experiment:
     """Every method on every executor that suits, in every engine given, all in turns; the subjects
     are engines of one tokenizer. A key is (number of the way, number of the text)."""
-    ways: list[_Way] = [
+    ways: list[Way] = [
         (subject, executor, method)
         for subject in subjects
         for method in methods
@@ -58,7 +58,7 @@ def comparison(
         for w, way in enumerate(ways):
             of_texts = [samples.get((w, t), []) for t in range(len(dataset.texts))]
             if all(of_texts):
-                found.append(_row(part, dataset, way, workers, of_texts))
+                found.append(method_row(part, dataset, way, workers, of_texts))
         return found
 
     return Experiment(jobs, rows)
@@ -71,9 +71,15 @@ def repetitive(dataset: Dataset, seed: int) -> Dataset:
     return Dataset(f"{dataset.name}, one letter", texts, dataset.origin)
 
 
-def _row(
-    part: str, dataset: Dataset, way: _Way, workers: int, of_texts: Sequence[Sequence[Sample]]
+def method_row(
+    part: str,
+    dataset: Dataset,
+    way: Way,
+    workers: int,
+    of_texts: Sequence[Sequence[Sample]],
+    condition: str = CACHE_OFF,
 ) -> MethodRow:
+    """The row of one method in one engine on one executor; `of_texts`: the samples of each text."""
     subject, executor, method = way
     rounds = list(zip(*of_texts, strict=True))
     last = rounds[-1]
@@ -87,8 +93,11 @@ def _row(
         executor=executor,
         workers=workers,
         method=method.name,
+        condition=condition,
         strategy=method.strategy,
-        options=dict(method.options),
+        options=dict(method.options)
+        if method.chunks is None
+        else {**method.options, "chunk_chars": f"text / {method.chunks}"},
         lossless=all(sample.lossless for turn in rounds for sample in turn),
         texts_equal=statistics.fmean(sample.same for sample in last),
         ids_equal=statistics.fmean(sample.share for sample in last),
@@ -127,6 +136,7 @@ def sweep(kind: str, long: LongText) -> Experiment:
                 tokenizer=long.subject.tokenizer,
                 engine=long.subject.engine,
                 method=method,
+                condition=CACHE_OFF,
                 x=place,
                 equal=all(sample.same for sample in found),
                 seconds=Spread.of(sample.seconds for sample in found),

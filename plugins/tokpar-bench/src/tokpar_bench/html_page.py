@@ -12,13 +12,16 @@ from tokpar_bench.tables import Table, of_words
 LEFT = ' class="w"'
 SECTIONS = {
     "methods": "Accuracy and latency",
+    "conditions": "Cache off, cold, warm, seen",
     "stages": "Stages and Amdahl's law",
     "projection": "Projection to more workers",
+    "scaling": "One chunk per worker",
     "retries": "Repetitive texts",
     "length": "Text length",
     "chunk": "Chunk length",
     "workers": "Pool size",
     "batch": "Batch size",
+    "others": "Other published methods",
 }
 
 

@@ -173,7 +173,7 @@ def encode_job(
         strategy=method.strategy,
         executor=executor,
         allow_approximate=True,
-        **method.options,
+        **method.options_for(len(texts[0])),
     )
     calls = executor.calls if isinstance(executor, TimingExecutor) else []
 

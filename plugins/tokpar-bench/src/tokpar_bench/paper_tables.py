@@ -1,101 +1,202 @@
-"""The three tables of the LoPT paper: our figures beside those it publishes, as far as they were
-read. A figure that was not read says so, and is never a guess."""
+"""The tables of the published methods: our figures beside those of `published`. "-" stands for a
+figure that the source does not have."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from tokpar_bench import published
 from tokpar_bench import tables as own
-from tokpar_bench.records import BenchResults, MethodRow, StageRow
-from tokpar_bench.stages import WORKERS
+from tokpar_bench.records import BenchResults, FigureRow, MethodRow, ScalingRow
+from tokpar_bench.stages import amdahl
+from tokpar_bench.subjects import SERIAL
 
-NOT_READ = "not read"
-PUBLISHED = {
-    "delimiter-comma": 0.317,
-    "delimiter-period": 0.564,
-    "delimiter-space": 0.804,
-    "overlap-longest": 0.801,
-    "overlap-window": 0.998,
-    "lopt-paper": 1.0,
-}
-"""Table 1, share of the texts that are equal, with DeepSeek's tokenizer. Chunks of the paper have
-other sizes than ours, and its machine other cores; its milliseconds were not read."""
-
-PAPER_METHODS = ("serial", *PUBLISHED, "lopt", "auto")  # those of table 1, and ours
+MISSING = "-"
+PAPER_METHODS = (*published.METHODS, "lopt", "auto")  # those of table 1, and ours
 FIGURES = {"length": 3, "chunk": 4, "workers": 7, "batch": 8}
-_OTHERS = "Published: LoPT (arXiv 2511.04952), on L-Eval, with other chunks and on another machine."
+RESTARTED = "lopt-paper-restart"  # as published: everything again in chunks twice as long
+PUBLISHED_STAGES = ("split", "tokenize", "match", "merge", "convert")
 
 
-def published(tokenizer: str, method: str) -> str:
-    """The accuracy of a method with a tokenizer, by the name of its file: "0.317"."""
-    figure = PUBLISHED.get(method) if "deepseek" in tokenizer.lower() else None
-    return NOT_READ if figure is None else f"{figure:.3f}"
+@dataclass(frozen=True)
+class Nearest:
+    """The published row and column that stand beside a tokenizer and a dataset of a run."""
+
+    tokenizers: Mapping[str, str | None]
+    corpora: Mapping[str, str]
+
+    @classmethod
+    def of(cls, results: BenchResults) -> "Nearest":
+        """As the run wrote it into its provenance."""
+        about = results.provenance
+        return cls(
+            {each["name"]: each.get("published_tokenizer") for each in about.get("tokenizers", [])},
+            {each["name"]: each.get("published_corpus", "") for each in about.get("texts", [])},
+        )
+
+    def method(self, row: MethodRow, method: str) -> published.PublishedMethod | None:
+        """The cells of table 1 for a row of ours."""
+        tokenizer, corpus = self.tokenizers.get(row.tokenizer), self.corpora.get(row.dataset)
+        return published.method_figures(tokenizer, corpus, method) if tokenizer and corpus else None
+
+    def retries(self, row: MethodRow) -> published.PublishedRetries | None:
+        """The row of table 3 for a row of ours."""
+        tokenizer = self.tokenizers.get(row.tokenizer)
+        repetitive = row.dataset not in self.corpora
+        return published.retry_figures(tokenizer, repetitive) if tokenizer else None
+
+    def named(self, tokenizer: str, dataset: str) -> str:
+        """What stands beside, in words."""
+        row, corpus = self.tokenizers.get(tokenizer), self.corpora.get(dataset, "")
+        if row is None or corpus not in published.CORPORA:
+            return "No published row is near this tokenizer."
+        return f"Published: {row} on {published.CORPORA[corpus]}, 112 cores, 32 processes."
 
 
 def tables_of(results: BenchResults) -> list[own.Table]:
-    """The paper's tables for a run with --paper, else our own."""
+    """The tables with the published figures for a run with --paper, else our own."""
     return paper_tables(results) if results.settings.get("paper") else own.tables(results)
 
 
 def paper_tables(results: BenchResults) -> list[own.Table]:
-    """Tables 1 to 3, the projection between, and the figures as tables."""
-    return [
+    """Tables 1 to 3, the conditions and the projection between, the figures as tables, and the
+    figures of the other methods."""
+    nearest = Nearest.of(results)
+
+    def table_1(rows: Sequence[MethodRow]) -> own.Table:
+        return _table_1(rows, nearest)
+
+    def table_3(rows: Sequence[MethodRow]) -> own.Table:
+        return _table_3(rows, nearest)
+
+    made = [
         replace(table, title=f"Figure {FIGURES[table.part]}, l{table.title[1:]}")
         if table.part in FIGURES
         else table
-        for table in own.tables(results, _table_1, _table_2, _table_3)
+        for table in own.tables(results, table_1, table_3, _table_2)
     ]
+    return made + [_others(rows) for rows in own.grouped(results.figures, "source", "tokenizer")]
 
 
-def _table_1(rows: Sequence[MethodRow]) -> own.Table:
+def _cell(figure: object, text: Callable[[Any], str]) -> str:
+    return MISSING if figure is None else text(figure)
+
+
+def _table_1(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
+    def accuracy(row: MethodRow) -> str:
+        found = nearest.method(row, row.method)
+        return MISSING if found is None or found.accuracy is None else f"{found.accuracy:.3f}"
+
+    def milliseconds(row: MethodRow) -> str:
+        return _cell(nearest.method(row, row.method), lambda found: own.milliseconds(found.seconds))
+
+    def speed(row: MethodRow) -> str:
+        serial, found = (nearest.method(row, name) for name in (SERIAL.name, row.method))
+        if serial is None or found is None:
+            return MISSING
+        return own.times(serial.seconds / found.seconds)
+
     return own.filled(
         "methods",
-        f"Table 1, accuracy and latency: {own.about(rows[0])}",
+        f"Table 1, accuracy and latency, {rows[0].condition}: {own.about(rows[0])}",
         rows,
         [
             own.METHOD,
+            *own.varied(rows[1:], "engine", "executor"),
             ("accuracy", lambda row: own.share(row.texts_equal, 3)),
-            ("published", lambda row: published(row.tokenizer, row.method)),
-            ("ms per text", own.MEDIAN),
-            ("published", lambda row: NOT_READ),
+            ("published", accuracy),
             own.speed(rows),
+            ("published", speed),
+            ("ms per text", own.MEDIAN),
+            ("published", milliseconds),
         ],
         "Accuracy: share of the texts whose ids are all the tokenizer's own. Speed: the own call's "
-        f"median over the method's. {_OTHERS}",
+        f"median over the method's. {nearest.named(rows[0].tokenizer, rows[0].dataset)}",
     )
 
 
-def _table_2(rows: Sequence[StageRow]) -> own.Table:
-    cells = [
-        (stage, *(own.stage_share(row, stage) for row in rows)) for stage in own.stages_of(rows)
-    ]
-    cells += [
-        (f"Amdahl, {n} workers", *(own.times(row.amdahl[str(n)]) for row in rows)) for n in WORKERS
-    ]
-    several = len({row.engine for row in rows}) > 1
-    methods = (f"{row.method}, {row.engine}" if several else row.method for row in rows)
+def _table_2(rows: Sequence[ScalingRow]) -> own.Table:
+    """Of one method: our rows for the cores there are, the published ones for all it has."""
+    ours = {row.workers: row for row in rows}
+    theirs = {row.workers: row for row in published.scaling_figures()}
+    one = ours[min(ours)]
+    parallel = one.stages.get("tokenize", 0.0) / sum(one.stages.values())
+
+    def line(workers: int) -> tuple[str, ...]:
+        row, figures = ours.get(workers), theirs.get(workers)
+        shares = [_shares(row, figures, stage) for stage in PUBLISHED_STAGES]
+        return (
+            str(workers),
+            *shares,
+            _cell(row, lambda found: own.times(one.seconds.median / found.seconds.median)),
+            _cell(figures, lambda found: own.times(found.speedup)),
+            own.times(amdahl(parallel, workers)),
+            _cell(figures, lambda found: own.times(found.amdahl)),
+            _cell(row, lambda found: own.times(found.own.median / found.seconds.median)),
+        )
+
+    speeds = ("speed", "published", "Amdahl", "published", "own call")
     return own.Table(
-        "stages",
-        f"Table 2, shares of the stages and Amdahl's law: {own.about_stages(rows[0])}",
-        ("stage", *methods, "published"),
-        tuple((*row, NOT_READ) for row in cells),
-        f"One worker, chunk after chunk; matching is part of merge. {_OTHERS}",
+        "scaling",
+        f"Table 2, {one.method}, one chunk per worker, {one.condition}: {own.about_stages(one)}, "
+        f"executor {one.executor}",
+        ("workers", *PUBLISHED_STAGES, *speeds),
+        tuple(map(line, sorted({*ours, *theirs}))),
+        "Stages: per cent of the time, ours/published; our matching is part of merge. Speed: "
+        "over one worker. Amdahl: the law with the share that is not tokenize on one worker "
+        f"({100 * (1 - parallel):.3f} per cent, published 0.0935). Own call: its time over the "
+        "method's. Published: DeepSeek-V3 on LongBench v2.",
     )
 
 
-def _table_3(rows: Sequence[MethodRow]) -> own.Table:
+def _shares(row: ScalingRow | None, figures: published.PublishedScaling | None, stage: str) -> str:
+    """Per cent of the time, ours and published: "97.2/98.1"."""
+    ours = MISSING if row is None or stage not in row.stages else own.stage_share(row, stage)[:-1]
+    return f"{ours}/{_cell(figures, lambda found: f'{100 * found.stages[stage]:.1f}')}"
+
+
+def _table_3(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
+    def of(name: str, text: Callable[[float], str]) -> Callable[[MethodRow], str]:
+        def cell(row: MethodRow) -> str:
+            found = nearest.retries(row) if row.method == RESTARTED else None
+            return MISSING if found is None else text(getattr(found, name))
+
+        return cell
+
+    first = rows[0]
+    kind = "repetitive texts" if first.dataset not in nearest.corpora else "real texts"
+    row = nearest.tokenizers.get(first.tokenizer)
     return own.filled(
         "retries",
-        f"Table 3, repetitive texts: {own.about(rows[0])}",
+        f"Table 3, {kind}, {first.condition}: {own.about(first)}",
         rows,
         [
             own.METHOD,
-            own.RETRIES,
-            ("published", lambda row: NOT_READ),
-            own.REPAIRS,
             ("accuracy", lambda row: own.share(row.texts_equal, 3)),
-            ("ms per text", own.MEDIAN),
+            ("retries", lambda row: f"{row.retries / row.texts:.3f}"),
+            ("published", of("retries", "{:g}".format)),
+            ("repairs", lambda row: f"{row.repairs / row.texts:.1f}"),
             own.speed(rows),
+            ("published", of("speedup", own.times)),
+            ("ms per text", own.MEDIAN),
+            ("published", of("seconds", own.milliseconds)),
         ],
-        "Retries: how often everything was encoded again, chunks doubled; repairs: seams mended. "
-        f"{_OTHERS}",
+        "Retries: how often a text was encoded again in chunks twice as long, on average; repairs: "
+        "seams mended, on average. Speed: the own call's median over the method's. Published: "
+        f"{row or 'no near row'}, LongBench v2.",
+    )
+
+
+def _others(rows: Sequence[FigureRow]) -> own.Table:
+    return own.filled(
+        "others",
+        f"{rows[0].source}: tokenizer {rows[0].tokenizer}",
+        rows,
+        [
+            ("what", lambda row: row.what),
+            ("setting", lambda row: row.setting),
+            ("ours", lambda row: " / ".join(map(own.three_digits, row.values))),
+            ("published", lambda row: published.other_figure(row.what, row.setting) or MISSING),
+        ],
+        " ".join(dict.fromkeys(row.detail for row in rows)),
     )

@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import statistics
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module, metadata, resources
@@ -17,9 +18,10 @@ import tokpar
 from tokpar.limits import cpu_count
 from tokpar.plugin import FileFormatError
 from tokpar_bench.datasets import Dataset
+from tokpar_bench.published import nearest_corpus, nearest_tokenizer
 from tokpar_bench.subjects import DEFAULT, Subject
 
-FORMAT, VERSION = "tokpar bench", 1
+FORMAT, VERSION = "tokpar bench", 2
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,22 @@ class Spread:
         return cls(found[0], lower, median, upper, found[-1], len(found))
 
 
+CACHE_OFF, COLD, WARM, SEEN = "cache off", "cold", "warm", "seen"
+CONDITIONS = (CACHE_OFF, COLD, WARM, SEEN)
+"""`CACHE_OFF`: `cache_bytes=0`. `COLD`: the first call on a fresh object, its cache empty.
+`WARM`: the object has seen other text of the kind. `SEEN`: it has seen this text."""
+
+
 @dataclass(frozen=True)
 class Measured:
-    """What was encoded by what, in so many seconds per text."""
+    """What was encoded by what, in so many seconds per text, under which of the `CONDITIONS`."""
 
     dataset: str
     code_points: int
     tokenizer: str
     engine: str
     method: str
+    condition: str
     seconds: Spread
 
 
@@ -115,6 +124,32 @@ class ProjectionRow:
 
 
 @dataclass(frozen=True)
+class ScalingRow(Measured):
+    """One method with one chunk per worker on `workers` workers. `stages`: seconds of each, "rest"
+    is what no stage accounts for. `own`: the tokenizer's own call."""
+
+    executor: str
+    workers: int
+    equal: bool
+    stages: Mapping[str, float]
+    own: Spread
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """One figure of another published method. `what` and `setting` are those of `others.csv`, so
+    that the published figure can be found. `values`: our figures in the order of the published
+    ones; `detail`: what was measured, in words."""
+
+    source: str
+    what: str
+    setting: str
+    tokenizer: str
+    values: Sequence[float]
+    detail: str
+
+
+@dataclass(frozen=True)
 class SweepRow(Measured):
     """One point of a sweep: `sweep` is length, chunk, workers or batch, `x` its value (code points
     or a count; 0 where the method does not depend on it)."""
@@ -133,7 +168,9 @@ class BenchResults:
     methods: list[MethodRow] = field(default_factory=list)
     stages: list[StageRow] = field(default_factory=list)
     projection: list[ProjectionRow] = field(default_factory=list)
+    scaling: list[ScalingRow] = field(default_factory=list)
     sweeps: list[SweepRow] = field(default_factory=list)
+    figures: list[FigureRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     complete: bool = True
 
@@ -146,12 +183,14 @@ class BenchResults:
         getattr(self, kind).append(row)
 
 
-AnyRow = MethodRow | StageRow | ProjectionRow | SweepRow
+AnyRow = MethodRow | StageRow | ProjectionRow | ScalingRow | SweepRow | FigureRow
 _ROWS: dict[str, type[Any]] = {
     "methods": MethodRow,
     "stages": StageRow,
     "projection": ProjectionRow,
+    "scaling": ScalingRow,
     "sweeps": SweepRow,
+    "figures": FigureRow,
 }
 _SPREADS = ("seconds", "own", "measured")
 
@@ -206,9 +245,30 @@ def provenance(
             for plugin in tokpar.plugins()
             if plugin.problem is None
         },
+        "commit": commit(),
+        "load": _load_average(),
         "texts": [_about_texts(dataset) for dataset in datasets],
         "tokenizers": [_about_tokenizer(subject) for subject in subjects],
     }
+
+
+def commit() -> str | None:
+    """Returns the commit of the checkout that tokpar runs from, "-dirty" behind it if files differ
+    from it. None for an installed tokpar."""
+    root = Path(tokpar.__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _load_average() -> float | None:
+    """Runnable processes, mean of the last minute. Above the number of cores, times are long."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def processor() -> str:
@@ -244,6 +304,7 @@ def _about_texts(dataset: Dataset) -> dict[str, Any]:
         "code_points": dataset.code_points,
         "bytes": size,
         "sha256": digest.hexdigest(),
+        "published_corpus": nearest_corpus(dataset),
         "skipped": list(dataset.skipped),
     }
 
@@ -259,6 +320,7 @@ def _about_tokenizer(subject: Subject) -> dict[str, Any]:
         "source": subject.source,
         "engine": subject.engine,
         "adapter": subject.adapter.name,
+        "published_tokenizer": nearest_tokenizer(subject),
         "bytes": None if content is None else len(content),
         "sha256": None if content is None else hashlib.sha256(content).hexdigest(),
     }

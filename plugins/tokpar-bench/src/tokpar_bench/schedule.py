@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tokpar.plugin import UnknownNameError
 from tokpar_bench.comparing import SWEEPS, comparison, repetitive, sweep
+from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, LongText
 from tokpar_bench.paper_tables import PAPER_METHODS
+from tokpar_bench.scaling import scaling
 from tokpar_bench.stages import stages
 from tokpar_bench.subjects import (
     SERIAL,
@@ -23,7 +25,7 @@ from tokpar_bench.subjects import (
 )
 from tokpar_bench.tables import grouped
 
-PARTS = ("methods", "stages", "retries", *SWEEPS)
+PARTS = ("methods", "conditions", "stages", "scaling", "retries", *SWEEPS, "others")
 FEW = ("lopt-paper", "lopt", "auto")
 """The methods of all parts but the first, unless others are asked for."""
 
@@ -37,6 +39,7 @@ class Settings:
     executors: tuple[str, ...]
     workers: int
     chunk_chars: int
+    chunks: int | None
     overlap_chars: int
     chars: int
     repeats: int
@@ -55,7 +58,7 @@ def experiments(
             raise UnknownNameError("part", part, PARTS)
     sizes = settings.chunk_chars, settings.overlap_chars
     names = PAPER_METHODS if settings.paper and settings.methods is None else settings.methods
-    methods = chosen(compared(*sizes), names)
+    methods = [each.with_chunks(settings.chunks) for each in chosen(compared(*sizes), names)]
     first = datasets[0]
 
     def comparisons(
@@ -67,10 +70,20 @@ def experiments(
                 yield comparison(part, dataset, engines, executors, of, workers, opened)
 
     longs = _long_texts(settings, first, subjects, methods, opened)
+    again = [each.with_chunks(settings.chunks) for each in retried(*sizes)]
+    real = [first] if settings.paper else []
+    cached = [method for method in methods if method.name == "auto"] or methods
     return [
         *comparisons("methods", datasets, methods),
+        *(
+            conditions(dataset, subject, cached, settings.workers, opened, settings.chars)
+            for dataset in (datasets[:1] if settings.quick else datasets)
+            for subject in subjects
+            if "conditions" in settings.parts
+        ),
         *(stages(long) for long in longs if "stages" in settings.parts),
-        *comparisons("retries", [repetitive(first, settings.seed)], retried(*sizes)),
+        *(scaling(long, long.methods) for long in longs if "scaling" in settings.parts),
+        *comparisons("retries", [repetitive(first, settings.seed), *real], again),
         *(sweep(kind, long) for kind in SWEEPS if kind in settings.parts for long in longs),
     ]
 

@@ -19,14 +19,14 @@ from tokpar_bench.measuring import (
     encode_job,
     middle,
 )
-from tokpar_bench.records import AnyRow, ProjectionRow, Spread, StageRow
+from tokpar_bench.records import CACHE_OFF, AnyRow, ProjectionRow, Spread, StageRow
 from tokpar_bench.subjects import SERIAL, suits
 
 BY_CHUNK = ("native", "threads", "processes")
 """Executors that give the engine one chunk after another and keep nothing of it. For "auto" the
 first that suits is taken: chunk times are what a projection is made of."""
 REAL = (1, 2)
-WORKERS = (8, 32, 112)  # of machines that are not here
+WORKERS = (4, 8, 16, 32, 64, 128)  # of machines that are not here
 OWN, ALONE = "own", "alone"
 Calls = Sequence[Sequence[float]]
 """Of each call of the executor, in order, the seconds of each chunk. No call begins before the
@@ -117,6 +117,7 @@ def _stage_row(
         tokenizer=long.subject.tokenizer,
         engine=long.subject.engine,
         method=method,
+        condition=CACHE_OFF,
         equal=sample.same,
         chunks=sample.report.chunks,
         seconds=Spread.of(each.seconds for each in alone),

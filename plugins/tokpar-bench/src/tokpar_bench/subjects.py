@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from importlib import resources
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,11 @@ from tokpar.plugin import (
     registry,
 )
 from tokpar.policy import fit_for
+from tokpar_bench.packaged import is_tekken, load_tekken
 
 DEFAULT = "default"
+CACHE_BYTES = 64 << 20  # the budget that tokpar itself takes
+_FRESH = count(1)
 PAPER = {"acceptance": "paper"}
 
 
@@ -34,6 +39,8 @@ class ComparedMethod:
     name: str
     strategy: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    chunks: int | None = None
+    """Cut each text into so many chunks of equal size, whatever `chunk_chars` says."""
 
     def with_options(self, **options: Any) -> ComparedMethod:
         """The same with other values of those options that its strategy has."""
@@ -41,7 +48,18 @@ class ComparedMethod:
             return self
         known = inspect.signature(registry().strategy(self.strategy).build).parameters
         fitting = {name: value for name, value in options.items() if name in known}
-        return replace(self, options={**self.options, **fitting})
+        chunks = None if "chunk_chars" in fitting else self.chunks
+        return replace(self, options={**self.options, **fitting}, chunks=chunks)
+
+    def with_chunks(self, chunks: int | None) -> ComparedMethod:
+        """The same in so many chunks per text, if it is a method of fixed chunk size."""
+        return replace(self, chunks=chunks) if "chunk_chars" in self.options else self
+
+    def options_for(self, length: int) -> dict[str, Any]:
+        """Returns the options for a text of `length` code points."""
+        if self.chunks is None:
+            return dict(self.options)
+        return {**self.options, "chunk_chars": max(1, -(-length // self.chunks))}
 
 
 JOINED = "+"
@@ -105,13 +123,22 @@ def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> li
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One tokenizer in one engine; its own ids of each text are computed once and kept."""
+    """One tokenizer in one engine; its own ids of each text are computed once and kept.
+
+    `adapter` has no cache of segments. `load` takes the number of bytes of such a cache and returns
+    an adapter of the same tokenizer."""
 
     tokenizer: str
     engine: str
     source: str
     adapter: TokenizerAdapter
+    load: Callable[[int], TokenizerAdapter]
     known: dict[str, IdArray] = field(default_factory=dict, repr=False)
+
+    def fresh(self) -> TokenizerAdapter:
+        """Returns a new adapter whose cache is empty. Its budget differs by a few bytes from every
+        other one, because adapters of equal settings share one cache."""
+        return self.load(CACHE_BYTES - next(_FRESH))
 
     def own_ids(self, text: str) -> IdArray:
         if text not in self.known:
@@ -178,13 +205,26 @@ def _loaded(source: str, path: str, engine: str, notes: list[str]) -> list[Subje
     if path.endswith(".tiktoken") and engine in ("auto", "tiktoken"):
         settings["disallowed_special"] = ()  # texts are data here
     wanted = None if engine == "auto" else engine
+    if path == DEFAULT:  # the name stands for one object per process, which keeps its cache
+        path = str(resources.files("tokpar.data") / "default.json")
+
+    def load(cache_bytes: int) -> TokenizerAdapter:
+        if is_tekken(path):
+            return load_tekken(path, cache_bytes)
+        try:
+            return tokpar.load(path, engine=wanted, cache_bytes=cache_bytes, **settings)
+        except OptionError:  # an engine without such a cache
+            return tokpar.load(path, engine=wanted, **settings)
+
     try:
-        adapter = tokpar.load(path, engine=wanted, **settings)
+        adapter = load(0)
     except TokparError as error:
         if wanted not in [known.name for known in registry().tokenizer_sources()]:
             raise
         notes.append(f"{source} in engine {engine}: {error}")
         return []
     label = wanted or adapter.name.partition(":")[0]
-    name = DEFAULT if source == DEFAULT else Path(source).stem
-    return [Subject(name, label, source, adapter)]
+    file = Path(source)
+    # a file that is named like all others is told by its folder
+    name = file.parent.name if file.name == "tokenizer.json" and file.parent.name else file.stem
+    return [Subject(name, label, source, adapter, load)]

@@ -12,7 +12,15 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from tokpar_bench.comparing import ANY
-from tokpar_bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar_bench.records import (
+    CONDITIONS,
+    BenchResults,
+    MethodRow,
+    ProjectionRow,
+    ScalingRow,
+    StageRow,
+    SweepRow,
+)
 from tokpar_bench.stages import WORKERS
 from tokpar_bench.subjects import SERIAL
 
@@ -86,16 +94,21 @@ def share(value: float, digits: int) -> str:
     return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
 
 
+def three_digits(value: float) -> str:
+    """0.012345 -> "0.0123", 1.2345 -> "1.23", 123.45 -> "123"."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def times(value: float) -> str:
     return f"{value:.2f}x"
 
 
-def stage_share(row: StageRow, stage: str) -> str:
+def stage_share(row: StageRow | ScalingRow, stage: str) -> str:
     """Of the whole encode: "97.2%"."""
     return f"{100 * row.stages.get(stage, 0.0) / sum(row.stages.values()):.1f}%"
 
 
-def stages_of(rows: Sequence[StageRow]) -> list[str]:
+def stages_of(rows: Sequence[StageRow | ScalingRow]) -> list[str]:
     """The stages that any of the rows has."""
     return [stage for stage in STAGES if any(stage in row.stages for row in rows)]
 
@@ -106,7 +119,7 @@ def about(row: MethodRow) -> str:
     return f"{row.dataset} ({texts}), tokenizer {row.tokenizer}"
 
 
-def about_stages(row: StageRow) -> str:
+def about_stages(row: StageRow | ScalingRow) -> str:
     """The same of stages."""
     return f"{row.dataset}, one text of {row.code_points:,} code points, tokenizer {row.tokenizer}"
 
@@ -146,7 +159,7 @@ def _methods(rows: Sequence[MethodRow]) -> Table:
     five = {"min": "least", "q1": "lower", "median": "median", "q3": "upper", "max": "most"}
     return filled(
         "methods",
-        f"Accuracy and latency: {about(rows[0])}",
+        f"Accuracy and latency, {rows[0].condition}: {about(rows[0])}",
         rows,
         [
             METHOD,
@@ -161,10 +174,54 @@ def _methods(rows: Sequence[MethodRow]) -> Table:
     )
 
 
+def _conditions(rows: Sequence[MethodRow]) -> Table:
+    """A line for each method, a pair of columns for each condition."""
+    found = {(row.method, row.condition): row for row in rows}
+
+    def cells(method: str, condition: str) -> tuple[str, str]:
+        row, own = found.get((method, condition)), found.get((SERIAL.name, condition))
+        if row is None or own is None:
+            return "-", "-"
+        return milliseconds(row.seconds.median), times(own.seconds.median / row.seconds.median)
+
+    methods = dict.fromkeys(row.method for row in rows)
+    return Table(
+        "conditions",
+        f"One text under four conditions: {about(rows[0])}, engine {rows[0].engine}",
+        ("method", *(name for each in CONDITIONS for name in (f"{each}, ms", "speed"))),
+        tuple(
+            (method, *(cell for each in CONDITIONS for cell in cells(method, each)))
+            for method in methods
+        ),
+        "Median milliseconds; speed: the own call's median over the method's under the same "
+        "condition. Cache off: cache_bytes=0. Cold: first call on a fresh object. Warm: a fresh "
+        "object that has seen other text of the kind. Seen: it has seen this text. Published "
+        "methods have no cache: they are compared with the column cache off.",
+    )
+
+
+def _scaling(rows: Sequence[ScalingRow]) -> Table:
+    one = rows[0]
+    return filled(
+        "scaling",
+        f"One chunk per worker, {one.method}, {one.condition}: {about_stages(one)}, executor "
+        f"{one.executor}",
+        rows,
+        [
+            ("workers", lambda row: str(row.workers)),
+            *((stage, partial(stage_share, stage=stage)) for stage in stages_of(rows)),
+            ("ms", MEDIAN),
+            ("over one worker", lambda row: times(one.seconds.median / row.seconds.median)),
+            ("over own call", lambda row: times(row.own.median / row.seconds.median)),
+        ],
+        "Median milliseconds of one text, and the shares of the stages.",
+    )
+
+
 def _stages(rows: Sequence[StageRow]) -> Table:
     return filled(
         "stages",
-        f"Stages of one encode: {about_stages(rows[0])}",
+        f"Stages of one encode, {rows[0].condition}: {about_stages(rows[0])}",
         rows,
         [
             METHOD,
@@ -207,7 +264,7 @@ def _projection(rows: Sequence[ProjectionRow]) -> Table:
 def _retries(rows: Sequence[MethodRow]) -> Table:
     return filled(
         "retries",
-        f"Repetitive texts: {about(rows[0])}",
+        f"Repetitive texts, {rows[0].condition}: {about(rows[0])}",
         rows,
         [
             METHOD,
@@ -234,8 +291,8 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
 
     return filled(
         first.sweep,
-        f"Latency by {what}: {first.dataset}, {first.code_points:,} code points, tokenizer "
-        f"{first.tokenizer}, engine {first.engine}",
+        f"Latency by {what}, {first.condition}: {first.dataset}, {first.code_points:,} "
+        f"code points, tokenizer {first.tokenizer}, engine {first.engine}",
         sorted({row.x for row in rows} - {ANY}),
         [(unit, "{:,}".format), *((method, partial(cell, method=method)) for method in methods)],
         "Median milliseconds per text.",
@@ -245,17 +302,20 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
 def tables(
     results: BenchResults,
     methods: Callable[[Sequence[MethodRow]], Table] = _methods,
-    stages: Callable[[Sequence[StageRow]], Table] = _stages,
     retries: Callable[[Sequence[MethodRow]], Table] = _retries,
+    scaling: Callable[[Sequence[ScalingRow]], Table] = _scaling,
 ) -> list[Table]:
     """One for each dataset, tokenizer and question; projections and sweeps for each tokenizer in
-    each engine. `methods`, `stages`, `retries` make a table of one group of rows."""
+    each engine. `methods`, `retries`, `scaling` make a table of one group of rows."""
     compared = [row for row in results.methods if row.part == "methods"]
+    conditions = [row for row in results.methods if row.part == "conditions"]
     repeated = [row for row in results.methods if row.part == "retries"]
     return [
         *map(methods, grouped(compared, "dataset", "tokenizer")),
-        *map(stages, grouped(results.stages, "dataset", "tokenizer")),
+        *map(_conditions, grouped(conditions, "dataset", "tokenizer", "engine")),
+        *map(_stages, grouped(results.stages, "dataset", "tokenizer")),
         *map(_projection, grouped(results.projection, "tokenizer", "engine")),
+        *map(scaling, grouped(results.scaling, "dataset", "tokenizer", "engine", "method")),
         *map(retries, grouped(repeated, "dataset", "tokenizer")),
         *map(_sweep, grouped(results.sweeps, "sweep", "tokenizer", "engine")),
     ]

@@ -1,0 +1,90 @@
+"""The same text under four conditions: cache off, cold, warm and seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from tokpar_bench.comparing import NO_EXECUTOR, method_row
+from tokpar_bench.datasets import Dataset
+from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob, encode_job
+from tokpar_bench.records import CACHE_OFF, CONDITIONS, SEEN, WARM, AnyRow
+from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened, Subject
+
+PART = "conditions"
+
+
+class ConditionRuns:
+    """Encodes the second half of a text with one method, under the condition that is asked for.
+
+    `CACHE_OFF` and `SEEN` keep one object for all rounds. `COLD` and `WARM` load one each time."""
+
+    def __init__(
+        self, subject: Subject, method: ComparedMethod, workers: int, opened: Opened, text: str
+    ) -> None:
+        half = len(text) // 2
+        self.first, self.second = text[:half], text[half:]
+        self._subject, self._method = subject, method
+        self._workers, self._opened = workers, opened
+        self._kept: dict[str, TimedJob] = {}
+
+    def run(self, condition: str) -> Sample:
+        """Returns the timed sample. What prepares the condition is outside the time."""
+        for text in (self.first, self.second):  # before the time, and on the object without a cache
+            self._subject.own_ids(text)
+        if condition not in (CACHE_OFF, SEEN):
+            subject = self._fresh()
+            if condition == WARM:
+                self._job(subject, self.first).call()
+            return self._job(subject, self.second).call()
+        if condition not in self._kept:
+            subject = self._subject if condition == CACHE_OFF else self._fresh()
+            self._kept[condition] = self._job(subject, self.second)
+            self._kept[condition].call()
+        return self._kept[condition].call()
+
+    def _fresh(self) -> Subject:
+        return replace(self._subject, adapter=self._subject.fresh())
+
+    def _job(self, subject: Subject, text: str) -> TimedJob:
+        name = "serial" if self._method == SERIAL else "auto"
+        executor = self._opened.executor(name, self._workers, subject, len(text))
+        return encode_job("", subject, self._method, executor, text)
+
+
+def conditions(
+    dataset: Dataset,
+    subject: Subject,
+    methods: Sequence[ComparedMethod],
+    workers: int,
+    opened: Opened,
+    chars: int,
+) -> Experiment:
+    """The own call and each method on the texts of a dataset one after the other, at most `chars`
+    code points of them; the second half is timed. A key is (method, condition)."""
+    text = "".join(dataset.texts)[:chars]
+    timed = Dataset(dataset.name, (text[len(text) // 2 :],), dataset.origin)
+    compared = [SERIAL, *(method for method in methods if method != SERIAL)]
+    runs = {
+        method.name: ConditionRuns(subject, method, workers, opened, text) for method in compared
+    }
+
+    def call(method: ComparedMethod, condition: str) -> Sample:
+        return runs[method.name].run(condition)
+
+    def rows(samples: Samples) -> Iterator[AnyRow]:
+        for method in compared:
+            executor = NO_EXECUTOR if method == SERIAL else "auto"
+            for condition in CONDITIONS:
+                found = samples.get((method.name, condition))
+                if found:
+                    way = (subject, executor, method)
+                    yield method_row(PART, timed, way, workers, [found], condition)
+
+    jobs = [
+        TimedJob((method.name, condition), len(text) // 2, partial(call, method, condition))
+        for method in compared
+        for condition in CONDITIONS
+    ]
+    return Experiment(jobs, rows)

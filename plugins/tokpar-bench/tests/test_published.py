@@ -1,0 +1,157 @@
+"""The published figures, and the conditions under which ours are measured."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokpar_bench import published
+from tokpar_bench.conditions import conditions
+from tokpar_bench.datasets import Dataset, english, synthetic
+from tokpar_bench.measuring import run as run_experiments
+from tokpar_bench.paper_tables import PAPER_METHODS
+from tokpar_bench.records import CONDITIONS, BenchResults, from_json
+from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened
+
+import tokpar
+from tests.support.cli_runs import run
+from tokpar.interfaces import HasSegmentCache
+
+
+def file_rows(name: str) -> list[list[str]]:
+    """The rows of a data file, read without the module under test."""
+    path = files("tokpar_bench") / "published_figures" / f"{name}.csv"
+    return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_three_published_cells_are_those_of_the_data_file() -> None:
+    by_name = {tuple(row[:2]): row for row in file_rows("lopt_table_1")}
+    row = by_name["DeepSeek-V3", "Delimiter based ParallelTokenizer (-)"]
+    found = published.method_figures("DeepSeek-V3", "leval", "delimiter-space")
+    assert found is not None
+    assert [row[4], row[5]] == ["5.1", "0.804"]
+    assert found == published.PublishedMethod(float(row[4]) / 1000, float(row[5]))
+    last = file_rows("lopt_table_2")[-1]
+    scaling = published.scaling_figures()[-1]
+    assert (scaling.workers, scaling.speedup, scaling.amdahl) == (32, 7.27, 29.85)
+    assert (str(scaling.workers), float(last[6]), float(last[7])) == ("32", 7.27, 29.85)
+    [retried] = [row for row in file_rows("lopt_table_3") if row[:2] == ["Qwen3-8B", "LongBenchV2"]]
+    retry = published.retry_figures("Qwen3", repetitive=False)
+    assert retry is not None
+    assert [retry.own_seconds, retry.seconds, retry.retries, retry.speedup] == [
+        float(cell) for cell in retried[2:]
+    ]
+
+
+def test_table_1_has_a_cell_for_every_method_tokenizer_and_corpus() -> None:
+    tokenizers = {row[0] for row in file_rows("lopt_table_1")[1:]}
+    assert len(tokenizers) == 6
+    assert set(published.TOKENIZERS.values()) | set(published.BERT.values()) == tokenizers
+    for tokenizer in tokenizers:
+        for corpus in published.CORPORA:
+            for method in published.METHODS:
+                found = published.method_figures(tokenizer, corpus, method)
+                assert found is not None
+                assert (found.accuracy is None) == (method == SERIAL.name)
+        for repetitive in (True, False):
+            assert published.retry_figures(tokenizer, repetitive) is not None
+    assert published.method_figures("DeepSeek-V3", "leval", "auto") is None
+    assert published.method_figures("none", "leval", "serial") is None
+    assert set(published.METHODS) < set(PAPER_METHODS)
+
+
+def test_three_cells_of_ours_are_those_of_the_json(deepseek: str, tmp_path: Path) -> None:
+    text = "".join(part for part, _ in zip(english(np_random()), range(60), strict=False))
+    path = tmp_path / "leval.jsonl"
+    rows = [json.dumps({"text": text + str(i)}) for i in range(3)]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    arguments = ("--paper", "--tokenizer", deepseek, "--only", "methods,scaling", "--repeats", 1)
+    outcome = run("bench", path, *arguments, "--chars", 3000, "--out", tmp_path, "--no-plots")
+    assert outcome.code == 0
+    written = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    method = {row["method"]: row for row in written["methods"]}
+    lines = [line.split() for line in outcome.out.splitlines()]
+    own, comma = (
+        next(line for line in lines if line[:1] == [name]) for name in ("serial", "delimiter-comma")
+    )
+    row = method["delimiter-comma"]
+    assert float(comma[1]) == int(1000 * row["texts_equal"] + 1e-9) / 1000
+    assert row["options"]["chunk_chars"] == "text / 32"
+    assert float(own[5].replace(",", "")) == pytest.approx(
+        1000 * method["serial"]["seconds"]["median"], rel=0.006
+    )
+    speed = method["serial"]["seconds"]["median"] / row["seconds"]["median"]
+    assert comma[3] == f"{speed:.2f}x"
+    ids = [tokpar.encode(each, deepseek, strategy="serial").ids for each in texts_of(path)]
+    found = [
+        tokpar.encode(
+            each,
+            deepseek,
+            strategy="delimiter",
+            delimiter=",",
+            chunk_chars=-(-len(each) // 32),
+            allow_approximate=True,
+        ).ids
+        for each in texts_of(path)
+    ]
+    equal = [np.array_equal(a, b) for a, b in zip(ids, found, strict=True)]
+    assert row["texts_equal"] == sum(equal) / 3
+
+
+def np_random() -> object:
+    import random
+
+    return random.Random(5)
+
+
+def texts_of(path: Path) -> list[str]:
+    return [json.loads(line)["text"] for line in path.read_text("utf-8").splitlines()]
+
+
+def test_the_nearest_row_is_told_by_the_file_and_for_bert_by_its_case() -> None:
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        assert published.nearest_tokenizer(subject) is None
+    chinese, english_texts = synthetic(1, 1, 2000)[1], synthetic(1, 1, 2000)[0]
+    assert published.nearest_corpus(chinese) == "clongeval"
+    assert published.nearest_corpus(english_texts) == "leval"
+    assert published.nearest_corpus(Dataset("x", ("a" * 300_000,), "")) == "longbench_v2"
+    assert published.nearest_corpus(Dataset("LongBench-v2.jsonl", ("a",), "")) == "longbench_v2"
+
+
+def test_every_condition_is_measured_on_the_second_half_and_ids_are_equal() -> None:
+    text = synthetic(1, 1, 40_000)[0].texts[0]
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        methods = [ComparedMethod("auto", "auto")]
+        made = conditions(Dataset("d", (text,), "here"), subject, methods, 1, opened, 40_000)
+        results = BenchResults()
+        run_experiments([made], 1, 1, results, lambda chars: None)
+    rows = {(row.method, row.condition): row for row in results.methods}
+    assert set(rows) == {(name, each) for name in ("serial", "auto") for each in CONDITIONS}
+    assert all(row.texts_equal == 1 for row in results.methods)
+    assert {row.code_points for row in results.methods} == {20_000}
+    assert {row.part for row in results.methods} == {"conditions"}
+
+
+def test_a_fresh_object_has_a_cache_of_its_own_and_the_kept_one_has_none() -> None:
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        one, two = subject.fresh(), subject.fresh()
+        assert one is not two
+        adapters = one, two, subject.adapter
+        assert [has_cache(each) for each in adapters] == [True, True, False]
+        assert vars(one)["_segment_cache"] is not vars(two)["_segment_cache"]
+
+
+def has_cache(adapter: object) -> bool:
+    return isinstance(adapter, HasSegmentCache) and adapter.has_segment_cache
+
+
+def test_results_of_the_first_version_are_refused() -> None:
+    with pytest.raises(Exception, match="expected version 2"):
+        from_json({"format": "tokpar bench", "version": 1})

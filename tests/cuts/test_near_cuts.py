@@ -1,0 +1,104 @@
+"""The cuts near many places, found at once, are certified cuts of the text and of its slices."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.support.drawn_runs import NAMES, adapter_of, named
+from tokpar.cuts import near_cuts
+from tokpar.cuts.finder import finder_for
+from tokpar.cuts.near_cuts import REACH, pair_table
+from tokpar.cuts.window_tables import OPEN, SURE
+from tokpar.interfaces import facts_of
+
+pytestmark = pytest.mark.ids
+
+PIECES = (
+    "word",
+    " ",
+    "\n",
+    "12",
+    "中文。",
+    "é",
+    "\u0301",
+    "'s",
+    "<|endoftext|>",
+    "\t",
+    "  ",
+    "ab-",
+)
+WITH_TABLE = ("cl100k_part", "deepseek_part", "bert_part")
+
+
+def drawn_texts(count: int) -> list[str]:
+    rng = random.Random("near cuts")
+    return ["".join(rng.choices(PIECES, k=rng.randint(2, 60))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cut_that_is_found_is_certified(name: str) -> None:
+    finder = finder_for(facts_of(adapter_of(named(name))))
+    table = pair_table(finder)
+    assert table is not None or name not in WITH_TABLE
+    for text in drawn_texts(12) if table is not None else ():
+        places = list(range(1, len(text)))
+        near = table.near(text, places)
+        for p, before, at, after in zip(places, near.before, near.at, near.after, strict=True):
+            assert before == -1 or p - REACH <= before < p
+            assert after == -1 or p < after <= p + REACH
+            found = [before, after, p if at == SURE else -1]
+            assert all(cut == -1 or finder.certify(text, cut) for cut in found)
+            for cut in (before, after):  # also in a slice that begins or ends close by
+                for start, stop in ((cut - 1, cut + 1), (max(0, cut - 4), len(text))):
+                    part = text[start:stop]
+                    assert cut == -1 or finder.certify(part, cut - start), (part, cut)
+
+
+@pytest.mark.parametrize("name", WITH_TABLE)
+def test_ids_of_both_sides_of_a_cut_are_those_of_the_text(name: str) -> None:
+    adapter = adapter_of(named(name))
+    table = pair_table(finder_for(facts_of(adapter)))
+    assert table is not None
+    for text in drawn_texts(6):
+        near = table.near(text, places := list(range(1, len(text))))
+        whole = adapter.encode(text).tolist()
+        for p in {
+            *near.before,
+            *near.after,
+            *(p for p, at in zip(places, near.at, strict=True) if at == SURE),
+        }:
+            if p > 0:
+                parts = adapter.encode(text[:p]).tolist() + adapter.encode(text[p:]).tolist()
+                assert parts == whole
+
+
+def test_beside_an_added_token_something_else_decides() -> None:
+    finder = finder_for(facts_of(adapter_of(named("cl100k_part"))))
+    table = pair_table(finder)
+    assert table is not None
+    token = finder.facts.added_tokens[0].content
+    text = f"some words {token} and more words"
+    near = table.near(text, [5, 20])
+    assert near.before[0] == near.after[0] == -1
+    assert near.at == [OPEN, OPEN]
+
+
+def test_a_longer_window_decides_where_two_characters_do_not() -> None:
+    finder = finder_for(facts_of(adapter_of(named("cl100k_part"))))
+    table = pair_table(finder)
+    assert table is not None
+    text = "x" * 50 + "a\n\nb" + "y" * 50
+    decided = table.near(text, list(range(50, 54))).at
+    assert OPEN not in decided
+    assert [p for p, at in enumerate(decided, 50) if at == SURE] == [
+        p for p in range(50, 54) if finder.windows and finder.windows.at(text, p) is not None
+    ]
+
+
+def test_no_place_has_no_cuts() -> None:
+    table = pair_table(finder_for(facts_of(adapter_of(named("cl100k_part")))))
+    assert table is not None
+    assert table.near("some text", []).before == []
+    assert near_cuts.REACH > 8

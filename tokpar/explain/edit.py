@@ -1,0 +1,116 @@
+"""What one edit of a session did: which text was kept and which encoded again, and the patch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+import tokpar
+from tokpar.arrays import IdArray
+from tokpar.explain.rows import DIFFERS, EDGE, TOKENS_AROUND, counted, shown
+from tokpar.interfaces import Decodes, SpellsTokens, TokenizerAdapter
+
+_KEPT, _ENCODED, _BAR = "█", "▒", 60
+LEGEND = f"{_KEPT} kept   {_ENCODED} encoded again   {DIFFERS[0]}ids of the patch{DIFFERS[1]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Edited:
+    """One `update` of a session, from one text to another one.
+
+    [start, stop): the code points of the new text that were encoded. `old`, `new`: the ids before
+    special tokens. [first, last): the ids of `new` that the edit changed; `removed`: how many ids
+    of `old` they replace. `equal`: the ids are those of the tokenizer's own call."""
+
+    tokenizer: TokenizerAdapter
+    text: str
+    start: int
+    stop: int
+    encoded: int
+    old: IdArray
+    new: IdArray
+    first: int
+    last: int
+    removed: int
+    equal: bool
+    why: str
+
+
+def edited(before: str, after: str, tokenizer: TokenizerAdapter) -> Edited:
+    """Makes the edit by a session, and compares the ids with those of a full encode."""
+    session = tokpar.Encoder(tokenizer).session(before)
+    old = session.unprocessed_ids
+    patch = session.update(after)
+    new, first = session.unprocessed_ids, patch.replace_from
+    most = min(len(old), len(new)) - first
+    differ = np.flatnonzero(old[len(old) - most :][::-1] != new[len(new) - most :][::-1])
+    same = int(differ[0]) if len(differ) else most
+    equal = np.array_equal(new, serial_ids(tokenizer, after))
+    last, removed = len(new) - same, len(old) - same - first
+    told = patch.start, patch.stop, patch.encoded, old, new, first, last, removed, equal
+    return Edited(tokenizer, after, *told, patch.why)
+
+
+def serial_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
+    """The ids of the tokenizer's own call, before special tokens; uint32, (n,)."""
+    return np.asarray(tokenizer.encode(text), np.uint32)
+
+
+def lines(edit: Edited) -> Iterator[str]:
+    """The picture of an edit, for a terminal."""
+    size = len(edit.text)
+    yield LEGEND
+    yield ""
+    yield f"  text  {bar(edit)}  {size:,} code points"
+    if edit.start < edit.stop:
+        yield f"        encoded again: [{edit.start:,}, {edit.stop:,})  {_text(edit)}"
+    else:
+        yield "        nothing is encoded again"
+    put, behind = edit.last - edit.first, len(edit.new) - edit.last
+    removed = counted(edit.removed)
+    yield f"  ids   {edit.first:,} kept, {put:,} in the place of {removed}, {behind:,} kept behind"
+    yield f"  old   {_row(edit, edit.old, edit.first + edit.removed)}"
+    yield f"  new   {_row(edit, edit.new, edit.last)}"
+    if edit.why:
+        yield f"  why   {edit.why}"
+
+
+def bar(edit: Edited) -> str:
+    """The new text as a bar: each sign is a part of it, drawn as encoded if some of it was."""
+    size = max(1, len(edit.text))
+    width = min(_BAR, size)
+    edges = [k * size // width for k in range(width + 1)]
+    signs = (_ENCODED if a < edit.stop and edit.start < b else _KEPT for a, b in pairwise(edges))
+    return "".join(signs)
+
+
+def _text(edit: Edited) -> str:
+    text = edit.text[edit.start : edit.stop]
+    return shown(text if len(text) <= _BAR else f"{text[: _BAR // 2]} … {text[-_BAR // 2 :]}")
+
+
+def _row(edit: Edited, ids: IdArray, last: int) -> str:
+    """The ids [first, last) as marked tokens, with three tokens on either side."""
+    first = edit.first
+    low, high = max(0, first - 3), min(len(ids), last + 3)
+    before = [_token(edit.tokenizer, id_) for id_ in ids[low:first].tolist()]
+    inner = [_token(edit.tokenizer, id_) for id_ in ids[first:last].tolist()]
+    if len(inner) > TOKENS_AROUND:
+        half = TOKENS_AROUND // 2
+        inner = [*inner[:half], "…", *inner[-half:]]
+    behind = [_token(edit.tokenizer, id_) for id_ in ids[last:high].tolist()]
+    marked = f"{DIFFERS[0]}{EDGE.join(inner)}{DIFFERS[1]}"
+    left, right = "… " if low else "", " …" if high < len(ids) else ""
+    return f"{left}{EDGE.join([*before, marked, *behind])}{right}"
+
+
+def _token(tokenizer: TokenizerAdapter, id_: int) -> str:
+    """The token as it is shown, or its number where nothing spells it."""
+    if isinstance(tokenizer, SpellsTokens) and (data := tokenizer.token_bytes(id_)):
+        return shown(data.decode("utf-8", "surrogateescape"))
+    if isinstance(tokenizer, Decodes):
+        return shown(tokenizer.decode([id_])) or f"#{id_}"
+    return f"#{id_}"
