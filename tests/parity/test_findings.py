@@ -18,7 +18,7 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.testing import ConformanceError, check_tokenizer
 from tokpar.testing.checks import outcome
 
-SAME, KNOWN = drawn(200), 1000
+SAME, KNOWN = drawn(200), max(400, drawn(1000))
 """Texts drawn for an engine that conforms, and for each of the differences known before."""
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 KNOWN_BEFORE = [("gigatoken", "bundled, `single_word`"), ("sentencepiece", "unigram, `identity`")]
