@@ -105,8 +105,8 @@ def _long_texts(
     methods: Iterable[ComparedMethod],
     opened: Opened,
 ) -> list[LongText]:
-    names = set(settings.methods or FEW) - {SERIAL.name}
-    few = [method for method in methods if method.name in names]
+    names = set(FEW) if settings.methods is None else {method.name for method in methods}
+    few = [method for method in methods if method.name in names - {SERIAL.name}]
     text = "".join(dataset.texts)[: settings.chars]
     factor = 8 if settings.quick else 4
     return [
