@@ -816,8 +816,11 @@ def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
     drawn = pictures(RESULTS)
     assert [picture.part for picture in drawn] == [
         "methods",
+        "methods",
         "stages",
         "projection",
+        "scaling",
+        "length",
         "length",
         "chunk",
         "workers",
@@ -941,7 +944,7 @@ def test_all_pictures_and_the_page_are_written(
     assert outcome.err == f"written to {out}\n"
     names = {path.suffix for path in out.iterdir()}
     assert names == {".json", ".txt", ".svg", ".png", ".html"}
-    assert len(list(out.glob("*.png"))) == len(list(out.glob("*.svg"))) == 2
+    assert len(list(out.glob("*.png"))) == len(list(out.glob("*.svg"))) == 4
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "psutil"])

@@ -6,7 +6,10 @@ Every method is run in turns with the tokenizer's own call, whose ids are the tr
     tokpar bench --quick                                   a first look, in half a minute
     tokpar bench texts.jsonl --tokenizer tokenizer.json --out results
     tokpar bench texts.jsonl --methods lopt,auto --only methods,stages --executor threads
-    tokpar bench --paper texts.jsonl --out results         the tables of the LoPT paper
+    tokpar bench --paper texts.jsonl --out results         beside the published figures
+    tokpar bench --paper --quick                           the same on drawn texts
+    tokpar bench --methods mine.py,lopt                    a splitter or merger of yours
+    tokpar bench --compare before.json after.json          what changed
     tokpar bench --read results/results.json               the tables again; nothing is measured
 
 Exit codes: 0 measured, 2 arguments or files cannot be used, 130 interrupted (what was measured by
@@ -46,14 +49,25 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, metavar="N", help="only the first N texts of each file")
     add("--paper", action="store_true", help="the LoPT paper's experiments, its figures beside")
     add("--read", type=Path, metavar="RESULTS", help="show a results.json; measure nothing")
+    add(
+        "--compare",
+        nargs=2,
+        type=Path,
+        metavar="RESULTS",
+        help="what changed between two runs",
+    )
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     add = parser.add_argument_group("what is compared").add_argument
     add("--tokenizer", action="append", metavar="NAME|PATH", help="repeatable")
     add("--engine", action="append", metavar="NAME", help="see `tokpar plugins`; repeatable")
     add("--executor", action="append", metavar="NAME", help="see `tokpar plugins`; repeatable")
     add("--workers", type=int, metavar="N", help="default: the cores available")
-    add("--methods", metavar="NAMES", help="separated by commas, such as lopt,lopt-paper,auto")
-    add("--only", metavar="PARTS", help="methods,stages,retries,length,chunk,workers,batch")
+    add("--methods", metavar="NAMES", help="such as lopt,auto; or a file of yours, mine.py")
+    add(
+        "--only",
+        metavar="PARTS",
+        help="such as methods,conditions,scaling,others",
+    )
     add = parser.add_argument_group("sizes").add_argument
     add("--repeats", type=int, metavar="N", help="timed rounds, after one to warm up (5)")
     add("--seed", type=int, default=1, metavar="N", help="of texts and of the order of runs (1)")
@@ -74,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar_bench.tables import text_of
 
     _check(arguments)
+    if arguments.compare is not None:
+        return compare(*arguments.compare)
     results = measured(arguments) if arguments.read is None else read_results(arguments.read)
     if arguments.out is not None:  # the JSON first: nothing that follows can lose it
         written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
@@ -90,6 +106,15 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(text)
     return 0 if results.complete or arguments.read is not None else INTERRUPTED
+
+
+def compare(old: Path, new: Path) -> int:
+    """Print what changed from one run to the other. Raises OSError, FileFormatError."""
+    from tokpar_bench.changes import changes
+    from tokpar_bench.tables import text_of
+
+    print("\n\n".join(map(text_of, changes(read_results(old), read_results(new)))))
+    return 0
 
 
 def read_results(path: Path) -> BenchResults:
@@ -173,6 +198,8 @@ def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
 
 def _check(arguments: argparse.Namespace) -> None:
     """What would otherwise be an error only after the measuring. Makes the directory of --out."""
+    if arguments.compare is not None and (arguments.files or arguments.read or arguments.out):
+        raise OptionError("--compare reads two results.json and nothing else")
     if arguments.read is not None and arguments.files:
         raise OptionError("--read shows what was measured before: give no FILE")
     for name in ("limit", "chars", "repeats", "chunk_chars", "chunks", "overlap_chars"):

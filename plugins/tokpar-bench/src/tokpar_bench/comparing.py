@@ -44,13 +44,15 @@ def comparison(
         for subject in subjects
         for method in methods
         for executor in ([NO_EXECUTOR] if method.name == SERIAL.name else executors)
+        # a method with an executor of its own runs once
+        if method.executor is None or executor == executors[0]
         if executor == NO_EXECUTOR or suits(subject, executor)
     ]
     jobs = []
     for w, (subject, executor, method) in enumerate(ways):
         for t, text in enumerate(dataset.texts):
             name = "serial" if executor == NO_EXECUTOR else executor
-            pool = opened.executor(name, workers, subject, len(text))
+            pool = opened.executor(method.executor or name, workers, subject, len(text))
             jobs.append(encode_job((w, t), subject, method, pool, text))
 
     def rows(samples: Samples) -> list[AnyRow]:
@@ -94,7 +96,7 @@ def method_row(
         workers=workers,
         method=method.name,
         condition=condition,
-        strategy=method.strategy,
+        strategy=method.strategy_name,
         options=dict(method.options)
         if method.chunks is None
         else {**method.options, "chunk_chars": f"text / {method.chunks}"},

@@ -50,8 +50,19 @@ def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Pict
 
 
 def _state(results: BenchResults) -> Iterator[str]:
-    date, processor = (results.provenance.get(name, "") for name in ("date", "processor"))
-    yield f"<p>{_text(date)}, {_text(processor)}. The tokenizer's own call is the truth.</p>"
+    date, processor, commit = (
+        results.provenance.get(name) or "-" for name in ("date", "processor", "commit")
+    )
+    yield (
+        f"<p>{_text(date)}, {_text(processor)}, commit {_text(commit)}. The own call is the "
+        "reference.</p>"
+    )
+    busy, cores = results.provenance.get("load"), results.provenance.get("cores", {})
+    if busy and busy > cores.get("usable", busy):
+        yield (
+            f'<p class="stopped">The machine was busy (load {_text(busy)} on '
+            f"{_text(cores['usable'])} cores): compare ratios of this run, not milliseconds.</p>"
+        )
     if not results.complete:
         yield '<p class="stopped">Interrupted: what follows was measured by then.</p>'
     if results.notes:

@@ -208,7 +208,8 @@ class LongText:
 
     def job(self, method: ComparedMethod, place: int, text: str, workers: int) -> TimedJob:
         """The key is (method, place)."""
-        pool = self.opened.executor(self.executor, workers, self.subject, len(text))
+        name = method.executor or self.executor
+        pool = self.opened.executor(name, workers, self.subject, len(text))
         return encode_job((method.name, place), self.subject, method, pool, text)
 
 

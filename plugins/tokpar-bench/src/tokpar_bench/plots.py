@@ -12,7 +12,17 @@ from itertools import cycle
 from typing import Any
 
 from tokpar_bench.comparing import ANY
-from tokpar_bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar_bench.paper_tables import Nearest
+from tokpar_bench.published import scaling_figures
+from tokpar_bench.records import (
+    BenchResults,
+    MethodRow,
+    ProjectionRow,
+    ScalingRow,
+    StageRow,
+    SweepRow,
+)
+from tokpar_bench.stages import amdahl
 from tokpar_bench.subjects import SERIAL
 from tokpar_bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
 
@@ -59,10 +69,20 @@ class Picture:
 def pictures(results: BenchResults) -> list[Picture]:
     """A picture for each table that is better seen."""
     compared = [row for row in results.methods if row.part == "methods"]
+    lengths = [row for row in results.sweeps if row.sweep == "length"]
     by_engine = "tokenizer", "engine"
+    nearest = Nearest.of(results)
+
+    def draw_accuracy(axes: Any, rows: Sequence[MethodRow]) -> None:
+        _draw_accuracy(axes, rows, nearest)
+
     return [
         *(
             _picture("methods", f"Latency of each method on {rows[0].dataset}", _draw_methods, rows)
+            for rows in grouped(compared, "dataset", "tokenizer")
+        ),
+        *(
+            _picture("methods", f"Accuracy on {rows[0].dataset}", draw_accuracy, rows, "accuracy")
             for rows in grouped(compared, "dataset", "tokenizer")
         ),
         *(
@@ -74,6 +94,14 @@ def pictures(results: BenchResults) -> list[Picture]:
             for rows in grouped(results.projection, *by_engine)
         ),
         *(
+            _picture("scaling", "Speed with one chunk per worker", _draw_scaling, rows)
+            for rows in grouped(results.scaling, *by_engine)
+        ),
+        *(
+            _picture("length", "Speed by text length", _draw_speed, rows, "speed")
+            for rows in grouped(lengths, *by_engine)
+        ),
+        *(
             _picture(rows[0].sweep, f"Latency by {SWEPT[rows[0].sweep][0]}", _draw_sweep, rows)
             for rows in grouped(results.sweeps, "sweep", *by_engine)
         ),
@@ -81,7 +109,7 @@ def pictures(results: BenchResults) -> list[Picture]:
 
 
 def _picture(
-    part: str, what: str, draw: Callable[[Any, Any], None], rows: Sequence[Any]
+    part: str, what: str, draw: Callable[[Any, Any], None], rows: Sequence[Any], kind: str = ""
 ) -> Picture:
     tokenizer = rows[0].tokenizer
     about = f"{what}, tokenizer {tokenizer}"
@@ -89,7 +117,7 @@ def _picture(
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
     slugs = (re.sub(r"\W+", "-", each).strip("-").lower() for each in names)
-    name = "-".join([part, *(slug or "x" for slug in slugs)])
+    name = "-".join([kind or part, *(slug or "x" for slug in slugs)])
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         # the SVG's reader has fonts of its own; a PNG shows a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -147,6 +175,61 @@ def _draw_methods(axes: Any, rows: Sequence[MethodRow]) -> None:
         corner = {"xycoords": "axes fraction", "ha": "right", "va": "bottom"}
         said = "hatched: ids of some texts are wrong"
         axes.annotate(said, (1, 0.01), **corner, fontsize=8)
+
+
+def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> None:
+    labels = [plain(", ".join([row.method, *_more(row, rows)])) for row in rows]
+    ours = [row.texts_equal for row in rows]
+    axes.barh(labels, ours, 0.7, color=COLOURS[0], label="ours")
+    figures = [nearest.method(row, row.method) for row in rows]
+    found = [
+        (figure.accuracy, label)
+        for figure, label in zip(figures, labels, strict=True)
+        if figure is not None and figure.accuracy is not None
+    ]
+    if found:
+        axes.plot(*zip(*found, strict=True), "D", color=COLOURS[1], label="published")
+    axes.set_xlim(0, 1.02)
+    _bars(axes, 1.5 + 0.26 * len(rows))
+    axes.set_xlabel("share of the texts whose ids are all equal, times 1")
+    axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=8)
+
+
+def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
+    """Measured, Amdahl's law from the serial share on one worker, and the published speed-ups."""
+    for found, (colour, marker) in zip(grouped(rows, "method"), cycle(LOOKS), strict=False):
+        one = found[0]
+        speeds = [one.seconds.median / row.seconds.median for row in found]
+        workers = [row.workers for row in found]
+        axes.plot(workers, speeds, marker=marker, color=colour, label=plain(one.method))
+        parallel = one.stages.get("tokenize", 0.0) / sum(one.stages.values())
+        law = [amdahl(parallel, each.workers) for each in scaling_figures()]
+        axes.plot([each.workers for each in scaling_figures()], law, ":", color=colour)
+    theirs = scaling_figures()
+    places = [each.workers for each in theirs]
+    axes.plot(places, [each.speedup for each in theirs], "--", color=GREY, label="published")
+    axes.set_xlabel("workers (dotted: Amdahl's law from the serial share)")
+    axes.set_ylabel("times the speed of one worker")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter("{x:g}")
+    _places(axes, [1, 2, 4, 8, 16, 32])
+
+
+def _draw_speed(axes: Any, rows: Sequence[SweepRow]) -> None:
+    own = {row.x: row.seconds.median for row in rows if row.method == SERIAL.name}
+    looks = cycle(LOOKS)
+    for method in dict.fromkeys(row.method for row in rows):
+        found = [row for row in rows if row.method == method and row.x in own]
+        if method != SERIAL.name and found:
+            colour, marker = next(looks)
+            speeds = [own[row.x] / row.seconds.median for row in found]
+            places = [row.x for row in found]
+            axes.plot(places, speeds, marker=marker, color=colour, label=plain(method))
+    axes.axhline(1, color=GREY, linestyle="--", linewidth=1, label="own call")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("text length, code points")
+    axes.set_ylabel("times the own call's speed")
+    _places(axes, sorted(own), fontsize=8)
 
 
 def _more(row: MethodRow, rows: Iterable[MethodRow]) -> list[str]:

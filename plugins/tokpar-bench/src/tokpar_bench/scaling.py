@@ -27,7 +27,7 @@ def scaling(long: LongText, methods: Sequence[ComparedMethod]) -> Experiment:
     counts = places(1, cpu_count(), 2)
     for method in methods:
         for workers in counts:
-            pool = long.opened.executor(executor, workers, subject, len(text))
+            pool = long.opened.executor(method.executor or executor, workers, subject, len(text))
             jobs.append(
                 encode_job((method.name, workers), subject, method.with_chunks(workers), pool, text)
             )

@@ -10,6 +10,7 @@ from tokpar_bench.comparing import SWEEPS, comparison, repetitive, sweep
 from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, LongText
+from tokpar_bench.others import TEXT_SIZES, others
 from tokpar_bench.paper_tables import PAPER_METHODS
 from tokpar_bench.scaling import scaling
 from tokpar_bench.stages import stages
@@ -85,7 +86,17 @@ def experiments(
         *(scaling(long, long.methods) for long in longs if "scaling" in settings.parts),
         *comparisons("retries", [repetitive(first, settings.seed), *real], again),
         *(sweep(kind, long) for kind in SWEEPS if kind in settings.parts for long in longs),
+        *(
+            others(subject, datasets, settings.workers, opened, most_chars(settings))
+            for subject in subjects
+            if "others" in settings.parts and settings.paper
+        ),
     ]
+
+
+def most_chars(settings: Settings) -> int:
+    """The longest text of the other methods' figures: 4 MB, or the long text of a quick run."""
+    return settings.chars if settings.quick else max(settings.chars, TEXT_SIZES["4 MB"])
 
 
 def unsuited(subjects: Iterable[Subject], executors: Sequence[str]) -> list[str]:
@@ -105,8 +116,8 @@ def _long_texts(
     methods: Iterable[ComparedMethod],
     opened: Opened,
 ) -> list[LongText]:
-    names = set(settings.methods or FEW) - {SERIAL.name}
-    few = [method for method in methods if method.name in names]
+    names = set(FEW) if settings.methods is None else {method.name for method in methods}
+    few = [method for method in methods if method.name in names - {SERIAL.name}]
     text = "".join(dataset.texts)[: settings.chars]
     factor = 8 if settings.quick else 4
     return [

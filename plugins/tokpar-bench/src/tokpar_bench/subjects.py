@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import runpy
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tokpar.combining import StrategyName
 from tokpar.plugin import (
     Executor,
+    FileFormatError,
     IdArray,
     OptionError,
     TokenizerAdapter,
@@ -37,15 +40,25 @@ class ComparedMethod:
     """A strategy with options, under the name that tables give it."""
 
     name: str
-    strategy: str
+    strategy: StrategyName
     options: Mapping[str, Any] = field(default_factory=dict)
     chunks: int | None = None
     """Cut each text into so many chunks of equal size, whatever `chunk_chars` says."""
+    executor: str | Executor | None = None
+    """Of a method that brings its own; None: the executors that are compared."""
+
+    @property
+    def strategy_name(self) -> str:
+        """The strategy in words: "lopt", "cut+certified", "Halves+cut"."""
+        if isinstance(self.strategy, str):
+            return self.strategy
+        parts = (part if isinstance(part, str) else type(part).__name__ for part in self.strategy)
+        return JOINED.join(parts)
 
     def with_options(self, **options: Any) -> ComparedMethod:
         """The same with other values of those options that its strategy has."""
-        if JOINED in self.strategy:  # two parts, which have the defaults of each
-            return self
+        if not isinstance(self.strategy, str) or JOINED in self.strategy:
+            return self  # two parts, which have the defaults of each
         known = inspect.signature(registry().strategy(self.strategy).build).parameters
         fitting = {name: value for name, value in options.items() if name in known}
         chunks = None if "chunk_chars" in fitting else self.chunks
@@ -89,7 +102,8 @@ def compared(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
         ComparedMethod("cut", "cut", size),
         ComparedMethod("auto", "auto"),
     ]
-    others = {record.name for record in registry().strategies()} - {each.strategy for each in own}
+    taken = {each.strategy_name for each in own}
+    others = {record.name for record in registry().strategies()} - taken
     return own + [ComparedMethod(name, name) for name in sorted(others)]
 
 
@@ -106,10 +120,43 @@ def retried(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
     ]
 
 
+def is_file(name: str) -> bool:
+    """True for a name that `--methods` takes as a file of Python."""
+    return name.endswith(".py")
+
+
+def method_of(path: str) -> ComparedMethod:
+    """Returns the method of a user's own file, named like the file.
+
+    The file sets at least one of the names `splitter`, `merger` and `executor`: an object, or the
+    name of a registered one. Splitter and merger of `cut` stand for those that the file leaves out.
+    Raises FileFormatError for a file that cannot be run or used, OSError."""
+    try:
+        found: dict[str, Any] = runpy.run_path(path)
+    except OSError:
+        raise
+    except Exception as error:
+        raise FileFormatError(f"{path}: {type(error).__name__}: {error}") from error
+    if not {"splitter", "merger", "executor"} & found.keys():
+        raise FileFormatError(f"{path}: expected a splitter, a merger or an executor by that name")
+    pair, executor = (
+        (found.get("splitter", "cut"), found.get("merger", "cut")),
+        found.get("executor"),
+    )
+    try:
+        tokpar.Encoder(strategy=pair, executor=executor or "serial", allow_approximate=True)
+    except TokparError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    return ComparedMethod(Path(path).stem, pair, executor=executor)
+
+
 def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> list[ComparedMethod]:
     """The methods of these names, in order, and always `serial`; all of them for None. "A+B" is a
-    splitter and a merger, registered under these names. Raises UnknownNameError."""
+    splitter and a merger, registered under these names; "mine.py" a file, see `own_methods`. Raises
+    UnknownNameError, FileFormatError, OSError."""
     known = [method.name for method in methods]
+    filed = [method_of(name) for name in names or () if is_file(name)]
+    names = None if names is None else [name for name in names if not is_file(name)]
     combined = [name for name in names or () if JOINED in name]
     for name in names or ():
         if name in combined:
@@ -118,7 +165,7 @@ def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> li
             raise UnknownNameError("method", name, known)
     wanted = known if names is None else [SERIAL.name, *names]
     own = [method for method in methods if method.name in wanted]
-    return own + [ComparedMethod(name, name) for name in combined]
+    return own + [ComparedMethod(name, name) for name in combined] + filed
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +200,13 @@ class Opened(ExitStack):
         super().__init__()
         self._stock: dict[tuple[str, int], Executor] = {}
 
-    def executor(self, name: str, workers: int, subject: Subject, length: int) -> Executor:
+    def executor(
+        self, name: str | Executor, workers: int, subject: Subject, length: int
+    ) -> Executor:
         """The executor of a name, or the one that `auto` takes for `length` code points; all jobs
         share it, so that a comparison opens each pool once. Raises UnknownNameError."""
+        if not isinstance(name, str):
+            return name
         if name == "auto":
             name = fit_for(subject.adapter).executor_for(length)
         if (name, workers) not in self._stock:

@@ -1,0 +1,272 @@
+"""The figures of the other published methods, measured on this machine: recursive split and cache
+blocks, incremental BPE, TokenTree. Seconds are those of processor time where one core works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tokpar
+from tokpar.plugin import TokparError
+from tokpar_bench.datasets import Dataset
+from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
+from tokpar_bench.published import chinese_share, table
+from tokpar_bench.records import AnyRow, FigureRow
+from tokpar_bench.subjects import PAPER, SERIAL, Opened, Subject
+
+PART = "others"
+TEXT_SIZES = {"100 KB": 100_000, "500 KB": 500_000, "1 MB": 1_000_000, "4 MB": 4_000_000}
+BLOCKS_KB = (4, 8, 16, 32, 64)
+DEPTHS = (2, 3, 4)
+TREE_SIZES = {"1 KB": 1 << 10, "4 KB": 1 << 12, "32 KB": 1 << 15}
+LETTERS = (1 << 12, 1 << 16, 1 << 20)
+FORK = "recursive and blocks (fork of HF tokenizers)"
+Timed = Callable[[], float]
+"""Runs once and returns seconds, or what else the figure counts."""
+
+
+class FigureRuns:
+    """The figures of one tokenizer; `add` names a figure and what is run for each of its values."""
+
+    def __init__(self, subject: Subject, most: int) -> None:
+        self.subject, self._most = subject, most
+        self.jobs: list[TimedJob] = []
+        self._rows: list[tuple[str, str, str, str, int]] = []
+        self._values: dict[tuple[int, int], float] = {}
+
+    def add(self, source: str, what: str, setting: str, detail: str, *timed: Timed) -> None:
+        """A row of `others.csv`, or one more like it; `timed` has a function for each value."""
+        row = len(self._rows)
+        self._rows.append((source, what, setting, detail, len(timed)))
+        self.jobs += [self._job((row, place), each) for place, each in enumerate(timed)]
+
+    def _job(self, key: tuple[int, int], timed: Timed) -> TimedJob:
+        def call() -> Sample:
+            value = timed()
+            report = tokpar.encode("", self.subject.adapter, strategy="serial").report
+            return Sample(value, 1.0, report, True)
+
+        return TimedJob((PART, self.subject.tokenizer, *key), 1, call)
+
+    def rows(self, samples: Samples) -> Iterator[AnyRow]:
+        """A row for each figure whose values were all measured: the least of the rounds."""
+        for row, (source, what, setting, detail, count) in enumerate(self._rows):
+            keys = [(PART, self.subject.tokenizer, row, place) for place in range(count)]
+            if all(key in samples for key in keys):
+                least = [min(sample.seconds for sample in samples[key]) for key in keys]
+                values = READ[what](least) if what in READ else least
+                yield FigureRow(source, what, setting, self.subject.tokenizer, values, detail)
+
+
+def _ratio(seconds: Sequence[float]) -> list[float]:
+    """[own, method, own, method] -> the speed of each method."""
+    return [own / other for own, other in zip(seconds[::2], seconds[1::2], strict=True)]
+
+
+READ: dict[str, Callable[[Sequence[float]], list[float]]] = {
+    "speed-up over serial": _ratio,
+    "speed-up over tokenizers (English / Chinese / code)": _ratio,
+    "speed-up over tiktoken (English / Chinese / code)": _ratio,
+    "speed-up over the own call, one repeated letter": _ratio,
+    "ms, 500 KB, offsets copied / lazy": lambda found: [1000 * each for each in found],
+    "ms a text": lambda found: [1000 * each for each in found],
+    "eager output's overhead": lambda found: [100 * (found[0] / found[1] - 1)],
+    "MiB/s at 4 MB": lambda found: [1 / each for each in found],
+}
+"""How the seconds of a figure's runs become its values."""
+
+
+def others(
+    subject: Subject, datasets: Sequence[Dataset], workers: int, opened: Opened, most: int
+) -> Experiment:
+    """The figures that this tokenizer can have, on texts of at most `most` code points."""
+    runs = FigureRuns(subject, most)
+    text = _of_size("".join(datasets[0].texts), most)
+    _fork(runs, text, workers, opened, most)
+    model = _incremental(subject)
+    if model is not None:
+        _incremental_figures(runs, model, datasets, most)
+    _tree_figures(runs, text, most)
+    return Experiment(runs.jobs, runs.rows)
+
+
+def _of_size(text: str, size: int) -> str:
+    """The text again and again, cut to `size` code points."""
+    return (text * (size // max(1, len(text)) + 1))[:size]
+
+
+def _encode(subject: Subject, text: str, executor: Any, what: str = "ids", **options: Any) -> Timed:
+    """The time of one encode; `what`: "ids", or "spans" with the offsets of all tokens."""
+    encoder = tokpar.Encoder(subject.adapter, executor=executor, allow_approximate=True, **options)
+
+    def timed() -> float:
+        start = time.perf_counter()
+        found = encoder.encode(text)
+        if what == "spans":
+            _ = found.spans
+        return time.perf_counter() - start
+
+    return timed
+
+
+def _fork(runs: FigureRuns, text: str, workers: int, opened: Opened, most: int) -> None:
+    subject = runs.subject
+    pool = opened.executor("auto", workers, subject, most)
+    off = "Cache off. "
+    for name, size in TEXT_SIZES.items():
+        if size <= most:
+            own = _encode(subject, text[:size], "serial", strategy=SERIAL.strategy)
+            split = _encode(subject, text[:size], pool, strategy="recursive", **PAPER)
+            detail = off + "Recursive by length, from 1 MB on blocks, as published."
+            runs.add(FORK, "speed-up over serial", f"BERT {name}", detail, own, split)
+    largest = min(most, TEXT_SIZES["4 MB"])
+    for size in BLOCKS_KB:
+        options: dict[str, Any] = {"strategy": "blocks", "chunk_chars": size << 10, **PAPER}
+        rate = _per_mebibyte(_encode(subject, text[:largest], pool, **options), text[:largest])
+        detail = f"{off}Blocks on a text of {largest:,} code points."
+        runs.add("blocks", "MiB/s at 4 MB", f"block {size} KB", detail, rate)
+    middle = text[: min(most, 500_000)]
+    for depth in DEPTHS:
+        options = {"strategy": "recursive", "depth": depth, **PAPER}
+        timed = [_encode(subject, middle, pool, what, **options) for what in ("spans", "ids")]
+        detail = f"{off}{len(middle):,} code points; lazy: the offsets are never asked for."
+        what = "ms, 500 KB, offsets copied / lazy"
+        runs.add("recursive", what, f"depth {depth}", detail, *timed)
+
+
+def _per_mebibyte(timed: Timed, text: str) -> Timed:
+    mebibytes = len(text.encode("utf-8", "surrogatepass")) / (1 << 20)
+    return lambda: timed() / mebibytes
+
+
+def _incremental(subject: Subject) -> Any | None:
+    """The tokenizer in the engine incremental, or None if it cannot load it."""
+    path = Path(subject.source)
+    if path.suffix not in (".json", ".tiktoken") or path.name.startswith("tekken"):
+        return None
+    try:
+        found = tokpar.load(subject.source, engine="incremental")
+    except (TokparError, ValueError):
+        return None
+    return found if hasattr(found, "_tables") else None
+
+
+def _processor(call: Callable[[], object]) -> Timed:
+    def timed() -> float:
+        start = time.process_time()
+        call()
+        return time.process_time() - start
+
+    return timed
+
+
+def _own_call(subject: Subject) -> Callable[[str], object]:
+    """The library's call, its own cache of words emptied before each; tiktoken has none."""
+    if "tiktoken" in subject.engine:
+        return subject.adapter.encode
+    from tokenizers import Tokenizer
+
+    own = Tokenizer.from_file(subject.source)
+
+    def call(text: str) -> object:
+        own.model._clear_cache()
+        return own.encode(text, add_special_tokens=False).ids
+
+    return call
+
+
+def _without_memo(model: Any) -> Callable[[str], object]:
+    """The call of the engine incremental with an empty memo of pre-tokens."""
+    from tokpar.pure.incremental_bpe import IncrementalModel
+
+    def call(text: str) -> object:
+        model._tokenizer = replace(model._tokenizer, model=IncrementalModel(model._tables))
+        return model.encode(text)
+
+    return call
+
+
+def _incremental_figures(
+    runs: FigureRuns, model: Any, datasets: Sequence[Dataset], most: int
+) -> None:
+    from tokpar_bench.published import nearest_tokenizer
+
+    source = "incremental BPE (arXiv 2605.30813)"
+    calls = _own_call(runs.subject), _without_memo(model)
+    size = min(most, 200_000)
+    texts = [text for text in _three_kinds(datasets, size) if text]
+    timed = [
+        _processor(lambda text=text, call=call: call(text))  # type: ignore[misc]
+        for text in texts
+        for call in calls
+    ]
+    library = "tiktoken" if "tiktoken" in runs.subject.engine else "tokenizers"
+    what = f"speed-up over {library} (English / Chinese / code)"
+    setting = _setting(what, nearest_tokenizer(runs.subject) or "", runs.subject.tokenizer)
+    detail = "Ours is Python, the published one Rust. Processor time, one core, memos empty."
+    runs.add(source, what, setting, detail, *timed)
+    for length in (each for each in LETTERS if each <= most):
+        letters = "a" * length
+        timed = [
+            _processor(lambda call=call, text=letters: call(text))  # type: ignore[misc]
+            for call in calls
+        ]
+        name = "speed-up over the own call, one repeated letter"
+        runs.add(source, name, f"{length:,} letters", detail, *timed)
+    _eager(runs, model, source, _three_kinds(datasets, min(most, 50_000))[0])
+
+
+def _setting(what: str, nearest: str, tokenizer: str) -> str:
+    """The row of `others.csv` for a tokenizer, or its own name."""
+    first = tokenizer.partition("_")[0].upper()
+    settings = [row["setting"] for row in table("others") if row["what"] == what]
+    near = nearest.partition("-")[0]
+    return next(
+        (each for each in settings if each == first or (near and each.startswith(near))), tokenizer
+    )
+
+
+def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
+    """English, Chinese and code: the first dataset, the first Chinese one, drawn code."""
+    from tokpar_bench.datasets import synthetic
+
+    drawn = {each.name: each for each in synthetic(1, 1, size)}
+    chinese = next((each for each in datasets if chinese_share(each.texts) > 0.3), drawn["chinese"])
+    return [_of_size("".join(each.texts), size) for each in (datasets[0], chinese, drawn["code"])]
+
+
+def _eager(runs: FigureRuns, model: Any, source: str, text: str) -> None:
+    """Eager output beside incremental BPE without it, on one pre-token: the letters of a text."""
+    from tokpar.pure.eager import EagerBPE
+    from tokpar.pure.incremental_bpe import IncrementalBPE
+
+    tables = model._tables
+    data = "".join(filter(str.isalpha, text)).encode()
+
+    def eagerly() -> list[int]:
+        eager = EagerBPE(tables)
+        return eager.feed(data) + eager.finish()
+
+    def plainly() -> list[int]:
+        bpe = IncrementalBPE(tables)
+        bpe.append(data)
+        return bpe.tokens()
+
+    detail = f"Per cent of processor time, {len(data):,} letters."
+    timed = (_processor(eagerly), _processor(plainly))
+    runs.add(source, "eager output's overhead", "all", detail, *timed)
+
+
+def _tree_figures(runs: FigureRuns, text: str, most: int) -> None:
+    subject = runs.subject
+    try:
+        tree = tokpar.load(subject.source, engine="tokentree")
+    except (TokparError, ValueError):
+        return
+    detail = "In Python, one core; the published one is C#."
+    for name, size in TREE_SIZES.items():
+        timed = _processor(lambda size=size: tree.encode(text[:size]))  # type: ignore[misc]
+        runs.add("TokenTree", "ms a text", name, detail, timed)
