@@ -76,7 +76,8 @@ def check(
     findings += seam_findings(seams, text, known.facts, answers)
     licensed = not findings
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
-    found, notes = id_findings(core, seams.planned, cuts, answers, wanted is not Level.SEAMS)
+    tiles, again = known.facts.tiles, wanted is not Level.SEAMS
+    found, notes = id_findings(core, seams.planned, cuts, answers, tiles, again)
     findings += found
     count = len(seams.planned) + len(cuts)
     notes = known.notes if wanted is Level.IDS else (*notes, *known.notes)

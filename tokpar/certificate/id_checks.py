@@ -21,7 +21,6 @@ from tokpar.interfaces import (
     Locates,
     PostProcesses,
     TokenizerAdapter,
-    facts_of,
 )
 from tokpar.seams import Columns
 from tokpar.types import Rows
@@ -96,14 +95,14 @@ def _probe(count: int) -> IdArray:
 
 
 def id_findings(
-    core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, again: bool
+    core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, tiles: bool, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Returns what is wrong with ids although nothing is encoded again, and notes about ids that
     could not be looked at.
 
-    Tokens that tile the text must spell it, and an id must begin at each seam. `again`: the ids are
-    compared with the tokenizer's call later."""
-    text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
+    `tiles`: tokens tile the text. They must spell it then, and an id must begin at each seam.
+    `again`: the ids are compared with the tokenizer's call later."""
+    text, findings = answers.text, list(core.findings)
     if not well_formed(seams):
         return findings, ("limited: ids not looked at, the seams are no columns",)
     counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
@@ -113,7 +112,7 @@ def id_findings(
     outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
     if counts or outside.any():
         return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if facts_of(tokenizer).tiles and not answers.written.broken:
+    if tiles and not answers.written.broken:
         return findings + list(spelled(core.ids, seams, cuts, answers, not again)), ()
     unseen = "limited: tokens do not tile the text, ids are compared at level 'ids' only"
     return findings, () if again else (unseen,)
