@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tokpar.certificate.format_two import in_format_one
@@ -114,12 +115,19 @@ def _is_of(package: str, name: str, source: object) -> bool:
 def _require_library_calls(source: object, library: str, decides: Callable[[str], bool]) -> None:
     """Raise CustomPartError if the object, or a class of it that is not of the library, has an
     attribute that decides the ids."""
-    own = [name for name in getattr(source, "__dict__", ()) if decides(name)]
+    names = getattr(source, "__dict__", ())
+    own = [name for name in names if decides(name) and not _is_cached(source, name)]
     for kind in type(source).__mro__:
         if not kind.__module__.startswith((library, "builtins")):
             own += filter(decides, vars(kind))
     if own:
         raise CustomPartError(f"{own[0]} of this object is not its library's")
+
+
+def _is_cached(source: object, name: str) -> bool:
+    """True if a cached property of the class wrote this attribute when it was read."""
+    made = getattr(type(source), name, None)
+    return isinstance(made, cached_property) and bool(made.func(source) == vars(source)[name])
 
 
 def _decides_in_transformers(name: str) -> bool:
