@@ -32,7 +32,7 @@ from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differen
 from tokpar.certificate.format_two import in_format_one
 from tokpar.certificate.own_facts import facts_of_file
 from tokpar.certificate.own_stages import without_inner_sets
-from tokpar.certificate.tokenizer_file import TokenizerFile
+from tokpar.certificate.tokenizer_file import CustomPartError, TokenizerFile, read_origin
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.interfaces import facts_of
@@ -194,6 +194,21 @@ def test_objects_with_calls_of_their_own_have_no_finding() -> None:
     for own in (Own(tokenizer_object=byte_level([("a", "b")])), own_encoding()):
         report = tokpar.check(tokpar.encode(LINE * 20, own), LINE * 20, own)
         assert report.findings == ()
+
+
+def test_what_tiktoken_remembers_of_itself_is_no_call_of_the_caller() -> None:
+    """`special_tokens_set` is written into the object when it is read."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    own = tiktoken.Encoding(
+        "own", pat_str=r"\S+|\s", mergeable_ranks=ranks, special_tokens={"<|end|>": 256}
+    )
+    adapter = tokpar.load(own)
+    assert own.special_tokens_set == {"<|end|>"}
+    encoding = tokpar.encode("a b c " * 9, tokenizer=adapter, strategy="cut", chunk_chars=1)
+    assert tokpar.check(encoding, "a b c " * 9, adapter).ok
+    own.__dict__["special_tokens_set"] = {"a"}
+    with pytest.raises(CustomPartError, match="special_tokens_set"):
+        read_origin(adapter.origin)
 
 
 def test_a_tokenizer_without_a_file_is_believed_and_the_report_says_so() -> None:

@@ -25,6 +25,8 @@ from tokpar.types import Seam, Theorem
 
 UNIVERSAL = ("non-space", "space")
 _LONGEST = 1 << 15
+_FEW = 64
+"""Up to so many characters are read faster one by one than as an array."""
 _MOST_SYMBOLS = 255
 _WORK = 4
 """How many times the length of the text may be read from anchors."""
@@ -64,9 +66,14 @@ class Proved:
     def behind(self, text: str, here: int = ANYWHERE) -> int | None:
         """The number of the items behind a text, from those of `here`; None if a character is in no
         window."""
-        symbols = self._symbols(text)
-        if not len(symbols) or (symbols >= self.size).any():
-            return None if len(symbols) else here
+        if len(text) <= _FEW:
+            few = self._symbols(text)
+            known = all(c < self.size for c in few)
+            return self._checker.sets.behind(here, few) if known else None
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        symbols = self._symbol_of[points]
+        if (symbols >= self.size).any():
+            return None
         starts = np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))
         sizes = np.diff(starts, append=len(symbols)).tolist()
         runs = zip(symbols[starts].tolist(), sizes, strict=True)
@@ -76,11 +83,10 @@ class Proved:
         """Why the cut behind these items, before this text, is not proved, or None."""
         if here is None:
             return "no window"
-        return self._checker.refusal_behind(here, self._symbols(right).tolist())
+        return self._checker.refusal_behind(here, self._symbols(right))
 
-    def _symbols(self, text: str) -> NDArray[np.uint8]:
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-        symbols: NDArray[np.uint8] = self._symbol_of[points]
+    def _symbols(self, text: str) -> list[int]:
+        symbols: list[int] = self._symbol_of[[ord(char) for char in text]].tolist()
         return symbols
 
     @cached_property
