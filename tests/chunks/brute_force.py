@@ -45,13 +45,14 @@ def own_tokenizer(tokenizer: Any) -> OwnTokenizer:
         return _of_tiktoken(tokenizer)
     own = plain_copy(tokenizer)
     return OwnTokenizer(
-        lambda text: _called(own, text, True).ids,
-        lambda text: _called(own, text, False).offsets,
+        lambda text: called(own, text, True).ids,
+        lambda text: called(own, text, False).offsets,
         own.num_special_tokens_to_add(False),
     )
 
 
-def _called(own: Tokenizer, text: str, special: bool) -> Any:
+def called(own: Tokenizer, text: str, special: bool) -> Any:
+    """The library's encoding of a text; a panic ends the example."""
     try:
         return own.encode(text, add_special_tokens=special)
     except BaseException as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,27 @@ def test_a_slice_that_is_longer_alone_is_cut_earlier() -> None:
     found = chunks_of(tokenizer, "xab", 1, 0, "token")
     assert [(chunk.start, chunk.stop) for chunk in found] == [(0, 1), (1, 2), (2, 3)]
     assert [chunk.ids.tolist() for chunk in found] == [[1], [3], [0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "max_tokens"),
+    [
+        ("cl100k_part", "\n\n\n\n12567834  \n a", 3),
+        ("deepseek_part", "…don11567856782 a", 3),
+        ("default", "8\n\né56783434… a", 3),
+    ],
+)
+def test_digits_that_are_grouped_in_another_way_alone_make_a_chunk_shorter(
+    name: str, text: str, max_tokens: int
+) -> None:
+    """A slice that begins inside digits may have more ids alone than it has in the text."""
+    tokenizer, rng = named(name), random.Random(name)
+    pieces = ["1", "2", "34", "5678", "a ", "\n\n", "  ", " b", "'s", "don", "\n", "é", "…"]
+    for _ in range(drawn(20)):
+        drawn_one = "".join(rng.choices(pieces, k=60))
+        for each in (text, drawn_one):
+            found = chunks_of(tokenizer, each, max_tokens, 0, "token")
+            assert_chunks(tokenizer, each, max_tokens, 0, "token", found)
 
 
 # ------------------------------------------------------------------------------ bad input

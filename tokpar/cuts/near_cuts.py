@@ -116,8 +116,8 @@ class _Tables:
         if finder.refusal is not None or self.facts.prefix_space or finder.normalized.tokens:
             return None
         if finder.windows is not None and not self.facts.normalizers:
-            symbol_of = finder.windows.finder.symbol_of
-            return PairTable(finder, symbol_of, _beside_unknown(finder.windows), finder.windows)
+            read = finder.windows.finder
+            return PairTable(finder, read.symbol_of, read.pairs, finder.windows)
         if self.facts.scheme == "bert" and finder.family is not None:
             return PairTable(finder, *self._bert)
         return None
@@ -136,11 +136,3 @@ class _Tables:
             for j, other in enumerate(names):
                 pairs[j, k] = NEVER if family.theorem(name, other) is None else SURE
         return symbol_of, pairs.ravel()
-
-
-def _beside_unknown(windows: WindowSeams) -> SymbolArray:
-    """The status of pairs; `OPEN` beside an unknown character, where a space may be a cut."""
-    size = windows.finder.size
-    pairs = windows.finder.pairs.reshape(256, 256).copy()
-    pairs[size], pairs[:, size] = OPEN, OPEN
-    return pairs.ravel()
