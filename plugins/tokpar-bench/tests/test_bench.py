@@ -1100,11 +1100,11 @@ def test_a_file_of_ones_own_is_a_method_and_its_wrong_ids_are_counted(tmp_path: 
 def test_an_executor_of_ones_own_runs_once_and_is_the_one_that_runs(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
+        "from pathlib import Path\n"
         "from tokpar.executors.serial_executor import SerialExecutor\n"
         "class Counts(SerialExecutor):\n"
-        "    calls = 0\n"
         "    def map(self, texts, tokenizer, spans):\n"
-        "        open(__file__ + '.called', 'a').write('x')\n"
+        "        Path(__file__ + '.called').write_text('x')\n"
         "        return super().map(texts, tokenizer, spans)\n"
         "executor = Counts()\n",
         encoding="utf-8",
