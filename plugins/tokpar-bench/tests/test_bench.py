@@ -1058,3 +1058,102 @@ def test_results_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
     assert str(path) in run("bench", "--read", path).error
     path.write_text("{", encoding="utf-8")
     assert run("bench", "--read", path).error.startswith(f"{path}: ")
+
+
+# files of one's own, and two runs
+
+
+HALVES = """
+from tokpar.plugin import Chunk, Split
+
+class Halves:
+    def split(self, text, tokenizer, attempt):
+        middle = len(text) // 2
+        return Split([Chunk(0, middle, 0, middle), Chunk(middle, len(text), middle, len(text))])
+
+splitter, merger = Halves(), "concatenate"
+"""
+
+
+def test_a_file_of_ones_own_is_a_method_and_its_wrong_ids_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "halves.py"
+    file.write_text(HALVES, encoding="utf-8")
+    texts = tmp_path / "texts.jsonl"
+    pair = ("one two one two", "information")
+    lines = [json.dumps({"text": text}) for text in pair]
+    texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    only = ("--only", "methods,stages", "--methods", f"{file},cut", "--json")
+    outcome = run("bench", texts, *SMALL, *only)
+    assert outcome.code == 0
+    rows = {row["method"]: row for row in outcome.json["methods"]}
+    assert list(rows) == ["serial", "cut", "halves"]
+    assert (rows["halves"]["strategy"], rows["halves"]["chunks"]) == ("Halves+concatenate", 4)
+    equal = []
+    for text in pair:
+        left, right = text[: len(text) // 2], text[len(text) // 2 :]
+        joined = [*tokpar.encode(left).ids, *tokpar.encode(right).ids]
+        equal.append(joined == list(tokpar.encode(text, strategy="serial").ids))
+    assert rows["halves"]["texts_equal"] == sum(equal) / 2 < 1
+    assert rows["cut"]["texts_equal"] == 1
+
+
+def test_an_executor_of_ones_own_runs_once_and_is_the_one_that_runs(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from pathlib import Path\n"
+        "from tokpar.executors.serial_executor import SerialExecutor\n"
+        "class Counts(SerialExecutor):\n"
+        "    def map(self, texts, tokenizer, spans):\n"
+        "        Path(__file__ + '.called').write_text('x')\n"
+        "        return super().map(texts, tokenizer, spans)\n"
+        "executor = Counts()\n",
+        encoding="utf-8",
+    )
+    text = tmp_path / "long.txt"  # a short one is the own call's, whatever the executor
+    text.write_text(TEXT * 300, encoding="utf-8")
+    only = ("--only", "methods", "--methods", file, "--executor", "native", "--executor", "threads")
+    outcome = run("bench", text, *SMALL, *only, "--json")
+    assert [row["method"] for row in outcome.json["methods"]] == ["serial", "mine"]
+    assert (tmp_path / "mine.py.called").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("x = 1\n", "expected a splitter, a merger or an executor"),
+        ("splitter = 3\n", "split method"),
+        ("merger = 'nope'\n", "nope"),
+        ("1 / 0\n", "ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_is_no_method_is_refused_by_name(
+    rows_file: Path, tmp_path: Path, content: str, named: str
+) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text(content, encoding="utf-8")
+    error = run("bench", rows_file, "--methods", file).error
+    assert str(file) in error
+    assert named in error
+
+
+def test_two_runs_are_compared_row_by_row(tmp_path: Path) -> None:
+    slower = replace(METHOD, seconds=a_spread(0.04), texts_equal=0.5)
+    gone = [row for row in RESULTS.methods if row.method != "auto"]
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    runs = RESULTS, replace(RESULTS, methods=[slower if row is METHOD else row for row in gone])
+    for path, results in zip(paths, runs, strict=True):
+        path.write_text(json.dumps(to_json(results)), encoding="utf-8")
+    outcome = run("bench", "--compare", *paths)
+    assert outcome.code == 0
+    [line] = [
+        line
+        for line in outcome.out.splitlines()
+        if line.startswith("methods, some.jsonl, dee") and "delimiter-comma" in line
+    ]
+    assert line.split()[-5:] == ["20.0", "40.0", "0.50x", "0.666", "0.500"]
+    said = " ".join(outcome.out.split())
+    assert "4 in one of them only" in said
+    assert "0 are faster and 1 slower" in said
+    assert "1 have fewer equal ids" in said
+    assert "On the same texts" in said
+    assert "nothing else" in run("bench", "x.txt", "--compare", *paths).error

@@ -155,3 +155,15 @@ def has_cache(adapter: object) -> bool:
 def test_results_of_the_first_version_are_refused() -> None:
     with pytest.raises(Exception, match="expected version 2"):
         from_json({"format": "tokpar bench", "version": 1})
+
+
+def test_a_text_is_cut_in_as_many_equal_chunks_as_asked() -> None:
+    method = ComparedMethod("cut", "cut", {"chunk_chars": 4096}).with_chunks(32)
+    assert [method.options_for(length)["chunk_chars"] for length in (0, 32, 100, 3200)] == [
+        1,
+        1,
+        4,
+        100,
+    ]
+    assert method.with_options(chunk_chars=9).options_for(3200) == {"chunk_chars": 9}
+    assert ComparedMethod("auto", "auto").with_chunks(32).options_for(3200) == {}

@@ -86,7 +86,7 @@ def others(
     runs = FigureRuns(subject, most)
     text = _of_size("".join(datasets[0].texts), most)
     _fork(runs, text, workers, opened, most)
-    model = _incremental(subject)
+    model = _incremental(subject) if most >= TEXT_SIZES["1 MB"] else None  # slow to load
     if model is not None:
         _incremental_figures(runs, model, datasets, most)
     _tree_figures(runs, text, most)

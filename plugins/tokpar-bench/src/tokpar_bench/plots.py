@@ -179,19 +179,19 @@ def _draw_methods(axes: Any, rows: Sequence[MethodRow]) -> None:
 
 def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> None:
     labels = [plain(", ".join([row.method, *_more(row, rows)])) for row in rows]
-    ours = [row.texts_equal for row in rows]
+    ours = [100 * row.texts_equal for row in rows]
     axes.barh(labels, ours, 0.7, color=COLOURS[0], label="ours")
     figures = [nearest.method(row, row.method) for row in rows]
     found = [
-        (figure.accuracy, label)
+        (100 * figure.accuracy, label)
         for figure, label in zip(figures, labels, strict=True)
         if figure is not None and figure.accuracy is not None
     ]
     if found:
         axes.plot(*zip(*found, strict=True), "D", color=COLOURS[1], label="published")
-    axes.set_xlim(0, 1.02)
+    axes.set_xlim(0, 102)
     _bars(axes, 1.5 + 0.26 * len(rows))
-    axes.set_xlabel("share of the texts whose ids are all equal, times 1")
+    axes.set_xlabel("per cent of the texts whose ids are all equal")
     axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=8)
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.combining import StrategyName
 from tokpar.plugin import (
     Executor,
     FileFormatError,
@@ -40,7 +39,7 @@ class ComparedMethod:
     """A strategy with options, under the name that tables give it."""
 
     name: str
-    strategy: StrategyName
+    strategy: str | tuple[Any, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     chunks: int | None = None
     """Cut each text into so many chunks of equal size, whatever `chunk_chars` says."""
