@@ -18,7 +18,11 @@ from tests.support.paths import ROOT, TESTS
 PROOFS = ROOT / "proofs"
 SECTIONS = ("Each hypothesis is needed", "Where it is false")
 NAMED = re.compile(r"`(test_\w+)(?:\[([^`]*)\])?`")
-PAGES = [page for page in sorted(PROOFS.glob("*.md")) if page.stem not in ("README", "definitions")]
+PAGES = [
+    page
+    for page in sorted(PROOFS.glob("*.md"))
+    if page.stem not in ("README", "definitions", "facts")
+]
 
 
 def table(page: Path) -> list[str]:

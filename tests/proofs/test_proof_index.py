@@ -19,7 +19,14 @@ from tokpar.types import Facts, Rule, Theorem
 
 PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
-NAMED = ("chunks.md", "incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
+NAMED = (
+    "chunks.md",
+    "decoding.md",
+    "incremental-bpe.md",
+    "stream.md",
+    "unbroken.md",
+    "window-lemma.md",
+)
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
 README = PROOFS / "README.md"
