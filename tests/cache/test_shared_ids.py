@@ -64,7 +64,7 @@ def test_the_checker_refuses_a_seam_inside_a_pre_token_of_such_a_tokenizer() -> 
     position = 3 * 99 + 2
     witness = (("start", 0), ("stop", 600))
     seam = Seam(position, "K4", "24", witness, 100)
-    report = tokpar.check(by_hand(ids, seam), "xyc" * 200, tokpar.load(own))
+    report = tokpar.check(by_hand(ids, seam), "xyc" * 200, tokpar.load(own), level="seams")
     assert [finding.kind for finding in report.findings] == ["undivided"]
 
 

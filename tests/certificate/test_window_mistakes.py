@@ -45,11 +45,11 @@ ROW = Case((r"\S{2,3}\p{N}*|\s+", r"\p{L}{1,2}|[\s\S]"), atoms=("a", "A", "1", "
 DIGITS = Case((AFTER,), atoms=("1", "2", "3", "1", "x", "a", " "))
 MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
     "tokens inside": (
-        WindowSeams, "_apart", "not self.normalized.tokens and", "True or",
+        WindowSeams, "_free_of_tokens", "not self.normalized.tokens and", "True or",
         Case((r"A?1{1,2}|[\s\S]",), atoms=("1", "1", "a", "A", "aA")),
     ),
     "tokens that strip": (
-        AddedTokenGuard, "apart", "if self._strips:", "if False:",
+        AddedTokenGuard, "free_of_tokens", "if self._strips:", "if False:",
         Case((r"\s\S|[\s\S]\s?",), flags=("lstrip", "rstrip"), atoms=("<s>", " ", "a", "\n")),
     ),
     "a prefix": (

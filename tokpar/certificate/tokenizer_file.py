@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tokpar.certificate.format_two import in_format_one
@@ -119,12 +120,19 @@ def _require_library_calls(
     is not of the library.
 
     `encodes`: True for the names of such calls. `read`: what they read of the object."""
-    own = list(filter(encodes, getattr(source, "__dict__", ())))
+    written = getattr(source, "__dict__", {})
+    own = [name for name in written if encodes(name) or (name in read and _differs(source, name))]
     for kind in type(source).__mro__:
         if not kind.__module__.startswith((library, "builtins")):
             own += [name for name in vars(kind) if encodes(name) or name in read]
     if own:
         raise CustomPartError(f"{own[0]} of this object is not its library's")
+
+
+def _differs(source: object, name: str) -> bool:
+    """True if the object has another value than the cached property of its class would write."""
+    made = getattr(type(source), name, None)
+    return isinstance(made, cached_property) and bool(made.func(source) != vars(source)[name])
 
 
 def _encodes_in_transformers(name: str) -> bool:
