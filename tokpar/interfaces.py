@@ -189,7 +189,8 @@ class TellsOrigin(Protocol, metaclass=Ability):
     and compares them with `facts`."""
 
     @property
-    def origin(self) -> Origin: ...
+    def origin(self) -> Origin | None:
+        """None if no file tells what the engine runs."""
 
 
 @runtime_checkable

@@ -160,7 +160,7 @@ class PureTokenizer(_InPython):
         )
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> Origin | None:
         """The vocabulary, for a checker."""
         return Origin(self.vocabulary)
 
@@ -237,7 +237,7 @@ class FileTokenizer(_InPython):
         return replace(facts, engine=ENGINE, family=family, patterns=patterns)
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> Origin | None:
         """The parsed file, for a checker."""
         finishing = {name: self._arguments.get(name, True) for name in FINISHING}
         return Origin(self.config, finishing)

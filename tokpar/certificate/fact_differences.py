@@ -65,9 +65,9 @@ def checked_facts(tokenizer: TokenizerAdapter, seams: Seams) -> CheckedFacts:
 
     The file is read once for each state of the tokenizer."""
     told = facts_of(tokenizer)
-    if not isinstance(tokenizer, TellsOrigin):
+    origin = tokenizer.origin if isinstance(tokenizer, TellsOrigin) else None
+    if origin is None:
         return CheckedFacts(told, told, notes=(AS_TOLD,))
-    origin = tokenizer.origin
     readings, state = told.derived(_readings), state_of(origin)
     found = next((each for before, each in readings if before == state), None)
     if found is None:
