@@ -226,7 +226,9 @@ def _checked(subject: Subject, encoder: tokpar.Encoder, work: Work, rounds: int)
     seconds = []
     encoding = encoder.encode(text)
     for _ in range(rounds + 4):  # the first of them touch memory that the process never had
-        taken, report = timed(partial(tokpar.check, encoding, text, encoder.tokenizer))
+        taken, report = timed(
+            partial(tokpar.check, encoding, text, encoder.tokenizer, level="seams")
+        )
         if not report.ok:
             raise DifferError(f"{subject.name}, {work.name}: {report}")
         seconds.append(taken)

@@ -52,7 +52,7 @@ class SeamVerifier:
         self.seams += planned
         if planned != divided.seams:
             yield f"{planned:,} seams", f"{divided.seams:,}"
-        for finding in check(encoding, text, encoder.tokenizer).findings:
+        for finding in check(encoding, text, encoder.tokenizer, "seams").findings:
             yield f"{finding.kind}: {finding.message}", "a seam that its rule licenses"
         if version != __version__:
             note = f"digests of certificates: tokpar {version} made them, this is {__version__}"
