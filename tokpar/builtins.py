@@ -19,7 +19,7 @@ from tokpar.interfaces import (
     Strategy,
     TokenizerAdapter,
     TokenizerSource,
-    facts_of,
+    traits_of,
 )
 from tokpar.limits import ON_FAILURE, require_choice, require_min_match
 from tokpar.methods import blocks, lopt, recursive
@@ -49,7 +49,7 @@ EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]]
     ),
     ("native", ("native", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),
     ("processes", ("processes", "ProcessExecutor"), lambda it: isinstance(it, HasSpec)),
-    ("threads", ("threads", "ThreadExecutor"), lambda it: facts_of(it).releases_gil),
+    ("threads", ("threads", "ThreadExecutor"), lambda it: traits_of(it).releases_gil),
 )
 """Name, where its class is, and which tokenizers it suits; besides "serial", which suits all."""
 

@@ -25,6 +25,7 @@ from tokpar.interfaces import (
     HasSpec,
     TokenizerAdapter,
     facts_of,
+    traits_of,
 )
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
@@ -100,8 +101,8 @@ class Encoder:
         # other engines encode a short text as fast as the cache looks it up
         slow = (
             isinstance(own, HasSegmentCache)
-            and facts_of(own).returns_objects
-            and not facts_of(own).has_own_cache
+            and traits_of(own).returns_objects
+            and not traits_of(own).has_own_cache
         )
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None

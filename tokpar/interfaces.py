@@ -18,6 +18,7 @@ from tokpar.types import (
     Chunk,
     Chunks,
     DecodingParts,
+    EngineTraits,
     Facts,
     Joins,
     Origin,
@@ -184,6 +185,14 @@ class HasFacts(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class HasTraits(Protocol, metaclass=Ability):
+    """An adapter that says how its engine likes to be run."""
+
+    @property
+    def traits(self) -> EngineTraits: ...
+
+
+@runtime_checkable
 class TellsOrigin(Protocol, metaclass=Ability):
     """An adapter that hands over what its engine runs. A checker derives the facts from it again,
     and compares them with `facts`."""
@@ -225,17 +234,6 @@ class HasSegmentCache(Protocol, metaclass=Ability):
 
         None if the cache does not know every segment of the text, or if the caller has changed the
         tokenizer."""
-
-
-@runtime_checkable
-class Contends(Protocol, metaclass=Ability):
-    """An adapter whose threads wait for each other in some texts, and gain nothing there."""
-
-    def wants_one_thread(self, texts: Sequence[str]) -> bool:
-        """True if these texts should run on one thread, because several threads are not faster.
-
-        Asked again for each call: with enough text, the adapter may give each thread an engine of
-        its own."""
 
 
 @runtime_checkable
@@ -284,17 +282,6 @@ class KnowsSpecialTokens(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class ChecksText(Protocol, metaclass=Ability):
-    """An adapter that refuses texts before they are split, with the error of the engine's own call.
-
-    The adapter may refuse a text for a single character, or for a string in `Facts.forbidden`.
-    Nothing else: a stream is checked chunk by chunk. A text that is not cut is checked for
-    `Facts.forbidden` only, because `encode` refuses the characters."""
-
-    def check_text(self, text: str) -> None: ...
-
-
-@runtime_checkable
 class Decodes(Protocol, metaclass=Ability):
     """An adapter that turns ids back into text."""
 
@@ -336,3 +323,13 @@ def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     facts: Facts | None = getattr(tokenizer, "facts", None)  # called often, so not by isinstance
     said = "the tokenizer tells no facts about itself"
     return facts or Facts(engine="unknown", model="unknown", unprovable=said)
+
+
+_NO_TRAITS = EngineTraits()
+
+
+def traits_of(tokenizer: TokenizerAdapter) -> EngineTraits:
+    """Returns how the engine of the adapter likes to be run. The defaults if the adapter says
+    nothing."""
+    traits: EngineTraits | None = getattr(tokenizer, "traits", None)  # see `facts_of`
+    return traits or _NO_TRAITS

@@ -189,7 +189,7 @@ class Work:
             repairs=self.repairs,
             redundant=self.tokenized + runs - len(self.text),
             serial_regions=self.split.serial_regions,
-            agreement=facts_of(self.plan.tokenizer).agreement,
+            agreement=self.plan.traits.agreement,
         )
 
     def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:

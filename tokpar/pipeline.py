@@ -63,17 +63,17 @@ def encode_batch(
 
 def _check(result: Result, long: Sequence[int]) -> None:
     """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
-    plan, texts = result.plan, result.texts
-    forbidden, checked = plan.facts.forbidden, long
+    texts, traits = result.texts, result.plan.traits
+    forbidden, checked = traits.forbidden, long
     if forbidden:
         from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
 
         checked = to_check(texts, forbidden, long)
-    if checked and plan.checks_text is not None:
+    if checked and traits.check_text is not None:
         row = 0
         try:
             for row in checked:
-                plan.checks_text.check_text(texts[row])
+                traits.check_text(texts[row])
         except Exception as error:
             _name_text(error, row, texts)
             raise

@@ -8,7 +8,6 @@ import numpy as np
 
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
-    ChecksText,
     EncodesMany,
     Executor,
     Flags,
@@ -23,9 +22,10 @@ from tokpar.interfaces import (
     Splitter,
     TokenizerAdapter,
     facts_of,
+    traits_of,
 )
 from tokpar.policy import TOO_SHORT
-from tokpar.types import Facts, Rows, Seam, Split
+from tokpar.types import EngineTraits, Facts, Rows, Seam, Split
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,6 @@ class Plan:
         return self.splitter.licence(self.tokenizer)
 
     @cached_property
-    def checks_text(self) -> ChecksText | None:
-        return self.tokenizer if isinstance(self.tokenizer, ChecksText) else None
-
-    @cached_property
     def postprocesses(self) -> PostProcesses | None:
         return self.tokenizer if isinstance(self.tokenizer, PostProcesses) else None
 
@@ -65,6 +61,10 @@ class Plan:
     @cached_property
     def facts(self) -> Facts:
         return facts_of(self.tokenizer)
+
+    @cached_property
+    def traits(self) -> EngineTraits:
+        return traits_of(self.tokenizer)
 
     @cached_property
     def spans(self) -> bool:

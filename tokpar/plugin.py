@@ -37,6 +37,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     TokenizerSource,
     facts_of,
+    traits_of,
 )
 from tokpar.limits import require_choice, require_count
 from tokpar.overlap.chunks import chunks_between, join_at_cut, licensed, meet_at_cut
@@ -45,6 +46,7 @@ from tokpar.registry import registry
 from tokpar.types import (
     AddedToken,
     Chunk,
+    EngineTraits,
     Facts,
     Join,
     NormalizerStage,
@@ -80,6 +82,7 @@ __all__ = [
     "Engine",
     "EngineError",
     "EngineTokenizer",
+    "EngineTraits",
     "Executor",
     "ExecutorKind",
     "Facts",
@@ -131,6 +134,7 @@ __all__ = [
     "require_choice",
     "require_count",
     "spans_from_lengths",
+    "traits_of",
     "unhonoured",
 ]
 

@@ -4,7 +4,7 @@ The numbers were measured on 2 cores with English text (docs/benchmarks.md)."""
 
 from dataclasses import dataclass, replace
 
-from tokpar.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter, facts_of
+from tokpar.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter, traits_of
 
 TOO_SHORT = "the text is too short for splitting to pay"
 
@@ -56,16 +56,16 @@ SMALLEST_ROW = 131072
 
 def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """Returns the `Fit` for the abilities of the tokenizer."""
-    returns_objects = facts_of(tokenizer).returns_objects
+    returns_objects = traits_of(tokenizer).returns_objects
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
-        if facts_of(tokenizer).has_own_cache:
+        if traits_of(tokenizer).has_own_cache:
             return QUICK_MEMORY
         return MEMORY if returns_objects else FLAT_MEMORY
     if isinstance(tokenizer, EncodesMany):
         if returns_objects:
             return NATIVE
-        return FLAT_THREADS if facts_of(tokenizer).releases_gil else FLAT
-    if facts_of(tokenizer).releases_gil:
+        return FLAT_THREADS if traits_of(tokenizer).releases_gil else FLAT
+    if traits_of(tokenizer).releases_gil:
         return THREADS
     return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
 

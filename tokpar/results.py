@@ -17,7 +17,7 @@ from tokpar.interfaces import (
     EncodesWhole,
     PostProcesses,
     TokenizerAdapter,
-    facts_of,
+    traits_of,
 )
 from tokpar.joining import Clock, seams_of_wholes
 from tokpar.plan import Plan
@@ -123,7 +123,7 @@ class Result:
             executor=plan.executor.name,
             chunks=len(self.texts),
             seconds=self.clock.seconds,
-            agreement=plan.facts.agreement,
+            agreement=plan.traits.agreement,
             cache={} if plan.segment_cache is None else plan.segment_cache.counters,
         )
         self.report = self.report_of(0) if len(self.texts) == 1 else self._added_up()
@@ -241,7 +241,7 @@ def by_own_call(
 
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
     """Returns the report of a text that is encoded by one serial call."""
-    return Report(method, "serial", why, agreement=facts_of(tokenizer).agreement)
+    return Report(method, "serial", why, agreement=traits_of(tokenizer).agreement)
 
 
 def divided_report(report: Report) -> Report:

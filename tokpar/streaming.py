@@ -15,7 +15,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import Ability, ChecksText, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import Ability, PostProcesses, TokenizerAdapter, facts_of, traits_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
@@ -112,16 +112,16 @@ def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str
     """Yield the chunks after a check of each chunk.
 
     A forbidden string may cross two chunks, so the end of the text before is checked again."""
-    if not isinstance(tokenizer, ChecksText):
+    traits = traits_of(tokenizer)
+    if traits.check_text is None:
         yield from chunks
         return
-    contents = facts_of(tokenizer).forbidden
-    reach = max(map(len, contents), default=1)
+    reach = max(map(len, traits.forbidden), default=1)
     tail, start = "", 0
     for chunk in chunks:
         seen = tail + chunk
         try:
-            tokenizer.check_text(seen)
+            traits.check_text(seen)
         except OptionError as error:
             where = f"the chunk at code point {start:,} of the text"
             raise OptionError(f"{where}: {error}") from error

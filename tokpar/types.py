@@ -341,9 +341,10 @@ Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of a tokenizer: first the facts for proofs, then the facts for speed.
+    """What proofs need to know of a tokenizer. A wrong fact gives wrong ids with a certificate.
 
-    Two `Facts` are equal only if they are the same object."""
+    How the tokenizer likes to be run is in `EngineTraits`. Two `Facts` are equal only if they are
+    the same object."""
 
     engine: str
     """The regex engine that runs the patterns: "oniguruma", "fancy-regex", ..."""
@@ -400,17 +401,6 @@ class Facts:
     """Returns the one-character tokens, and all pairs of neighbouring characters in a token. A cut
     between any other two characters is certified. None if that is not known."""
 
-    releases_gil: bool = False
-    """`encode` releases the GIL, so other threads run."""
-    returns_objects: bool = False
-    """The batch call makes an object for each token, so small batches are faster."""
-    has_own_cache: bool = False
-    """The engine encodes new text faster than tokpar's cache learns the text (`CachePolicy`)."""
-    forbidden: frozenset[str] = frozenset()
-    """Strings that `check_text` refuses anywhere in a text."""
-    agreement: str = ""
-    """The result of a comparison with another library: "same ids as tokenizers 0.23.3 on 8,012
-    texts"."""
     proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     """The proofs that cut finders hand to checkers, by their sha256 (rule K10)."""
     _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
@@ -424,6 +414,35 @@ class Facts:
             self._derived.setdefault(make, make(self))
         found: _Made = self._derived[make]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTraits:
+    """How an engine likes to be run, and which texts it refuses. All fields are optional.
+
+    No proof reads these fields. A wrong value costs time, or lets a text pass that the engine's own
+    call refuses; the ids of all other texts stay right."""
+
+    releases_gil: bool = False
+    """`encode` releases the GIL, so other threads run."""
+    returns_objects: bool = False
+    """The batch call makes an object for each token, so small batches are faster."""
+    has_own_cache: bool = False
+    """The engine encodes new text faster than tokpar's cache learns the text (`CachePolicy`)."""
+    wants_one_thread: Callable[[Sequence[str]], bool] | None = None
+    """Returns True if these texts should run on one thread, because several threads would wait for
+    each other. Asked again for each call."""
+    check_text: Callable[[str], None] | None = None
+    """Raises the error of the engine's own call for a text that the engine refuses.
+
+    The engine may refuse a text for a single character, or for a string in `forbidden`. Nothing
+    else: a stream is checked chunk by chunk. A text that is not cut is checked for `forbidden`
+    only, because `encode` refuses the characters."""
+    forbidden: frozenset[str] = frozenset()
+    """Strings that `check_text` refuses anywhere in a text."""
+    agreement: str = ""
+    """The result of a comparison with another library, for reports: "same ids as tokenizers 0.23.3
+    on 8,012 texts"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,8 +132,8 @@ def test_what_a_file_applies_once_is_applied_as_by_its_library(
 def test_a_file_is_compared_and_conforms(twelfths_but_for: Callable[[str], None]) -> None:
     path = VOCAB / "llama_style.json"
     adapter = load(path)
-    assert adapter.facts.agreement.startswith("same ids as tokenizers ")
-    assert tokpar.encode("Hello", adapter).report.agreement == adapter.facts.agreement
+    assert adapter.traits.agreement.startswith("same ids as tokenizers ")
+    assert tokpar.encode("Hello", adapter).report.agreement == adapter.traits.agreement
     twelfths_but_for("reference")
     check_tokenizer(adapter, tokpar.load(path), examples=0)
 
@@ -188,7 +188,7 @@ def test_a_tiktoken_file_takes_the_settings_of_tiktoken() -> None:
         adapter = load(path, trust=True, **CL100K, **settings)
         own = tokpar.load(path, **CL100K, **settings)
         assert tokpar.encode(text, adapter) == tokpar.encode(text, own).ids
-    assert load(path, **CL100K).facts.agreement.startswith("same ids as tiktoken ")
+    assert load(path, **CL100K).traits.agreement.startswith("same ids as tiktoken ")
 
 
 # ------------------------------------------------------------------------------- refusals
@@ -208,7 +208,7 @@ def test_an_engine_with_other_ids_is_refused_and_the_way_out_is_named() -> None:
     assert f"tokpar.load({str(DEFAULT)!r})" in said
     assert "trust=True" in said
     adapter = load(DEFAULT, engine, trust=True)
-    assert adapter.facts.agreement == TRUSTED
+    assert adapter.traits.agreement == TRUSTED
     assert tokpar.encode("a\x7f", adapter).report.agreement == "trusted, not checked"
 
 

@@ -304,8 +304,8 @@ def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
 def test_byte_level_bpe_is_quick_and_new_text_goes_to_it() -> None:
     """It has a memory of words of its own. What comes again is learnt."""
     adapter: Any = load(own("default"))
-    assert adapter.facts.has_own_cache
-    assert not load(own("bert_part")).facts.has_own_cache
+    assert adapter.traits.has_own_cache
+    assert not load(own("bert_part")).traits.has_own_cache
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
     with tokpar.Encoder(adapter) as encoder:
         rows = [encoder.encode(text) for _ in range(8)]

@@ -168,7 +168,7 @@ def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
 def test_it_has_the_abilities_it_should_have() -> None:
     tokenizer = adapter(encoding())
     abilities = (ChecksText, Decodes, EncodesWhole, HasFacts, HasSpec, Locates)
-    assert tokenizer.facts.releases_gil
+    assert tokenizer.traits.releases_gil
     for ability in abilities:
         assert isinstance(tokenizer, ability)
     assert not isinstance(tokenizer, EncodesMany)

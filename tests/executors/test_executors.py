@@ -30,7 +30,7 @@ from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count
-from tokpar.types import Chunk, Facts, Piece, Rows
+from tokpar.types import Chunk, EngineTraits, Piece, Rows
 
 
 class EncodeOnly:
@@ -218,7 +218,7 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
     lock, now, most = threading.Lock(), 0, 0
 
     class Counting(Words):
-        facts = Facts(engine="words", model="words", unprovable="a test", returns_objects=True)
+        traits = EngineTraits(returns_objects=True)
 
         def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
             nonlocal now, most

@@ -21,7 +21,7 @@ from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
 from tokpar.methods.cut import CutMerger
 from tokpar.methods.serial import OneChunk
 from tokpar.registry import PluginRecord, Registry, build_strategy, registry
-from tokpar.types import Facts
+from tokpar.types import EngineTraits
 
 OWN_STRATEGIES = {"auto", "blocks", "cut", "lopt", "recursive", "serial", "delimiter", "overlap"}
 OWN_EXECUTORS = {"native", "processes", "serial", "threads"}
@@ -226,9 +226,9 @@ def test_what_tokpar_offers_comes_through_the_same_hooks() -> None:
 
 def test_each_executor_suits_tokenizers_with_the_ability_it_needs() -> None:
     plain = SimpleNamespace(name="plain", encode=len)
-    facts = Facts("none", "none", unprovable="not known", releases_gil=True)
+    traits = EngineTraits(releases_gil=True)
     able = SimpleNamespace(
-        name="able", encode=len, encode_many=len, facts=facts, spec=len, locate=len
+        name="able", encode=len, encode_many=len, traits=traits, spec=len, locate=len
     )
     kinds = {name: loaded().executor_kind(name) for name in OWN_EXECUTORS}
     assert {name for name, kind in kinds.items() if kind.suits(plain)} == {"serial"}

@@ -11,14 +11,14 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.interfaces import HasSpec, TokenizerAdapter, facts_of
-from tokpar.types import Facts
+from tokpar.interfaces import HasSpec, TokenizerAdapter, facts_of, traits_of
+from tokpar.types import EngineTraits, Facts
 
 
 class Panic(BaseException):
@@ -53,6 +53,10 @@ class Wrapper:
     @property
     def facts(self) -> Facts:
         return facts_of(self.inner)
+
+    @property
+    def traits(self) -> EngineTraits:
+        return replace(traits_of(self.inner), check_text=None, wants_one_thread=None)
 
     def encode(self, text: str) -> IdArray:
         return self.inner.encode(text)

@@ -27,7 +27,7 @@ from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_f
 from tokpar.errors import OptionError
 from tokpar.pure.added import AddedTokens
 from tokpar.spans import alone
-from tokpar.types import AddedToken, Facts, Piece, Rows
+from tokpar.types import AddedToken, EngineTraits, Facts, Piece, Rows
 
 GPT2 = PATTERNS["gpt2"][0]
 PLAIN = (Added("<s>"), Added("zq", single_word=True), Added("a<s", normalized=True))
@@ -96,6 +96,10 @@ class Toy:
             pretoken_cuts_refused=None if tiles else "added tokens take white space",
             tokens=lambda: frozenset(self.tokens),
         )
+
+    @property
+    def traits(self) -> EngineTraits:
+        return EngineTraits(check_text=self.check_text)
 
     def told(self, **others: Any) -> Facts:
         """The true facts but for these."""

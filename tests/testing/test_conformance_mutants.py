@@ -45,7 +45,7 @@ from tokpar.testing import (
     check_strategy,
     check_tokenizer,
 )
-from tokpar.types import Chunk, Facts, Join, Piece, Rows, Seam, Split, stands_apart
+from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
 
 pytestmark = pytest.mark.tables_at_once
 
@@ -562,17 +562,27 @@ class RefusesACharacterThatEncodeTakes(Toy):
             raise OptionError("NUL")
 
 
+class SaysOfItsEngine(Toy):
+    def __init__(self, added: Any = PLAIN, **others: Any) -> None:
+        super().__init__(added)
+        self.others = others
+
+    @property
+    def traits(self) -> EngineTraits:
+        return replace(super().traits, **self.others)
+
+
 class ForbidsWithoutRefusing(Toy):
-    @cached_property
-    def facts(self) -> Facts:
-        return self.told(forbidden=frozenset({"<s>"}))
+    @property
+    def traits(self) -> EngineTraits:
+        return replace(super().traits, forbidden=frozenset({"<s>"}))
 
 
 class Bulky:
     """No batch call."""
 
     name = "returns_objects"
-    facts = Facts(engine="none", model="none", unprovable="not known", returns_objects=True)
+    traits = EngineTraits(returns_objects=True)
 
     def encode(self, text: str) -> IdArray:
         return np.array([ord(letter) for letter in text], dtype=np.uint32)
@@ -598,6 +608,10 @@ class RemembersTooFew(Remembering):
 
 def told(**facts: Any) -> Callable[[], Toy]:
     return lambda: TellsOtherFacts(**facts)
+
+
+def engine_says(**traits: Any) -> Callable[[], Toy]:
+    return lambda: SaysOfItsEngine(**traits)
 
 
 TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -678,12 +692,12 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "IsAlwaysAnother": (IsAlwaysAnother, "refreshed"),
     "RefusesLongTexts": (RefusesLongTexts, "check_text: parts"),
     "RefusesACharacterThatEncodeTakes": (RefusesACharacterThatEncodeTakes, "check_text: parts"),
-    "ForbidsWithoutRefusing": (ForbidsWithoutRefusing, "facts.forbidden"),
-    "ForbidsInAList": (told(forbidden=[]), "facts"),
-    "AgreesInNumbers": (told(agreement=1.0), "facts"),
-    "ReleasesTheGilInWords": (told(releases_gil="yes"), "facts"),
+    "ForbidsWithoutRefusing": (ForbidsWithoutRefusing, "traits.forbidden"),
+    "ForbidsInAList": (engine_says(forbidden=[]), "traits"),
+    "AgreesInNumbers": (engine_says(agreement=1.0), "traits"),
+    "ReleasesTheGilInWords": (engine_says(releases_gil="yes"), "traits"),
     "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
-    "IsBulkyWithoutABatchCall": (Bulky, "facts"),
+    "IsBulkyWithoutABatchCall": (Bulky, "traits"),
     "KnowsTheBeginning": (KnowsTheBeginning, "cached_rows"),
     "RemembersByLength": (RemembersByLength, "cached_rows"),
     "RemembersTooFew": (RemembersTooFew, "cached_rows"),

@@ -26,7 +26,7 @@ from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.types import DecodingParts, Origin, Piece, Rows
+from tokpar.types import DecodingParts, EngineTraits, Origin, Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # the least code points of a slice; the comparison has texts of that size, too
@@ -106,7 +106,7 @@ def load_engine(
                 partial(_probing, engine, module, file),
             ),
         )
-    adapter.facts = replace(adapter.facts, agreement=outcome)
+    adapter.agreement = outcome
     return adapter
 
 
@@ -147,14 +147,24 @@ class EngineTokenizer:
         self.name = f"{name}:{file.path.stem}"
         """The engine and the name of the file: "gigatoken:deepseek"."""
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
-        self.facts = replace(
-            known, releases_gil=True, returns_objects=False, added_token_cuts_refused=_UNPARTED
-        )
+        self.facts = replace(known, added_token_cuts_refused=_UNPARTED)
         """The facts that proofs may use; without `cut` they prove nothing."""
+        self.agreement = TRUSTED
+        """The result of the comparison with the file's own library."""
         self._plain = file.around is not None and not any(map(len, file.around))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def traits(self) -> EngineTraits:
+        """Its calls release the GIL and make no objects. The file says which texts are refused."""
+        return EngineTraits(
+            releases_gil=True,
+            check_text=self.check_text,
+            forbidden=self._file.forbidden,
+            agreement=self.agreement,
+        )
 
     @property
     def origin(self) -> Origin:

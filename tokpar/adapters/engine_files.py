@@ -110,6 +110,8 @@ class JsonFile:
         assert adapter is not None
         return adapter
 
+    forbidden: frozenset[str] = frozenset()
+
     def check_text(self, text: str) -> None:
         """Accepts every text."""
 
@@ -153,7 +155,7 @@ class RankFile:
         hidden = tiktoken.shadowed(adapter.encoding._special_tokens, frozenset(self.special))
         if hidden is not None:
             raise OptionError(f"{path}: {hidden}")
-        self.check_text = adapter.check_text
+        self.check_text, self.forbidden = adapter.check_text, adapter.traits.forbidden
         self.decode, self.locate = adapter.decode, adapter.locate
         self.decoding_parts = adapter.decoding_parts
         self.around = self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
@@ -163,7 +165,7 @@ class RankFile:
     @property
     def key(self) -> tuple[bytes | str, ...]:
         """Returns everything that the ids depend on."""
-        special, forbidden = sorted(self.special.items()), sorted(self.facts.forbidden)
+        special, forbidden = sorted(self.special.items()), sorted(self.forbidden)
         return self.path.read_bytes(), self.pattern, repr(special), repr(forbidden)
 
     @property

@@ -64,13 +64,7 @@ def facts_of_copy(
     if before is None:
         model = type(caller.own.model).__name__
         return (
-            Facts(
-                ENGINE,
-                model,
-                unprovable=CUSTOM,
-                added_token_cuts_refused=CUSTOM,
-                returns_objects=True,
-            ),
+            Facts(ENGINE, model, unprovable=CUSTOM, added_token_cuts_refused=CUSTOM),
             None,
             None,
         )
@@ -83,7 +77,6 @@ def facts_of_copy(
     tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
     facts = replace(
         facts,
-        returns_objects=True,
         unprovable=unknown or facts.unprovable or random,
         added_token_cuts_refused=unknown or facts.added_token_cuts_refused or random,
     )

@@ -57,7 +57,7 @@ from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.pure.vocabulary import letters_of
-from tokpar.types import DecodingParts, Origin, Piece, Rows
+from tokpar.types import DecodingParts, EngineTraits, Origin, Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -191,6 +191,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             twin.__dict__.pop("_engine_offsets", None)
             twin._trimmings = {}
         return twin
+
+    @property
+    def traits(self) -> EngineTraits:
+        """Its batch call returns an object for each token."""
+        return EngineTraits(returns_objects=True, check_text=self.check_text)
 
     @property
     def origin(self) -> Origin:

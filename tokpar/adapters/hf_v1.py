@@ -48,7 +48,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import DecodingParts, Facts, Origin, Rows
+from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -111,8 +111,14 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self._state = own.truncation, own.padding
         self._postprocess = _postprocess(self._known.around, self._settings, *self._state)
         self._segment_cache = segment_cache_for(
-            self.facts, lambda: self._known.lengths, cache_bytes
+            self.facts, lambda: self._known.lengths, cache_bytes, self.traits.has_own_cache
         )
+
+    @property
+    def traits(self) -> EngineTraits:
+        """Its calls release the GIL. BPE of tokenizers 1.x has a cache of words."""
+        own_cache = self.facts.model == "BPE"
+        return EngineTraits(True, has_own_cache=own_cache, check_text=self.check_text)
 
     @property
     def origin(self) -> Origin:
@@ -307,8 +313,6 @@ def known(own: Any) -> Known:
         or _added_reason(facts)
         or _edge_reason(facts),
         pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
-        releases_gil=True,
-        has_own_cache=facts.model == "BPE",  # BPE of tokenizers 1.x has a cache of words
     )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),

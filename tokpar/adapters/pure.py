@@ -29,7 +29,7 @@ from tokpar.pure.patterns import written_out
 from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
-from tokpar.types import DecodingParts, Facts, Origin, Rows
+from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
 
 ENGINE = "regex"
 _RANK_SETTINGS = ("name", "pat_str", "special_tokens")
@@ -110,6 +110,11 @@ class _InPython:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def traits(self) -> EngineTraits:
+        """It refuses lone surrogates."""
+        return EngineTraits(check_text=self.check_text)
 
     def check_text(self, text: str) -> None:
         """Raises OptionError if `text` cannot be written as UTF-8."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -41,7 +40,7 @@ from tokpar.interfaces import Served
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.types import AddedToken, Facts, Origin, Rows
+from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
@@ -179,7 +178,15 @@ class TiktokenTokenizer(EncodingAdapter):
             else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
             token_count=len(self.encoding._mergeable_ranks),
+        )
+
+    @property
+    def traits(self) -> EngineTraits:
+        """Its calls release the GIL, and wait for each other where pre-tokens are short."""
+        return EngineTraits(
             releases_gil=True,
+            wants_one_thread=self.wants_one_thread,
+            check_text=self.check_text,
             forbidden=self._disallowed,
         )
 
@@ -317,10 +324,7 @@ class TiktokenTokenizer(EncodingAdapter):
             return other
         twin = copy(self)
         twin._disallowed = frozenset()
-        twin.facts, twin._segment_cache = (
-            replace(self.facts, forbidden=frozenset()),
-            self._segment_cache,
-        )
+        twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 
     def detached(self) -> TiktokenTokenizer:

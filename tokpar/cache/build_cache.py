@@ -15,12 +15,16 @@ from tokpar.types import Facts
 
 
 def segment_cache_for(
-    facts: Facts, lengths: Callable[[], TokenLengths | None], cache_bytes: int
+    facts: Facts,
+    lengths: Callable[[], TokenLengths | None],
+    cache_bytes: int,
+    has_own_cache: bool = False,
 ) -> SegmentCache | None:
     """Returns the segment cache for a tokenizer, or None.
 
     None if texts may not be cut before every certified space, if the compiled kernel is missing, or
-    if `cache_bytes` is 0. `lengths`: returns the byte lengths of tokens that tile the text."""
+    if `cache_bytes` is 0. `lengths`: returns the byte lengths of tokens that tile the text.
+    `has_own_cache`: see `EngineTraits`."""
     if not _can_cache(facts, cache_bytes):
         return None
     cut, absorbs = _cut_of(facts), facts.scheme == "dummy"
@@ -28,7 +32,7 @@ def segment_cache_for(
         lambda: unbatcher_for(facts, lengths()) if cut is None or absorbs else Unbatcher(),
         facts.added_tokens,
         cache_bytes,
-        policy=QUICK if facts.has_own_cache else USUAL,
+        policy=QUICK if has_own_cache else USUAL,
         cut=cut,
         parts=AddedParts(facts),
         absorbs=absorbs,

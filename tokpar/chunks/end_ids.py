@@ -13,7 +13,7 @@ from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.interfaces import ChecksText, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of, traits_of
 from tokpar.limits import require_choice, require_count
 from tokpar.results import serial_report
 from tokpar.seams import NO_SEAMS
@@ -74,8 +74,9 @@ def count_up_to(
 
 def _check(text: str, tokenizer: TokenizerAdapter) -> None:
     """Raise the error of the tokenizer's own call for a text that it refuses."""
-    if isinstance(tokenizer, ChecksText):
-        tokenizer.check_text(text)
+    check_text = traits_of(tokenizer).check_text
+    if check_text is not None:
+        check_text(text)
 
 
 def _first(

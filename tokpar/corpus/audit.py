@@ -20,7 +20,7 @@ from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents,
 from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, traits_of
 
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -74,7 +74,7 @@ def audit(
                     on_read(block.ids.nbytes)
         if texts is not None:
             # a text with a special token that the tokenizer refuses is taken for plain text
-            refuses = bool(facts_of(adapter).forbidden)
+            refuses = bool(traits_of(adapter).forbidden)
             with Encoder(plain_tokenizer(adapter) if refuses else adapter, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
                 run.notes += compare(documents, texts, own, run.log, ordered)

@@ -19,7 +19,7 @@ from tokpar.interfaces import (
     HasSegmentCache,
     Served,
     TokenizerAdapter,
-    facts_of,
+    traits_of,
 )
 from tokpar.limits import cpu_count, worker_count
 from tokpar.types import Rows
@@ -49,7 +49,7 @@ class NativeExecutor(Pooled):
                 "use executor='threads', 'processes' or 'serial'"
             )
         encode_wave = partial(_encode_wave, texts, tokenizer, spans)
-        if not facts_of(tokenizer).returns_objects and not self._single:
+        if not traits_of(tokenizer).returns_objects and not self._single:
             return encode_wave(range(len(texts)))
         # A wave keeps every worker busy, but has at most a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
@@ -80,11 +80,11 @@ class CachedExecutor:
     @staticmethod
     def _has_batch(texts: Sequence[str], tokenizer: TokenizerAdapter) -> bool:
         """True if the batch call should be used. One call per text is faster if texts are long."""
-        facts = facts_of(tokenizer)
+        traits = traits_of(tokenizer)
         if (
             not isinstance(tokenizer, EncodesMany)
-            or facts.returns_objects
-            or not facts.releases_gil
+            or traits.returns_objects
+            or not traits.releases_gil
         ):
             return isinstance(tokenizer, EncodesMany)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))

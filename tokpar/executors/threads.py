@@ -14,7 +14,7 @@ import numpy as np
 
 from tokpar.arrays import offsets_of
 from tokpar.executors.serial_executor import PASSING, check_spans, encode_rows
-from tokpar.interfaces import Contends, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, traits_of
 from tokpar.limits import worker_count
 from tokpar.types import Rows
 
@@ -148,11 +148,8 @@ class ThreadExecutor(Pooled):
         def encode_block(block: range) -> Rows:
             return encode_rows(texts[block.start : block.stop], tokenizer, spans, block.start)
 
-        if (
-            self._workers > 1
-            and isinstance(tokenizer, Contends)
-            and tokenizer.wants_one_thread(texts)
-        ):
+        wants_one_thread = traits_of(tokenizer).wants_one_thread
+        if self._workers > 1 and wants_one_thread is not None and wants_one_thread(texts):
             return encode_block(range(len(texts)))
         blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS, BLOCKS_PER_WORKER)
         return Rows.joined(self.share(encode_block, blocks))

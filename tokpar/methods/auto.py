@@ -12,7 +12,7 @@ from itertools import pairwise
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import at_pair
 from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
-from tokpar.interfaces import Contends, Strategy, TokenizerAdapter
+from tokpar.interfaces import Strategy, TokenizerAdapter, traits_of
 from tokpar.limits import require_sizes
 from tokpar.methods.cut import WINDOW, planned
 from tokpar.overlap.chunks import SURROGATE, chunks_at, licence_of_texts
@@ -41,11 +41,8 @@ class AutoSplitter:
         inside = inside_of(tokenizer)
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        if (
-            self.chunk_chars is None
-            and isinstance(tokenizer, Contends)
-            and tokenizer.wants_one_thread([text])
-        ):
+        wants_one_thread = traits_of(tokenizer).wants_one_thread
+        if self.chunk_chars is None and wants_one_thread is not None and wants_one_thread([text]):
             return Split.whole(
                 text, "pre-tokens are so short that threads would wait for each other"
             )

@@ -9,7 +9,7 @@ from itertools import pairwise
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
-from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of
+from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
 
 SOON, FAR = 256, 4096
@@ -159,7 +159,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
     follows a character other than white space is a certified cut."""
     finder = dividing_finder(tokenizer)
     if (
-        finder is None or facts_of(tokenizer).has_own_cache
+        finder is None or traits_of(tokenizer).has_own_cache
     ):  # whose cache has texts whole, or not at all
         return split
     chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))

@@ -14,7 +14,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.encoding import Batch, Encoding
-from tokpar.interfaces import ChecksText, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
 from tokpar.sessions.endless import grown_ids
 from tokpar.sessions.rope import (
     Rope,
@@ -110,12 +110,12 @@ class Editing:
 
     def _check(self) -> None:
         """Raise the tokenizer's error for a string that it refuses and that the edit makes."""
-        forbidden = facts_of(self._tokenizer).forbidden
-        if forbidden and isinstance(self._tokenizer, ChecksText):
-            reach = max(map(len, forbidden)) - 1
+        traits = traits_of(self._tokenizer)
+        if traits.forbidden and traits.check_text is not None:
+            reach = max(map(len, traits.forbidden)) - 1
             before = slice_of(self._rope, max(0, self._start - reach), self._start)
             behind = slice_of(self._rope, self._stop, self._stop + reach)
-            self._tokenizer.check_text(before + self._text + behind)
+            traits.check_text(before + self._text + behind)
 
     def _left_edge(self, limit: int) -> int:
         """The last edge of a segment that is a stable cut of the text before the edit, or 0."""

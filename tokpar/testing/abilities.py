@@ -10,7 +10,6 @@ from tokpar.arrays import IdArray, code_point_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
 from tokpar.interfaces import (
-    ChecksText,
     Decodes,
     EncodesWhole,
     HasSegmentCache,
@@ -49,14 +48,6 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
         yield around.of(tokenizer)
     if isinstance(tokenizer, EncodesWhole):
         yield encode_whole.of(tokenizer)
-    if isinstance(tokenizer, ChecksText):
-        yield check_text.of(tokenizer)
-        yield check_text.of(tokenizer, name="check_text: lone surrogates", pool="surrogates")
-        yield refused_part.of(tokenizer)
-        said = "check_text: parts, lone surrogates"
-        yield refused_part.of(tokenizer, name=said, pool="surrogates")
-        if facts_of(tokenizer).forbidden:
-            yield forbidden.of(tokenizer)
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         yield cached_rows.of(tokenizer)
     if isinstance(tokenizer, Refreshes):
@@ -98,49 +89,6 @@ def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     if isinstance(once, str) and once == again:
         return None
     return Complaint("decode of a list and of the array", repr(once), repr(again))
-
-
-@check("check_text")
-def check_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """check_text refuses what the engine's own call refuses, with the same error"""
-    assert isinstance(tokenizer, ChecksText)
-    call = tokenizer.encode_whole if isinstance(tokenizer, EncodesWhole) else tokenizer.encode
-    said, own = outcome(tokenizer.check_text, text), outcome(call, text)
-    refused = isinstance(said, Exception)
-    if refused and type(said) is type(own):
-        return None
-    if not refused and not isinstance(own, (ValueError, TypeError)):
-        return None
-    expected = repr(own) if isinstance(own, Exception) else "no error"
-    return Complaint("the engine's own call ends otherwise", expected, repr(said))
-
-
-@check("check_text: parts")
-def refused_part(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """what check_text refuses is a single character, which encode refuses, too, or one of the
-    contents in facts.forbidden"""
-    # a stream is checked chunk by chunk, and a text that is not cut only for forbidden contents
-    assert isinstance(tokenizer, ChecksText)
-    if any(content in text for content in facts_of(tokenizer).forbidden):
-        return None
-    if not fails(tokenizer.check_text, text):
-        return None
-    if not any(fails(tokenizer.check_text, c) for c in text):
-        return Complaint("refused as a whole", "a character or a forbidden content that is refused")
-    if fails(tokenizer.encode, text):
-        return None
-    return Complaint("encode takes what check_text refuses", "an error", "ids")
-
-
-@check("facts.forbidden")
-def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """check_text refuses each of the contents wherever it stands"""
-    assert isinstance(tokenizer, ChecksText)
-    for content in facts_of(tokenizer).forbidden:
-        for some in (content, f"{text}{content}", f"{content}{text}"):
-            if not fails(tokenizer.check_text, some):
-                return Complaint(f"not refused: {content!r}", "an error", "none", some)
-    return None
 
 
 @check("cached_rows", together=True)

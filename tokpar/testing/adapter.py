@@ -39,6 +39,7 @@ from tokpar.testing.compare import array_complaint, ids_differ, ids_of, rows_dif
 from tokpar.testing.facts import facts_checks
 from tokpar.testing.pools import pools
 from tokpar.testing.strategy import cut_checks
+from tokpar.testing.traits import traits_checks
 from tokpar.types import Piece
 
 THREADS = 4
@@ -79,6 +80,7 @@ def tokenizer_checks(
     for each in (name, plain_texts, well_formed, again, threads):
         yield each.of(adapter)
     yield from ability_checks(adapter, source)
+    yield from traits_checks(adapter)
     yield from facts_checks(adapter)
     if isinstance(adapter, EncodesMany):
         yield encode_many.of(adapter)

@@ -9,9 +9,7 @@ import numpy as np
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import (
-    ChecksText,
     Decodes,
-    EncodesMany,
     HasFacts,
     Locates,
     TokenizerAdapter,
@@ -85,15 +83,6 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         ),
         (facts.longest_word == 0 or facts.model == "WordPiece", "longest_word is for WordPiece"),
         (isinstance(facts.first_prefix, bool), "first_prefix is a bool"),
-        (isinstance(facts.releases_gil, bool), "releases_gil is a bool"),
-        (isinstance(facts.returns_objects, bool), "returns_objects is a bool"),
-        (
-            not facts.returns_objects or isinstance(tokenizer, EncodesMany),
-            "returns_objects=True needs encode_many",
-        ),
-        (isinstance(facts.agreement, str), "agreement is a str"),
-        (isinstance(facts.forbidden, frozenset), "forbidden is a frozenset"),
-        (not facts.forbidden or isinstance(tokenizer, ChecksText), "forbidden needs check_text"),
     )
     broken = [said for holds, said in rules if not holds]
     return Complaint("they contradict one another", got="; ".join(broken)) if broken else None

@@ -14,7 +14,7 @@ from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import ChecksText, PostProcesses, Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import PostProcesses, Strategy, TokenizerAdapter, facts_of, traits_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan
@@ -196,7 +196,8 @@ def batch(
 
 def require_accepted(tokenizer: TokenizerAdapter, text: str) -> None:
     """Sets aside a text that the engine's own call refuses."""
-    if isinstance(tokenizer, ChecksText) and outcome(tokenizer.check_text, text):
+    check_text = traits_of(tokenizer).check_text
+    if check_text is not None and outcome(check_text, text):
         raise SetAsideError
 
 
@@ -222,8 +223,9 @@ def _own(tokenizer: TokenizerAdapter, text: str) -> Any:
     """The encoding of the serial call, or the error it ends with."""
 
     def call() -> Encoding:
-        if isinstance(tokenizer, ChecksText):
-            tokenizer.check_text(text)
+        check_text = traits_of(tokenizer).check_text
+        if check_text is not None:
+            check_text(text)
         return in_one_call(text, tokenizer, Report("serial", why="to compare with"))
 
     return outcome(call)

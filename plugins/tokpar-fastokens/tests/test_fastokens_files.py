@@ -109,7 +109,7 @@ def refused(tmp_path, tokenizer, text, said):
 
 def accepted(tmp_path, tokenizer):
     adapter = tokpar.load(saved(tmp_path, tokenizer), engine="fastokens")
-    assert adapter.facts.agreement.startswith("same ids as tokenizers ")
+    assert adapter.traits.agreement.startswith("same ids as tokenizers ")
 
 
 @pytest.mark.parametrize(("interval", "text"), [("{1,3}+", "1111"), ("{2}+", "1111")])
@@ -122,7 +122,7 @@ def test_a_possessive_interval_is_refused_whatever_the_vocabulary_is(tmp_path, i
     with pytest.raises(EngineError, match=said):
         tokpar.load(path, engine="fastokens")
     trusted = tokpar.load(path, engine="fastokens", trust=True)
-    assert trusted.facts.agreement == "trusted, not checked"
+    assert trusted.traits.agreement == "trusted, not checked"
 
 
 @pytest.mark.parametrize(("white", "text"), [("\u0120", "  \u180e"), ("\u010a", "\n\n\u180e")])

@@ -136,7 +136,7 @@ def test_a_tiktoken_file_takes_the_settings_of_tiktoken(tmp_path):
 @pytest.mark.parametrize("name", ["r50k_base", "o200k_base"])
 def test_other_patterns_have_scanners(tmp_path, name):
     adapter = tokpar.load(ranks(tmp_path, name), engine="gigatoken")
-    assert adapter.facts.agreement.startswith("same ids as tiktoken ")
+    assert adapter.traits.agreement.startswith("same ids as tiktoken ")
 
 
 def test_a_pattern_without_a_scanner_is_refused(tmp_path):

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.plugin import (
+    EngineTraits,
     Facts,
     FileFormatError,
     IdArray,
@@ -174,8 +175,6 @@ def facts_of_model(model: Model, sampling: bool) -> Facts:
         family="metaspace" if why is None and scheme == "metaspace" else None,
         longest_token=max((len(text.encode()) for text, _ in model.pieces), default=0),
         unprovable=why,
-        releases_gil=True,
-        returns_objects=True,  # lists of int
     )
 
 
@@ -183,6 +182,7 @@ class SentencePieceTokenizer:
     """The adapter; see `load`. `settings`: a value for each name of SETTINGS."""
 
     name = "sentencepiece"
+    traits = EngineTraits(releases_gil=True, returns_objects=True)  # lists of int
 
     def __init__(self, processor: Any, settings: Mapping[str, Any]) -> None:
         self._processor = processor
