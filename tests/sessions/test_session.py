@@ -459,6 +459,18 @@ def test_texts_after_pins_by_the_rule_of_theorem_38(pin: str, text: str, by: str
     assert states == ({"canonical"} if by == "P2" else {"given"})
 
 
+def test_a_session_appended_twice_after_a_pin_by_rule_p1() -> None:
+    """The text after the pin is encoded by itself, so the second sum adds to these ids."""
+    encoder = encoder_of("cl100k_part")
+    session = encoder.session()
+    pin = ids_of(encoder.tokenizer, " hel")
+    session.pin(pin)
+    for text in ("lo", "lolo", "lololo"):
+        session.append(encoder.session("lo"))
+        assert session.text == " hel" + text
+        assert session.unprocessed_ids.tolist() == pin + ids_of(encoder.tokenizer, text)
+
+
 def test_half_a_character_is_completed_by_the_next_pin() -> None:
     """🫠 sampled in parts: no claim as long as a part is missing, never by U+FFFD."""
     adapter = encoder_of("cl100k_part").tokenizer
