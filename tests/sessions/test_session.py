@@ -204,6 +204,48 @@ def test_appends_of_single_characters_leave_long_segments() -> None:
 # --------------------------------------------------------------------------------- refused
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_sessions_add_up_to_the_ids_of_the_whole_text(name: str) -> None:
+    """Parts of every kind at either side of the seam; each sum is a session as others are."""
+    encoder = encoder_of(name)
+    texts = ["", " ", "one two", " three four. " * 90, "e\u0301", "\u0301x\r", "\nfive", *CLUSTERS]
+    parts = [encoder.session(text) for text in texts]
+    for left in parts:
+        for right in parts:
+            whole = left + right
+            assert whole.text == left.text + right.text
+            assert whole.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, whole.text)
+            assert left.text in texts, "a sum leaves its parts alone"
+            patch = whole.append(left)
+            assert whole.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, whole.text)
+            assert patch.replace_from <= len((left + right).unprocessed_ids)
+
+
+def test_a_sum_encodes_the_characters_near_the_seam_only() -> None:
+    encoder = tokpar.Encoder()
+    parts = [encoder.session(f"Document {k}. " + "One sentence of it. " * 500) for k in range(20)]
+    whole = encoder.session()
+    for each in parts:
+        assert whole.append(each).encoded < 600
+    assert whole.ids.tolist() == encoder.encode("".join(part.text for part in parts)).ids.tolist()
+
+
+def test_a_session_of_another_tokenizer_or_with_pins_is_not_appended() -> None:
+    session = tokpar.Encoder().session("one ")
+    other = encoder_of("bert_part").session("two")
+    with pytest.raises(OptionError, match="those of another tokenizer; append its text instead"):
+        session.append(other)
+    pinned = tokpar.Encoder().session()
+    pinned.pin([1, 2])
+    with pytest.raises(OptionError, match="a session with pinned ids cannot be appended"):
+        session + pinned
+    with pytest.raises(TypeError):
+        session + "two"  # type: ignore[operator]
+    assert (session.text, session.revision) == ("one ", 0)
+    session.append(tokpar.Encoder().session("two"))  # an equal tokenizer of another object
+    assert session.unprocessed_ids.tolist() == ids_of(tokpar.Encoder().tokenizer, "one two")
+
+
 def test_what_is_refused_leaves_the_session_as_it_was() -> None:
     session = encoder_of("cl100k_part").session("some text")
     session.append(", more")
@@ -415,6 +457,18 @@ def test_texts_after_pins_by_the_rule_of_theorem_38(pin: str, text: str, by: str
     assert session.unprocessed_ids.tolist() == before + own
     states = {region.state for region in session.canonical}
     assert states == ({"canonical"} if by == "P2" else {"given"})
+
+
+def test_a_session_appended_twice_after_a_pin_by_rule_p1() -> None:
+    """The text after the pin is encoded by itself, so the second sum adds to these ids."""
+    encoder = encoder_of("cl100k_part")
+    session = encoder.session()
+    pin = ids_of(encoder.tokenizer, " hel")
+    session.pin(pin)
+    for text in ("lo", "lolo", "lololo"):
+        session.append(encoder.session("lo"))
+        assert session.text == " hel" + text
+        assert session.unprocessed_ids.tolist() == pin + ids_of(encoder.tokenizer, text)
 
 
 def test_half_a_character_is_completed_by_the_next_pin() -> None:

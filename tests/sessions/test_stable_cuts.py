@@ -179,15 +179,25 @@ def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
     return session.unprocessed_ids.tolist()
 
 
+def ids_of_sum(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
+    """The ids of the sum of two sessions that have one text of a witness each."""
+    encoder = tokpar.Encoder(adapter)
+    with mock.patch.multiple(editing, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
+        whole = encoder.session(witness.left) + encoder.session(witness.right)
+    assert whole.text == witness.left + witness.right
+    return whole.unprocessed_ids.tolist()
+
+
 @pytest.mark.parametrize("name", ["a", "b", "d", "N", "co a", "co b", "co c", "co N", "co K2"])
 def test_without_a_condition_the_session_has_wrong_ids(name: str) -> None:
     witness = BY_NAME[name]
     adapter = witness.adapter()
     expected = ids_of(adapter, witness.left + witness.right)
-    assert session_ids(witness, adapter) == expected
+    assert session_ids(witness, adapter) == ids_of_sum(witness, adapter) == expected
     owner, changes = MUTANTS[name]
     with mock.patch.multiple(owner, **changes):
         assert session_ids(witness, witness.adapter()) != expected
+        assert ids_of_sum(witness, witness.adapter()) != expected
 
 
 def after_mark() -> TokenizerAdapter:

@@ -97,10 +97,13 @@ def check_patch(adapter: TokenizerAdapter, old: list[int], patch: Patch, session
 
 
 def random_edit(
-    rng: random.Random, session: Session, tokens: tuple[str, ...]
-) -> tuple[str, Callable[[], Patch]]:
+    rng: random.Random, session: Session, tokens: tuple[str, ...], others: list[Session]
+) -> tuple[str, partial[Patch]]:
     """One edit of the session by a verb of its own: the text it should have, and the call."""
     text, more = session.text, drawn_text(rng, tokens, rng.choice((1, 2, 5, 30)))
+    other = rng.choice(others)
+    if rng.random() < 0.15 and len(text) + len(other) < 400:
+        return text + other.text, partial(session.append, other)
     start = rng.randint(0, len(text))
     stop = rng.randint(start, min(len(text), start + rng.choice((0, 1, 4))))
     kind = rng.random()
@@ -126,13 +129,14 @@ def check_trace(
     sizes = rng.choice(((1, 4, 8, 2), (2, 8, 16, 4), (4, 16, 64, 8), (256, 512, 1 << 13, 1024)))
     names = dict(zip(("SEGMENT", "_SEEN", "_FEW", "_LONG"), sizes, strict=True))
     with mock.patch.multiple(editing, **names):
-        sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60))))]
+        sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60)))) for _ in "ab"]
         for _ in range(steps):
             session = rng.choice(sessions)
             old = session.unprocessed_ids.tolist()
             before = session.text
-            wanted, edit = random_edit(rng, session, tokens)
+            wanted, edit = random_edit(rng, session, tokens, sessions)
             patch = edited(adapter, session, wanted, edit)
+            appended = any(isinstance(each, Session) for each in edit.args)
             if patch is None:
                 seen["edits that the engine refuses"] += 1
                 assert session.text == before
@@ -141,6 +145,8 @@ def check_trace(
             seen["steps"] += 1
             seen["steps that encode a part"] += patch.encoded < len(wanted)
             seen["truncations"] += before.startswith(wanted)
+            seen["sessions appended"] += appended
+            seen["sessions appended, a part kept"] += appended and patch.stop < len(wanted)
             assert session.text == wanted
             assert 0 <= patch.start <= patch.stop <= len(wanted)
             assert patch.encoded <= patch.stop - patch.start
@@ -199,6 +205,11 @@ def check_regions(adapter: TokenizerAdapter, session: Session) -> None:
     assert found == ids_of(adapter, session.text)
 
 
+def session_of_drawn_text(session: Session, text: str) -> Session:
+    """A session of `text`, with the encoder of another session."""
+    return Session(session._encoder, text)
+
+
 def check_pins(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]) -> None:
     """A session of texts and pins, with edits of the last text, against the definition."""
     tokens = contents_of(adapter)
@@ -217,8 +228,11 @@ def check_pins(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]
             seen["pins"] += 1
         else:
             more = drawn_text(rng, tokens, 4)
-            stop = rng.randint(start, len(session))
-            patch = session.replace(start, stop, more)
+            if rng.random() < 0.3:
+                patch = session.append(session_of_drawn_text(session, more))
+                seen["sessions appended after a pin"] += bool(pin)
+            else:
+                patch = session.replace(start, rng.randint(start, len(session)), more)
             text = session.text[sum_of(session) :]
         assert old[: patch.replace_from] + patch.replacement_ids.tolist() == (
             session.unprocessed_ids.tolist()

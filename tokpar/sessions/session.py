@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from tokpar.sessions.pins import (
     ids_of_pin,
     regions_of,
 )
-from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, slice_of
+from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, joined, slice_of
 from tokpar.sessions.saved import Saved, read, require_ids, written
 from tokpar.sessions.stable_cuts import stable_cuts_for
 from tokpar.spans import alone
@@ -123,10 +124,26 @@ class Session:
                 raise
             return self._encoder.encode(text).ids
 
-    def append(self, text: str, *, revision: int | None = None) -> Patch:
-        """Add `text` at the end. Encodes `text`, and the characters after the last stable cut."""
+    def append(self, text: str | Session, *, revision: int | None = None) -> Patch:
+        """Add `text` at the end. Encodes `text`, and the characters after the last stable cut.
+
+        The ids of another session are kept from its first co-stable cut on (theorem 36), so only
+        the characters near the seam are encoded. Raises OptionError for a session of another
+        tokenizer, and for a session with pins."""
+        added = text._without_pins() if isinstance(text, Session) else None
         with self._lock:
-            return self._replace(len(self), len(self), text, revision)
+            if added is not None:
+                self._require_same_tokenizer(added)
+                return self._replace(len(self), len(self), "", revision, added._rope)
+            return self._replace(len(self), len(self), cast(str, text), revision)
+
+    def __add__(self, other: Session) -> Session:
+        """Returns a new session with the text of this session and then the text of `other`."""
+        if not isinstance(other, Session):
+            return NotImplemented
+        whole = self.fork()
+        whole.append(other)
+        return whole
 
     def replace(self, start: int, stop: int, text: str, *, revision: int | None = None) -> Patch:
         """Put `text` in the place of the code points [start, stop)."""
@@ -232,6 +249,28 @@ class Session:
             twin.__dict__ |= self.__dict__ | {"_lock": threading.RLock()}
             return twin
 
+    def _without_pins(self) -> Session:
+        """Returns a fork, which no other thread edits. Raises OptionError if the text has pins."""
+        twin = self.fork()
+        if twin._pinned.rows:
+            raise OptionError(
+                "a session with pinned ids cannot be appended, because its ids may not be those of "
+                "its text; append its text instead: session.append(other.text)"
+            )
+        return twin
+
+    def _require_same_tokenizer(self, other: Session) -> None:
+        """Raises OptionError unless both sessions have one tokenizer, or equal fingerprints."""
+        mine, others = self._unchanged(), other._unchanged()
+        fingerprint = getattr(mine, "fingerprint", None)
+        same = fingerprint is not None and fingerprint == getattr(others, "fingerprint", None)
+        if mine is others or same:
+            return
+        raise OptionError(
+            f"a session of {others.name} cannot be appended to a session of {mine.name}: the ids "
+            "are those of another tokenizer; append its text instead: session.append(other.text)"
+        )
+
     def _count(self) -> int:
         return self._pinned.count + self._last_row.count
 
@@ -247,20 +286,25 @@ class Session:
         last = self._last_row
         return (*self._pinned.rows, last) if last.text or last.count else self._pinned.rows
 
-    def _replace(self, start: int, stop: int, text: str, revision: int | None) -> Patch:
+    def _replace(
+        self, start: int, stop: int, text: str, revision: int | None, added: Rope = None
+    ) -> Patch:
+        """Makes one edit. `added`: the rope of another session, put behind the end of the text."""
         self._require(start, stop, revision)
         text, pinned, was_by_itself = _checked(text), self._pinned, self._by_itself
-        context, own = len(pinned.context), len(pinned.context_ids)
+        context, own, known = len(pinned.context), len(pinned.context_ids), self._last_row.count
         start, stop = start - pinned.chars, stop - pinned.chars
-        edit = self._edited(self._rope, start + context, stop + context, text)
+        rope = joined(self._rope, added)
+        edit = self._edited(rope, start + context, stop + context, text)
         alone_edit = None
         if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
-            alone_edit = self._edited_alone(edit.rope, start, stop, text)
+            alone_edit = self._edited_alone(edit.rope, start, stop, text, added)
         kept = 0
         if was_by_itself == (alone_edit is not None):
             kept = (
                 max(0, edit.replace_from - own) if alone_edit is None else alone_edit.replace_from
             )
+            kept = min(kept, known)  # ids of `added` behind them may be the same, too
         self._rope, self._text = edit.rope, None
         self._by_itself = alone_edit is not None
         self._alone = None if alone_edit is None else alone_edit.rope
@@ -275,10 +319,10 @@ class Session:
             told = alone_edit.encoded, alone_edit.start + shift, alone_edit.stop + shift, edit.why
         return Patch(pinned.count + kept, self._revision, *told, row.rope, before)
 
-    def _edited_alone(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
+    def _edited_alone(self, rope: Rope, start: int, stop: int, text: str, added: Rope) -> Edit:
         """The text after the last pin, encoded by itself (P1). `rope` has it after the context."""
         if self._by_itself:
-            return self._edited(self._alone, start, stop, text)
+            return self._edited(joined(self._alone, added), start, stop, text)
         whole = slice_of(rope, len(self._pinned.context), 0 if rope is None else rope.chars)
         return self._edited(None, 0, 0, whole)
 
