@@ -25,6 +25,7 @@ from tokpar.interfaces import (
     HasSpec,
     TokenizerAdapter,
     facts_of,
+    own_call_of,
     traits_of,
 )
 from tokpar.limits import worker_count
@@ -97,7 +98,7 @@ class Encoder:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
         self._uncut = never or TOO_SHORT
         self._short = serial_report(parts.name, self._uncut, own)
-        self._own_call = getattr(own, "encode_whole", None)
+        self._own_call = own_call_of(own)
         # other engines encode a short text as fast as the cache looks it up
         slow = (
             isinstance(own, HasSegmentCache)
@@ -134,7 +135,7 @@ class Encoder:
         twin = object.__new__(type(self))
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
-        twin._own_call, twin._plans = getattr(adapter, "encode_whole", None), None
+        twin._own_call, twin._plans = own_call_of(adapter), None
         twin._short_texts = twin._decode_tables = twin._calls = None
         return twin
 

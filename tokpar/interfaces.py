@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,14 @@ from tokpar.types import (
     Split,
 )
 
+_Member = TypeVar("_Member", bound=Callable[..., Any])
+
 
 class TokenizerAdapter(Protocol):
-    """A tokenizer: turns a text into ids."""
+    """A tokenizer: turns a text into ids.
+
+    It may also have `encode_whole(text)`, the engine's own serial call, which returns the ids after
+    post-processing: short texts take this call."""
 
     @property
     def name(self) -> str: ...
@@ -76,10 +81,21 @@ class Merger(Protocol):
 
 @cache
 def _members(protocol: type) -> list[tuple[str, bool]]:
-    """Returns the names of the members of a protocol, and whether each member is a method.
+    """Returns the names of the members of a protocol that an object must have, and whether each
+    member is a method.
 
     A method that is None counts as missing."""
-    return [(name, callable(x)) for name, x in vars(protocol).items() if not name.startswith("_")]
+    return [
+        (name, callable(x))
+        for name, x in vars(protocol).items()
+        if not name.startswith("_") and not hasattr(getattr(x, "fget", x), "is_optional")
+    ]
+
+
+def optional(member: _Member) -> _Member:
+    """Mark a member of an ability that an object with the ability may lack."""
+    member.is_optional = True  # type: ignore[attr-defined]
+    return member
 
 
 class Ability(type(Protocol)):  # type: ignore[misc]  # the metaclass of protocols has no public name
@@ -183,6 +199,13 @@ class HasFacts(Protocol, metaclass=Ability):
     @property
     def facts(self) -> Facts: ...
 
+    @property
+    @optional
+    def origin(self) -> Origin | None:
+        """What the engine runs: a checker derives the facts from it again and compares them.
+
+        None if no file tells what the engine runs."""
+
 
 @runtime_checkable
 class HasTraits(Protocol, metaclass=Ability):
@@ -190,16 +213,6 @@ class HasTraits(Protocol, metaclass=Ability):
 
     @property
     def traits(self) -> EngineTraits: ...
-
-
-@runtime_checkable
-class TellsOrigin(Protocol, metaclass=Ability):
-    """An adapter that hands over what its engine runs. A checker derives the facts from it again,
-    and compares them with `facts`."""
-
-    @property
-    def origin(self) -> Origin | None:
-        """None if no file tells what the engine runs."""
 
 
 @runtime_checkable
@@ -237,13 +250,6 @@ class HasSegmentCache(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class EncodesWhole(Protocol, metaclass=Ability):
-    """An adapter with the engine's own serial call, special tokens included."""
-
-    def encode_whole(self, text: str) -> IdArray: ...
-
-
-@runtime_checkable
 class Locates(Protocol, metaclass=Ability):
     """An adapter that locates tokens in the text."""
 
@@ -255,11 +261,6 @@ class Locates(Protocol, metaclass=Ability):
 class PostProcesses(Protocol, metaclass=Ability):
     """An adapter that post-processes the ids of a text: special tokens, truncation, padding."""
 
-    @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """The ids inserted before and after every text. None if post-processing may also truncate,
-        pad, or depend on the text."""
-
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Returns the final ids of one batch, padded to the longest text if the settings say so.
 
@@ -267,18 +268,19 @@ class PostProcesses(Protocol, metaclass=Ability):
         pass numbers in place of ids. Raises LookupError if the adapter can post-process only the
         true ids of `texts`."""
 
-
-@runtime_checkable
-class KnowsSpecialTokens(Protocol, metaclass=Ability):
-    """An adapter that knows its special tokens even if its settings truncate or pad."""
-
     @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
-        """The ids inserted before and after every text. None if they depend on the text."""
+        """The ids inserted before and after every text. None if they depend on the text.
+
+        They do not depend on truncation and padding."""
 
     @property
     def truncates_to(self) -> int | None:
         """The most ids that post-processing keeps, special tokens included; None: it keeps all."""
+
+    @property
+    def pads(self) -> bool:
+        """True if post-processing may pad."""
 
 
 @runtime_checkable
@@ -287,21 +289,13 @@ class Decodes(Protocol, metaclass=Ability):
 
     def decode(self, ids: Sequence[int]) -> str: ...
 
-
-@runtime_checkable
-class DecodesInParts(Protocol, metaclass=Ability):
-    """An adapter that says how it decodes, so that ids can be decoded while they arrive."""
-
+    @optional
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """Returns the parts of `decode`, as the tokenizer is now.
+        """Returns the parts of `decode`, as the tokenizer is now, to decode ids while they arrive.
 
         Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
 
-
-@runtime_checkable
-class SpellsTokens(Protocol, metaclass=Ability):
-    """An adapter whose tokens are bytes of the text."""
-
+    @optional
     def token_bytes(self, id_: int) -> bytes | None:
         """Returns the bytes that a token stands for in a text, an added token as its content.
 
@@ -333,3 +327,35 @@ def traits_of(tokenizer: TokenizerAdapter) -> EngineTraits:
     nothing."""
     traits: EngineTraits | None = getattr(tokenizer, "traits", None)  # see `facts_of`
     return traits or _NO_TRAITS
+
+
+def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
+    """Returns what the engine of the adapter runs, or None if no file tells that."""
+    origin: Origin | None = getattr(tokenizer, "origin", None)
+    return origin
+
+
+def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
+    """Returns the engine's own serial call, post-processing included, or None."""
+    call: Callable[[str], IdArray] | None = getattr(tokenizer, "encode_whole", None)
+    return call
+
+
+def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
+    """Returns the adapter's `Decodes.token_bytes`, or None."""
+    call: Callable[[int], bytes | None] | None = getattr(tokenizer, "token_bytes", None)
+    return call
+
+
+def inserted_ids(tokenizer: TokenizerAdapter) -> tuple[IdArray, IdArray] | None:
+    """Returns the ids that post-processing inserts before and after every text.
+
+    None if post-processing may do more: truncate, pad, or depend on the text. Two empty arrays for
+    an adapter that does not post-process."""
+    if not isinstance(tokenizer, PostProcesses):
+        return _NO_IDS, _NO_IDS
+    only_inserts = tokenizer.truncates_to is None and not tokenizer.pads
+    return tokenizer.special_tokens if only_inserts else None
+
+
+_NO_IDS: IdArray = np.empty(0, dtype=np.uint32)

@@ -14,9 +14,10 @@ from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Batch, Encoding
 from tokpar.executors.serial_executor import PASSING, engine_error
 from tokpar.interfaces import (
-    EncodesWhole,
     PostProcesses,
     TokenizerAdapter,
+    inserted_ids,
+    own_call_of,
     traits_of,
 )
 from tokpar.joining import Clock, seams_of_wholes
@@ -194,7 +195,7 @@ class Result:
         tokenizer = self.plan.tokenizer
         if self.final is self.own or not isinstance(tokenizer, PostProcesses):
             return numbered(count)
-        if tokenizer.around is not None or len(self.texts) == 1:
+        if inserted_ids(tokenizer) is not None or len(self.texts) == 1:
             return alone(tokenizer, numbered(count), self.texts[k])
         stand_ins = numbered(len(self.own.ids)) - np.repeat(
             self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
@@ -208,8 +209,9 @@ def in_one_call(
     """Encode `text` by one serial call of the adapter, and raise the errors of that call.
 
     A panic of the engine is raised as EngineError."""
-    if postprocess and isinstance(tokenizer, EncodesWhole):
-        return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
+    own_call = own_call_of(tokenizer) if postprocess else None
+    if own_call is not None:
+        return by_own_call(text, tokenizer, own_call, report)
     start = time.perf_counter()
     try:  # `encode` of a user's adapter may return a list of ids
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)

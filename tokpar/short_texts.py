@@ -10,8 +10,8 @@ from tokpar.encoding import Encoding
 from tokpar.interfaces import HasSegmentCache, PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
 from tokpar.results import divided_report
-from tokpar.spans import Origin, alone
-from tokpar.types import Report
+from tokpar.spans import Origin
+from tokpar.types import Report, Rows
 
 
 class ShortTexts:
@@ -27,7 +27,7 @@ class ShortTexts:
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         # looking up the abilities of a tokenizer takes longer than encoding a short text
         self._look_up = tokenizer.cached_ids if isinstance(tokenizer, HasSegmentCache) else _no_ids
-        self._postprocesses = isinstance(tokenizer, PostProcesses)
+        self._postprocess = tokenizer.postprocess if isinstance(tokenizer, PostProcesses) else None
         self.tokenizer = tokenizer
         self._report = divided_report(report)
 
@@ -39,7 +39,9 @@ class ShortTexts:
         ids = self._look_up(text)
         if ids is None:
             return None
-        final = alone(self.tokenizer, ids, text) if self._postprocesses else ids
+        final = ids
+        if self._postprocess is not None:
+            final = self._postprocess(Rows.of([ids]), [text])[0]
         seconds = {"tokenize": time.perf_counter() - start}
         like = self._report
         report = Report(

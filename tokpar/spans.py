@@ -7,7 +7,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
-from tokpar.interfaces import Ability, Locates, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    Ability,
+    Locates,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+    inserted_ids,
+)
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.types import CERTIFIED_CUTS, Rows
 
@@ -66,7 +73,7 @@ class Origin:
 
     def truncated(self, final: IdArray) -> bool:
         """Returns True if post-processing dropped ids of the text."""
-        if not isinstance(self.tokenizer, PostProcesses) or self.tokenizer.around is not None:
+        if inserted_ids(self.tokenizer) is not None:
             return False
         own = self.before_postprocess(final)
         return int(np.count_nonzero(self.origin(len(own)) >= _FIRST)) < len(own)

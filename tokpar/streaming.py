@@ -15,7 +15,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import Ability, PostProcesses, TokenizerAdapter, facts_of, traits_of
+from tokpar.interfaces import Ability, TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
@@ -78,13 +78,13 @@ def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
 
     The tokenizer must have certified cuts, and its post-processing must not depend on the whole
     text, as truncation and padding do."""
-    around = tokenizer.around if isinstance(tokenizer, PostProcesses) else ()
-    return around is not None and finder_for(facts_of(tokenizer)).refusal is None
+    only_inserts = inserted_ids(tokenizer) is not None
+    return only_inserts and finder_for(facts_of(tokenizer)).refusal is None
 
 
 def _with_special_tokens(ids: Iterable[IdArray], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
-    around = (tokenizer.around or ()) if isinstance(tokenizer, PostProcesses) else ()
-    return _not_empty(chain(around[:1], ids, around[1:]))
+    inserted = inserted_ids(tokenizer) or ()
+    return _not_empty(chain(inserted[:1], ids, inserted[1:]))
 
 
 def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:

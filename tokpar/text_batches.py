@@ -12,7 +12,7 @@ from tokpar.arrays import IdArray, byte_length
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
-from tokpar.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
 from tokpar.spans import alone
 
 _ARROW_ROWS = 1 << 16
@@ -133,7 +133,7 @@ def post_processed(
     and keeps only its own text alive."""
     final: Callable[[int], IdArray] = batch.rows.__getitem__
     if isinstance(tokenizer, PostProcesses):
-        if tokenizer.around is None:  # truncation and padding depend on the text
+        if inserted_ids(tokenizer) is None:  # truncation and padding depend on the text
 
             def final(k: int) -> IdArray:
                 return alone(tokenizer, batch.rows[k], texts[k])

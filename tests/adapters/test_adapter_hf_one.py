@@ -29,7 +29,6 @@ from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.native import CachedExecutor
-from tokpar.interfaces import SpellsTokens
 from tokpar.parity.compared_texts import hostile_texts
 from tokpar.patterns.class_tables import load_atoms, load_families
 from tokpar.testing import check_tokenizer
@@ -584,7 +583,6 @@ def test_an_edge_is_no_cut_where_a_token_is_searched_behind_metaspace() -> None:
 def test_token_bytes_spell_the_text_and_a_pin_needs_no_text() -> None:
     encoder = tokpar.Encoder(load(FILES["deepseek_part"]))
     adapter, text = encoder.tokenizer, "Größe <｜begin▁of▁sentence｜>中文 😀 and words"
-    assert isinstance(adapter, SpellsTokens)
     ids = adapter.encode(text).tolist()
     assert b"".join(adapter.token_bytes(id_) or b"?" for id_ in ids) == text.encode()
     assert adapter.token_bytes(adapter.vocabulary_size) is None
@@ -596,5 +594,4 @@ def test_token_bytes_spell_the_text_and_a_pin_needs_no_text() -> None:
 
 def test_tokens_that_are_no_bytes_of_the_text_have_no_bytes() -> None:
     adapter = load(FILES["bert_part"])
-    assert isinstance(adapter, SpellsTokens)
     assert all(adapter.token_bytes(id_) is None for id_ in adapter.encode("plain words").tolist())

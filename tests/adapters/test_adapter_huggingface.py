@@ -505,9 +505,9 @@ def test_dropout_is_unprovable_and_still_finished() -> None:
 def test_the_adapter_has_every_ability() -> None:
     adapter = adapter_of(byte_level())
     for ability in (
-        interfaces.HasFacts, interfaces.EncodesMany, interfaces.EncodesWhole, interfaces.Locates,
-        interfaces.PostProcesses, interfaces.HasSegmentCache, interfaces.ChecksText,
-        interfaces.Decodes, loading.Refreshes, interfaces.HasSpec,
+        interfaces.HasFacts, interfaces.HasTraits, interfaces.EncodesMany, interfaces.Locates,
+        interfaces.PostProcesses, interfaces.HasSegmentCache, interfaces.Decodes,
+        loading.Refreshes, interfaces.HasSpec,
     ):  # fmt: skip
         assert isinstance(adapter, ability)
 

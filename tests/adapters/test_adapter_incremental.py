@@ -47,9 +47,9 @@ from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownName
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import (
     Decodes,
-    EncodesWhole,
     HasFacts,
     HasSpec,
+    HasTraits,
     Locates,
 )
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
@@ -426,7 +426,7 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
 
 def test_it_has_the_abilities_of_the_pure_engine_and_one_more() -> None:
     adapter = incremental("cl100k_part")
-    for ability in (Decodes, streaming.EncodesEagerly, EncodesWhole, HasFacts, HasSpec, Locates):
+    for ability in (Decodes, streaming.EncodesEagerly, HasFacts, HasSpec, HasTraits, Locates):
         assert isinstance(adapter, ability)
     ids = adapter.encode("a b")
     assert adapter.encode_whole("a b").tolist() == ids.tolist()

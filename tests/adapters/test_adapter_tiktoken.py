@@ -26,12 +26,11 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import (
-    ChecksText,
     Decodes,
     EncodesMany,
-    EncodesWhole,
     HasFacts,
     HasSpec,
+    HasTraits,
     Locates,
 )
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -167,8 +166,9 @@ def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
 
 def test_it_has_the_abilities_it_should_have() -> None:
     tokenizer = adapter(encoding())
-    abilities = (ChecksText, Decodes, EncodesWhole, HasFacts, HasSpec, Locates)
+    abilities = (Decodes, HasFacts, HasSpec, HasTraits, Locates)
     assert tokenizer.traits.releases_gil
+    assert tokenizer.traits.check_text == tokenizer.check_text
     for ability in abilities:
         assert isinstance(tokenizer, ability)
     assert not isinstance(tokenizer, EncodesMany)

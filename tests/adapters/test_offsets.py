@@ -41,6 +41,7 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
 from tokpar.cache.offset_rows import OffsetRows, packed, unpacked
 from tokpar.facts.misplaced import why_misplaced
+from tokpar.interfaces import inserted_ids
 from tokpar.types import Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
@@ -109,9 +110,9 @@ def test_spans_are_the_engine_s_before_post_processing(
 
 def _inserted(encoding: Any, adapter: HuggingFaceTokenizer) -> list[bool]:
     """Which of the final ids are special tokens that were put around the text."""
-    around = adapter.around
-    assert around is not None
-    prefix, suffix = map(len, around)
+    inserted = inserted_ids(adapter)
+    assert inserted is not None
+    prefix, suffix = map(len, inserted)
     return [True] * prefix + [False] * (len(encoding) - prefix - suffix) + [True] * suffix
 
 

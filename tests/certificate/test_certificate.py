@@ -50,7 +50,9 @@ from tokpar.types import AddedToken, Facts, Rows, Seam
 class Bracketed(Small):
     """With one id in front and two behind, as a post-processor puts them."""
 
-    around = None
+    special_tokens = None
+    truncates_to = None
+    pads = False
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of([7, *rows[k].tolist(), 8, 9] for k in range(len(rows)))
@@ -59,7 +61,9 @@ class Bracketed(Small):
 class Cut(Small):
     """Truncated to four ids."""
 
-    around = None
+    special_tokens = None
+    truncates_to = None
+    pads = False
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of(rows[k][:4] for k in range(len(rows)))

@@ -570,7 +570,9 @@ class Hiding:
     def locate(self, ids: IdArray, text: str) -> Any:
         return self.inner.locate(ids, text)
 
-    around = None
+    special_tokens = None
+    truncates_to = 4
+    pads = False
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of(rows[k][:4] for k in range(len(rows)))

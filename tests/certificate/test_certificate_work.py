@@ -248,7 +248,7 @@ def test_what_strategies_make_is_far_below_the_limit(monkeypatch: pytest.MonkeyP
 
 def test_inserted_ids_are_known_where_nothing_is_cut_or_padded() -> None:
     tokenizer: Any = tokpar.load(part("bert_part"), truncation=False, padding=False)
-    assert tuple(map(len, tokenizer.around)) == (1, 1)
+    assert tuple(map(len, tokenizer.special_tokens)) == (1, 1)
     text = "One two three four five"
     encoding = tokpar.encode(text, tokenizer)
     assert tokpar.check(encoding, text, tokenizer, level="seams").ok

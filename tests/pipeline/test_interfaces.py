@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 import tokpar
 from tokpar import interfaces, loading, streaming
-from tokpar.interfaces import Ability, EncodesMany, HasSegmentCache, PostProcesses
+from tokpar.interfaces import (
+    Ability,
+    Decodes,
+    EncodesMany,
+    HasFacts,
+    HasSegmentCache,
+    PostProcesses,
+    token_bytes_of,
+)
 
 ABILITIES = {
     value.__name__: value
@@ -21,7 +29,12 @@ ABILITIES = {
     if isinstance(value, Ability)
 }
 MEMBERS = {
-    kind: [name for name in vars(kind) if not name.startswith("_")] for kind in ABILITIES.values()
+    kind: [
+        name
+        for name, member in vars(kind).items()
+        if not name.startswith("_") and not hasattr(getattr(member, "fget", member), "is_optional")
+    ]
+    for kind in ABILITIES.values()
 }
 
 
@@ -70,14 +83,23 @@ def test_every_ability_has_members_and_is_found_as_typing_finds_it(kind: Any) ->
 def test_a_property_is_not_asked_when_its_class_has_it() -> None:
     class Costly:
         @property
-        def around(self) -> None:
+        def special_tokens(self) -> None:
             raise AssertionError("nobody wants to know")
+
+        truncates_to, pads = 5, True
 
         def postprocess(self, rows: object, texts: object) -> None: ...
 
     assert isinstance(Costly(), PostProcesses)
     assert not isinstance(Costly(), EncodesMany)
     assert not isinstance(Costly(), HasSegmentCache)
+
+
+def test_an_object_needs_no_optional_member_of_an_ability() -> None:
+    assert set(MEMBERS[Decodes]) == {"decode"}
+    assert isinstance(SimpleNamespace(decode=method), Decodes)
+    assert token_bytes_of(SimpleNamespace(decode=method)) is None
+    assert set(MEMBERS[HasFacts]) == {"facts"}
 
 
 def test_every_protocol_that_is_asked_for_is_an_ability() -> None:

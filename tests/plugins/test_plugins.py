@@ -75,7 +75,7 @@ OF_PARTS = [path for path in OF_TOKPAR if path.name not in INNER]
 HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
 TUTORIAL = ROOT / "docs" / "plugins.md"
 MOST_LINES = 10
-MOST_ABILITIES = 14
+MOST_ABILITIES = 8
 TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
 
 

@@ -29,7 +29,7 @@ from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.interfaces import Decodes, EncodesWhole, HasFacts, HasSpec, Locates
+from tokpar.interfaces import Decodes, HasFacts, HasSpec, HasTraits, Locates
 from tokpar.pure.formats import Vocabulary, rank_vocabulary
 from tokpar.pure.save import merges_of_ranks
 from tokpar.pure.tokenizer import exact_model
@@ -200,7 +200,7 @@ def test_special_tokens_that_begin_with_one_another_are_refused() -> None:
 
 def test_it_has_the_abilities_of_the_exact_tokenizer() -> None:
     adapter = tree("cl100k_part")
-    for ability in (Decodes, EncodesWhole, HasFacts, HasSpec, Locates):
+    for ability in (Decodes, HasFacts, HasSpec, HasTraits, Locates):
         assert isinstance(adapter, ability)
     ids = adapter.encode("a b")
     assert ids.dtype == np.uint32

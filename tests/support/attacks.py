@@ -24,7 +24,7 @@ from tokpar.certificate.checker import check
 from tokpar.certificate.id_checks import serial_ids
 from tokpar.encoding import Encoding
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.interfaces import SpellsTokens, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, token_bytes_of
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Report, Rule, Seam, Theorem, Witness
 
@@ -63,7 +63,7 @@ def forged_rows(rng: random.Random, adapter: Any, text: str, ids: IdArray) -> It
     yield np.concatenate([np.empty(0, dtype=np.uint32), *letters])
     half = rng.randrange(len(text) + 1)
     yield np.concatenate([adapter.encode(text[:half]), adapter.encode(text[half:])])
-    if isinstance(adapter, SpellsTokens):
+    if token_bytes_of(adapter) is not None:
         yield from _spelled_otherwise(rng, adapter, row)
 
 

@@ -153,7 +153,9 @@ class Toy:
         self.check_text(text)
         return alone(self, self.encode(text), text)
 
-    around: Any = None
+    special_tokens: Any = None
+    truncates_to = None
+    pads = True
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         longest = int(np.diff(rows.offsets).max(initial=0)) + 1

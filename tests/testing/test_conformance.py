@@ -258,7 +258,8 @@ def test_a_failure_reads_like_this() -> None:
 class Encodes(Toy):
     """The toy without what is applied to the whole."""
 
-    around = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+    special_tokens = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+    pads = False
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return rows

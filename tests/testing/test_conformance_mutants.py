@@ -514,10 +514,11 @@ class FinishGivesLists(Toy):
         return as_lists(super().postprocess(rows, texts))
 
 
-class TellsWhatIsAround(Toy):
+class HidesItsPadding(Toy):
     """And pads: a text alone shows only that what is around is another id."""
 
-    around = (np.ones(1, np.uint32), np.zeros(0, np.uint32))
+    special_tokens = (np.ones(1, np.uint32), np.zeros(0, np.uint32))
+    pads = False
 
 
 class WholeIsNotFinished(Toy):
@@ -685,7 +686,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "FinishNumbersRows": (FinishNumbersRows, "postprocess: batch"),
     "FinishPadsWithTheFirstId": (FinishPadsWithTheFirstId, "postprocess: batch"),
     "FinishFails": (FinishFails, "postprocess"),
-    "TellsWhatIsAround": (TellsWhatIsAround, "postprocess: around"),
+    "HidesItsPadding": (HidesItsPadding, "postprocess: special_tokens"),
     "WholeIsNotFinished": (WholeIsNotFinished, "encode_whole"),
     "RefusesMoreThanItsOwnCall": (RefusesMoreThanItsOwnCall, "check_text"),
     "RefusesLessThanItsOwnCall": (RefusesLessThanItsOwnCall, "check_text: lone surrogates"),

@@ -23,7 +23,7 @@ from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
+from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of, inserted_ids
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.types import DecodingParts, EngineTraits, Origin, Piece, Rows
@@ -151,7 +151,8 @@ class EngineTokenizer:
         """The facts that proofs may use; without `cut` they prove nothing."""
         self.agreement = TRUSTED
         """The result of the comparison with the file's own library."""
-        self._plain = file.around is not None and not any(map(len, file.around))
+        inserted = inserted_ids(self)
+        self._plain = inserted is not None and not any(map(len, inserted))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -226,12 +227,6 @@ class EngineTokenizer:
         return self._file.postprocess(rows)
 
     @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """The ids that `postprocess` adds before and after a text. None if it may truncate or
-        pad."""
-        return self._file.around
-
-    @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
         """The ids that `postprocess` adds before and after a text, if that is all it adds."""
         return self._file.special_tokens
@@ -240,6 +235,11 @@ class EngineTokenizer:
     def truncates_to(self) -> int | None:
         """The most ids that `postprocess` leaves; None if it truncates nothing."""
         return self._file.truncates_to
+
+    @property
+    def pads(self) -> bool:
+        """True if `postprocess` may pad."""
+        return self._file.pads
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids. Raises LookupError if the ids are not those of

@@ -53,7 +53,7 @@ class JsonFile:
             raise FileFormatError(f"{path}: {error}") from None
         except (AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"{path} is no tokenizer.json: {error!r} is missing") from error
-        self.postprocess, self.around = postprocess.rows, postprocess.around
+        self.postprocess, self.pads = postprocess.rows, postprocess.pads
         self.special_tokens = postprocess.special_tokens
         self.truncates_to = postprocess.truncates_to
 
@@ -158,9 +158,10 @@ class RankFile:
         self.check_text, self.forbidden = adapter.check_text, adapter.traits.forbidden
         self.decode, self.locate = adapter.decode, adapter.locate
         self.decoding_parts = adapter.decoding_parts
-        self.around = self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
         self.origin = adapter.origin
         self.truncates_to: int | None = None
+        self.pads = False
 
     @property
     def key(self) -> tuple[bytes | str, ...]:

@@ -84,14 +84,6 @@ class PostProcess:
     unknown: str | None = None
 
     @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """The ids before and after every text. None if post-processing may do more than add
-        them."""
-        if self.unknown or self.truncation is not None or self.padding is not None:
-            return None
-        return self.prefix, self.suffix
-
-    @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
         """Ids put before and after every text, whatever is cut and padded; None if not known."""
         return None if self.unknown else (self.prefix, self.suffix)
@@ -101,11 +93,16 @@ class PostProcess:
         """The most ids that truncation leaves, special tokens included; None without truncation."""
         return None if self.truncation is None else self.truncation.limit + self._inserts
 
+    @property
+    def pads(self) -> bool:
+        """True if it pads."""
+        return self.padding is not None
+
     def rows(self, rows: Rows) -> Rows:
         """Returns the final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
             raise NativeRefusesError
-        if self.around is not None:
+        if self.truncation is None and self.padding is None:
             return self._surrounded(rows) if self._inserts else rows
         lengths = np.diff(rows.offsets)
         kept = lengths if self.truncation is None else self.truncation.kept(lengths)
@@ -216,12 +213,6 @@ class PostProcessingAdapter(ABC):
         return f"huggingface:{self.facts.model}"
 
     @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """The ids that `postprocess` adds before and after a text. None if it may truncate or
-        pad."""
-        return self._postprocess.around
-
-    @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
         """Ids that `postprocess` inserts before and after a text, if that is all it inserts."""
         return self._postprocess.special_tokens
@@ -230,6 +221,11 @@ class PostProcessingAdapter(ABC):
     def truncates_to(self) -> int | None:
         """The most ids that `postprocess` leaves; None if it truncates nothing."""
         return self._postprocess.truncates_to
+
+    @property
+    def pads(self) -> bool:
+        """True if `postprocess` may pad."""
+        return self._postprocess.pads
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Returns the ids of whole texts after truncation, special tokens and padding, as the

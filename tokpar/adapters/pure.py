@@ -252,15 +252,6 @@ class FileTokenizer(_InPython):
         return self.postprocess(Rows.of([self.encode(text)]), [text])[0]
 
     @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """The ids that `postprocess` adds before and after a text. None if it may truncate or
-        pad."""
-        postprocess = self._postprocess
-        if postprocess.limit is not None or postprocess.pad is not None:
-            return None
-        return self.special_tokens
-
-    @property
     def special_tokens(self) -> tuple[IdArray, IdArray]:
         """Ids that `postprocess` inserts before and after every text."""
         before, after = self._postprocess.prefix, self._postprocess.suffix
@@ -271,6 +262,11 @@ class FileTokenizer(_InPython):
         """The most ids that `postprocess` leaves; None if it truncates nothing."""
         limit, inserted = self._postprocess.limit, sum(map(len, self.special_tokens))
         return None if limit is None else limit + inserted
+
+    @property
+    def pads(self) -> bool:
+        """True if `postprocess` may pad."""
+        return self._postprocess.pad is not None
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Returns the ids of whole texts: truncated, with special tokens, padded to the longest, as

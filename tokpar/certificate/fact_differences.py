@@ -19,7 +19,7 @@ from tokpar.certificate.tokenizer_file import (
     state_of,
 )
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import TellsOrigin, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of, origin_of
 from tokpar.seams import Seams
 from tokpar.types import Facts, NormalizerStage, Origin, Rule
 
@@ -65,7 +65,7 @@ def checked_facts(tokenizer: TokenizerAdapter, seams: Seams) -> CheckedFacts:
 
     The file is read once for each state of the tokenizer."""
     told = facts_of(tokenizer)
-    origin = tokenizer.origin if isinstance(tokenizer, TellsOrigin) else None
+    origin = origin_of(tokenizer)
     if origin is None:
         return CheckedFacts(told, told, notes=(AS_TOLD,))
     readings, state = told.derived(_readings), state_of(origin)

@@ -17,10 +17,11 @@ from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
     Decodes,
-    EncodesWhole,
     Locates,
     PostProcesses,
     TokenizerAdapter,
+    inserted_ids,
+    own_call_of,
 )
 from tokpar.seams import Columns
 from tokpar.types import Rows
@@ -45,8 +46,9 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
     """Remove the ids that `postprocess` inserts, and compare them with the expected ids."""
     if not isinstance(tokenizer, PostProcesses):
         return Core(ids)
-    if tokenizer.around is not None:
-        return _within(ids, *tokenizer.around)
+    only_inserted = inserted_ids(tokenizer)
+    if only_inserted is not None:
+        return _within(ids, *only_inserted)
 
     def finished(some: int) -> IdArray:
         return tokenizer.postprocess(Rows.of([_probe(some)]), [text])[0]
@@ -208,8 +210,9 @@ def _parts_decode(
 
 def serial_ids(text: str, tokenizer: TokenizerAdapter) -> IdArray:
     """The ids of the tokenizer's own serial call, post-processed."""
-    if isinstance(tokenizer, EncodesWhole):
-        return tokenizer.encode_whole(text)
+    own_call = own_call_of(tokenizer)
+    if own_call is not None:
+        return own_call(text)
     return postprocessed(tokenizer.encode(text), text, tokenizer)
 
 

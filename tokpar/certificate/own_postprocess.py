@@ -10,7 +10,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.certificate.tokenizer_file import TokenizerFile
-from tokpar.interfaces import KnowsSpecialTokens, PostProcesses, TokenizerAdapter
+from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
 from tokpar.types import Rows
 
 _FIRST = 1 << 31
@@ -131,16 +131,15 @@ def postprocess_differences(
     """Yields (name, what the file says, what the adapter does) where they differ.
 
     An adapter that leaves post-processing to the caller's own call is not asked."""
-    if not isinstance(tokenizer, KnowsSpecialTokens) or tokenizer.special_tokens is None:
+    if not isinstance(tokenizer, PostProcesses) or tokenizer.special_tokens is None:
         return
     told = tuple(tuple(ids.tolist()) for ids in tokenizer.special_tokens)
     if told != (own.before, own.after):
         yield "special tokens", (own.before, own.after), told
-    if not isinstance(tokenizer, PostProcesses):
-        return
     plain = own.most is None and own.pad is None
-    if plain != (tokenizer.around is not None):
-        yield "truncation and padding", not plain, tokenizer.around is None
+    inserts = inserted_ids(tokenizer) is not None
+    if plain != inserts:
+        yield "truncation and padding", not plain, not inserts
     for count in sorted({0, 1, 3, *(() if own.most is None else (own.most, own.most + 1))}):
         ids = np.arange(_FIRST, _FIRST + count, dtype=np.uint32)
         try:

@@ -13,7 +13,7 @@ from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of, traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.limits import require_choice, require_count
 from tokpar.results import serial_report
 from tokpar.seams import NO_SEAMS
@@ -62,7 +62,7 @@ def count_up_to(
 
     `encode_whole` is called where settings truncate, pad, or depend on the whole text."""
     require_count("limit", limit, 0)
-    if isinstance(tokenizer, PostProcesses) and tokenizer.around is None:
+    if inserted_ids(tokenizer) is None:
         return min(len(encode_whole(text).ids), limit + 1)
     if not isinstance(text, str):
         raise OptionError(f"text must be a str, got {type(text).__name__}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
-from tokpar.interfaces import KnowsSpecialTokens, PostProcesses, TokenizerAdapter
+from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.spans import alone
 
 _NONE: IdArray = np.empty(0, np.uint32)
@@ -72,9 +72,7 @@ def special_tokens_of(tokenizer: TokenizerAdapter) -> SpecialTokens:
     """Returns what puts special tokens around the slices of `tokenizer`."""
     if not isinstance(tokenizer, PostProcesses):
         return FixedTokens(_NONE, _NONE, None)
-    if tokenizer.around is not None:
-        return FixedTokens(*tokenizer.around, None)
-    if isinstance(tokenizer, KnowsSpecialTokens) and tokenizer.special_tokens is not None:
+    if tokenizer.special_tokens is not None:
         return FixedTokens(*tokenizer.special_tokens, tokenizer.truncates_to)
     return OwnCall(tokenizer)
 

@@ -17,7 +17,7 @@ from tokpar.cli.progress import bar_of, executor_of, one_call
 from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
 from tokpar.errors import OptionError, TokparError
-from tokpar.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, inserted_ids
 
 if TYPE_CHECKING:
     from tokpar.encoder import Encoder
@@ -167,7 +167,7 @@ class InputEncoder:
     @property
     def may_truncate(self) -> bool:
         """The tokenizer may cut or pad: then what a text is encoded with matters."""
-        return isinstance(self.tokenizer, PostProcesses) and self.tokenizer.around is None
+        return inserted_ids(self.tokenizer) is None
 
     def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
         if not has_rows(name):

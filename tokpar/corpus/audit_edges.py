@@ -13,7 +13,7 @@ from tokpar.arrays import IntArray
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.shards import Block, ShardSource
 from tokpar.errors import OptionError
-from tokpar.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, inserted_ids
 
 AUTO, NONE = "auto", "none"
 _BEGINS = re.compile(r"<s>|\[CLS\]|.*(bos|begin|start.?of.?text|endoftext).*", re.IGNORECASE)
@@ -69,12 +69,11 @@ def expected_edges(
     `bos`, `eos`: "auto" is what the tokenizer's own call inserts, and an id with which most
     documents begin or end, or with which all documents of a shard begin; "none"; or a token, by its
     content or its id. Raises OptionError for a token that the tokenizer does not have."""
-    around = tokenizer.around if isinstance(tokenizer, PostProcesses) else ((), ())
+    inserted = inserted_ids(tokenizer)
     not_checked = []
-    if around is None:
+    if inserted is None:
         not_checked.append("BOS and EOS of the tokenizer's settings, which it does not tell")
-        around = (), ()
-    prefix, suffix = (tuple(map(int, ids)) for ids in around)
+    prefix, suffix = (tuple(map(int, ids)) for ids in inserted or ((), ()))
     counts = [_counts(shard, tokens) for shard in shards] if AUTO in (bos, eos) else []
     notes, inferred = [], False
     if bos == AUTO:

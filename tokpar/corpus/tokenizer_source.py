@@ -13,7 +13,7 @@ import numpy as np
 
 from tokpar.corpus.manifest import TokenizerRecord
 from tokpar.errors import OptionError
-from tokpar.interfaces import Ability, Decodes, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import Ability, Decodes, TokenizerAdapter, facts_of, inserted_ids
 from tokpar.loading import load
 from tokpar.types import Rows
 
@@ -64,15 +64,13 @@ class CorpusTokenizer:
 
         Raises OptionError where it does more than that."""
         adapter = self.adapter
-        if not isinstance(adapter, PostProcesses):
-            return (), ()
-        around = getattr(adapter, "around", None)
-        if around is None:
+        inserted = inserted_ids(adapter)
+        if inserted is None:
             raise OptionError(
                 f"{adapter.name} does more after encoding than to insert ids (it cuts, pads, or "
                 "its post-processor is unknown): give --bos or --no-bos, which leave that out"
             )
-        return tuple(around[0].tolist()), tuple(around[1].tolist())
+        return tuple(inserted[0].tolist()), tuple(inserted[1].tolist())
 
     def special_id(self, role: str, given: str | int | None) -> int:
         """The id for `role`, "bos" or "eod": of the token `given` by its text or id, or the one

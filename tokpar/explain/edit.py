@@ -11,7 +11,7 @@ import numpy as np
 import tokpar
 from tokpar.arrays import IdArray
 from tokpar.explain.rows import DIFFERS, EDGE, TOKENS_AROUND, counted, shown
-from tokpar.interfaces import Decodes, SpellsTokens, TokenizerAdapter
+from tokpar.interfaces import Decodes, TokenizerAdapter, token_bytes_of
 
 _KEPT, _ENCODED, _BAR = "█", "▒", 60
 LEGEND = f"{_KEPT} kept   {_ENCODED} encoded again   {DIFFERS[0]}ids of the patch{DIFFERS[1]}"
@@ -109,7 +109,8 @@ def _row(edit: Edited, ids: IdArray, last: int) -> str:
 
 def _token(tokenizer: TokenizerAdapter, id_: int) -> str:
     """The token as it is shown, or its number where nothing spells it."""
-    if isinstance(tokenizer, SpellsTokens) and (data := tokenizer.token_bytes(id_)):
+    token_bytes = token_bytes_of(tokenizer)
+    if token_bytes is not None and (data := token_bytes(id_)):
         return shown(data.decode("utf-8", "surrogateescape"))
     if isinstance(tokenizer, Decodes):
         return shown(tokenizer.decode([id_])) or f"#{id_}"

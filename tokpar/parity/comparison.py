@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
-from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
+from tokpar.interfaces import EncodesMany, TokenizerAdapter, own_call_of
 from tokpar.parity import result_cache
 from tokpar.parity.compared_texts import (
     DIVIDED,
@@ -116,8 +116,9 @@ class Comparison:
             self._compare(
                 short, reference.encode, lambda text: many([text], False)[0], expected, got
             )
-        if isinstance(adapter, EncodesWhole) and isinstance(reference, EncodesWhole):
-            self._compare(hostile_texts(), reference.encode_whole, adapter.encode_whole)
+        theirs, ours = own_call_of(reference), own_call_of(adapter)
+        if theirs is not None and ours is not None:
+            self._compare(hostile_texts(), theirs, ours)
         long = long_texts(short)
         self._compare(long, reference.encode, adapter.encode)
         divided = self._divided(mixed(short, DIVIDED))

@@ -5,6 +5,7 @@ of w + X are those of w before i and those of w[i:] + X."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
 
 import numpy as np
@@ -13,7 +14,7 @@ from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.cuts.pretokens import scanner_for
 from tokpar.cuts.within_pretoken import inside_of
-from tokpar.interfaces import SpellsTokens, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of, token_bytes_of
 
 _FIRST_TOKENS = 8
 """How many tokens at the end of the old text are encoded again at first."""
@@ -26,12 +27,12 @@ def grown_ids(
 
     `ids` are those of `text`. Proved for a text that is one pre-token with and without `more`, in
     which no added token occurs, and which no normalizer changes."""
-    if not more or not _is_one_pretoken(tokenizer, text, more):
+    token_bytes = token_bytes_of(tokenizer)
+    if not more or token_bytes is None or not _is_one_pretoken(tokenizer, text, more):
         return None
-    assert isinstance(tokenizer, SpellsTokens)
     count, scanner = _FIRST_TOKENS, scanner_for(facts_of(tokenizer))
     while count < len(ids):
-        tail = _text_of_last(tokenizer, text, ids[len(ids) - count :])
+        tail = _text_of_last(token_bytes, text, ids[len(ids) - count :])
         if tail is None:  # the tokens begin inside a character
             count += 1
             continue
@@ -39,9 +40,9 @@ def grown_ids(
         if not scanner.is_one(part):
             return None
         found = np.asarray(tokenizer.encode(part), dtype=np.uint32)
-        old = _edges(tokenizer, ids[len(ids) - count :])
+        old = _edges(token_bytes, ids[len(ids) - count :])
         # a shortcut for whole pieces would make one token of the part, without an inner edge
-        if not old.isdisjoint(_edges(tokenizer, found)):
+        if not old.isdisjoint(_edges(token_bytes, found)):
             return concatenate_ids([ids[: len(ids) - count], found]), len(part)
         count *= 2
     return None
@@ -50,7 +51,7 @@ def grown_ids(
 def _is_one_pretoken(tokenizer: TokenizerAdapter, text: str, more: str) -> bool:
     """True if both texts are one pre-token of merges that nothing else changes (gate 0'.7)."""
     facts, whole = facts_of(tokenizer), text + more
-    if inside_of(tokenizer).refusal is not None or not isinstance(tokenizer, SpellsTokens):
+    if inside_of(tokenizer).refusal is not None:
         return False
     scanner = scanner_for(facts)
     if scanner.refusal is not None or len(text) <= facts.longest_token:
@@ -60,16 +61,18 @@ def _is_one_pretoken(tokenizer: TokenizerAdapter, text: str, more: str) -> bool:
     return scanner.is_one(whole) and scanner.is_one(text)
 
 
-def _edges(tokenizer: SpellsTokens, ids: IdArray) -> set[int]:
+def _edges(token_bytes: Callable[[int], bytes | None], ids: IdArray) -> set[int]:
     """The ends of the tokens, UTF-8 bytes from the start of the first one."""
-    return set(accumulate(len(tokenizer.token_bytes(id_) or b"") for id_ in ids.tolist()))
+    return set(accumulate(len(token_bytes(id_) or b"") for id_ in ids.tolist()))
 
 
-def _text_of_last(tokenizer: SpellsTokens, text: str, ids: IdArray) -> str | None:
+def _text_of_last(
+    token_bytes: Callable[[int], bytes | None], text: str, ids: IdArray
+) -> str | None:
     """The end of the text that the last `ids` stand for; None if it begins inside a character.
 
     None, too, if the bytes of the tokens are not those of the text."""
-    tokens = b"".join(tokenizer.token_bytes(id_) or b"" for id_ in ids.tolist())
+    tokens = b"".join(token_bytes(id_) or b"" for id_ in ids.tolist())
     end = text[max(0, len(text) - len(tokens)) :].encode()
     if not end.endswith(tokens) or (tokens[0] & 0xC0) == 0x80:
         return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.errors import OptionError
-from tokpar.interfaces import SpellsTokens, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, token_bytes_of
 from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
 from tokpar.sessions.stable_cuts import StableCuts, Window
 
@@ -107,8 +107,9 @@ class Region:
 def bytes_of_pin(tokenizer: TokenizerAdapter, ids: IdArray, text: str | None) -> bytes:
     """The bytes of the tokens of a pin. Raises OptionError if they are not known."""
     own: bytes | None = None
-    if isinstance(tokenizer, SpellsTokens):
-        tokens = [(id_, tokenizer.token_bytes(id_)) for id_ in ids.tolist()]
+    token_bytes = token_bytes_of(tokenizer)
+    if token_bytes is not None:
+        tokens = [(id_, token_bytes(id_)) for id_ in ids.tolist()]
         unknown = next((id_ for id_, token in tokens if token is None), None)
         if unknown is not None and text is None:
             raise OptionError(

@@ -11,12 +11,13 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
 from tokpar.interfaces import (
     Decodes,
-    EncodesWhole,
     HasSegmentCache,
     Locates,
     PostProcesses,
     TokenizerAdapter,
     facts_of,
+    inserted_ids,
+    own_call_of,
 )
 from tokpar.loading import Detaches, Refreshes
 from tokpar.spans import HasOffsets, alone, numbered
@@ -45,8 +46,8 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
     if isinstance(tokenizer, PostProcesses):
         yield postprocess.of(tokenizer)
         yield finish_batch.of(tokenizer)
-        yield around.of(tokenizer)
-    if isinstance(tokenizer, EncodesWhole):
+        yield special_tokens.of(tokenizer)
+    if own_call_of(tokenizer) is not None:
         yield encode_whole.of(tokenizer)
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         yield cached_rows.of(tokenizer)
@@ -233,24 +234,27 @@ def _laid_out(
     return None
 
 
-@check("postprocess: around")
-def around(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """around is None, or the ids that postprocess puts before and after every text, and no more"""
-    assert isinstance(tokenizer, PostProcesses)
-    if tokenizer.around is None:
+@check("postprocess: special_tokens")
+def special_tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """special_tokens are the ids that postprocess puts before and after every text, and no more if
+    it neither truncates nor pads"""
+    inserted = inserted_ids(tokenizer)
+    if inserted is None:
         return None
-    before, after = tokenizer.around
+    before, after = inserted
     ids = ids_of(tokenizer, text)
     expected = np.concatenate([before, ids, after])
-    wrong = array_complaint(before, "around") or array_complaint(after, "around")
+    wrong = array_complaint(before, "special_tokens")
+    wrong = wrong or array_complaint(after, "special_tokens")
     return wrong or ids_differ(expected, alone(tokenizer, ids, text), text, tokenizer)
 
 
 @check("encode_whole")
 def encode_whole(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """encode_whole(text) is encode(text), finished"""
-    assert isinstance(tokenizer, EncodesWhole)
-    got = outcome(tokenizer.encode_whole, text)
+    own_call = own_call_of(tokenizer)
+    assert own_call is not None
+    got = outcome(own_call, text)
     if isinstance(got, Exception):  # what may be refused is check_text's business
         return None
     expected = whole_ids(tokenizer, text)

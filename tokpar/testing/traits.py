@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokpar.interfaces import EncodesMany, EncodesWhole, HasTraits, TokenizerAdapter, traits_of
+from tokpar.interfaces import EncodesMany, HasTraits, TokenizerAdapter, own_call_of, traits_of
 from tokpar.testing.checks import Check, Complaint, check, fails, outcome
 from tokpar.types import EngineTraits
 
@@ -53,7 +53,7 @@ def refused_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """check_text refuses what the engine's own call refuses, with the same error"""
     check_text = traits_of(tokenizer).check_text
     assert check_text is not None
-    call = tokenizer.encode_whole if isinstance(tokenizer, EncodesWhole) else tokenizer.encode
+    call = own_call_of(tokenizer) or tokenizer.encode
     said, own = outcome(check_text, text), outcome(call, text)
     refused = isinstance(said, Exception)
     if refused and type(said) is type(own):

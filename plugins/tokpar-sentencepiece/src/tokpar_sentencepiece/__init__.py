@@ -237,11 +237,14 @@ class SentencePieceTokenizer:
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Each reversed, then BOS and EOS, as the library does it."""
         step = -1 if self._settings["reverse"] else 1
-        around = ((self._before, rows[k][::step], self._after) for k in range(len(rows)))
-        return Rows.of(np.concatenate(parts) for parts in around)
+        finished = ((self._before, rows[k][::step], self._after) for k in range(len(rows)))
+        return Rows.of(np.concatenate(parts) for parts in finished)
+
+    truncates_to = None
+    pads = False
 
     @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
         """BOS and EOS."""
         return None if self._settings["reverse"] else (self._before, self._after)
 
