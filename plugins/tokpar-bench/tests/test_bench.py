@@ -788,7 +788,7 @@ def test_the_tables_hold_what_was_measured() -> None:
     assert stage[:5] == ("lopt", "3", "10.0%", "80.0%", "10.0%")
     assert stage[-7:] == ("2.50x", "3.33x", "4.00x", "4.44x", "4.70x", "4.85x", "5.00x")
     assert cells(found, "projection") == [
-        ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "5.00", "+20.0%"),
+        ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "2.50", "+20.0%"),
         ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
     ]
     assert cells(found, "retries") == [
