@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import escape
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokpar_bench.comparing import SWEEPS, comparison, places, repetitive, sweep
-from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
+from tokpar_bench.datasets import KINDS, Dataset, every, joined_texts, read_dataset, synthetic
 from tokpar_bench.html_page import page
 from tokpar_bench.measuring import (
     Experiment,
@@ -48,7 +49,15 @@ from tokpar_bench.records import (
     to_json,
 )
 from tokpar_bench.schedule import PARTS
-from tokpar_bench.stages import amdahl, bound, longest_first, makespan, projected, stages
+from tokpar_bench.stages import (
+    amdahl,
+    bound,
+    longest_first,
+    makespan,
+    projected,
+    stages,
+    undisturbed,
+)
 from tokpar_bench.subjects import ComparedMethod, Opened, chosen, compared
 from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 
@@ -407,6 +416,39 @@ def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> 
     assert len({tuple(ran[i : i + 3]) for i in range(0, 15, 3)}) > 1, "one order in all rounds"
 
 
+@pytest.mark.parametrize(("seconds", "calls", "kept"), [(None, 4, 3), (0.001, 1, 1), (0.03, 2, 1)])
+def test_no_round_begins_after_the_time_and_a_long_first_round_counts(
+    seconds: float | None, calls: int, kept: int
+) -> None:
+    done: list[int] = []
+
+    def call() -> Sample:
+        time.sleep(0.02)
+        return sample(1.0)
+
+    jobs = [TimedJob("one", 5, call)]
+    samples = interleaved(jobs, 3, 1, BenchResults(), done.append, seconds)
+    assert len(samples["one"]) == kept
+    assert (sum(done), len(done)) == (20, calls + (calls < 4))
+
+
+def test_long_texts_are_the_short_ones_joined_and_cut() -> None:
+    short = Dataset("d", ("abc", "de", "fghijkl"), "here")  # "abc\nde\nfghijkl"
+    made = joined_texts(short, 5, 9)
+    assert made is not None
+    assert (made.texts, made.joined, made.name) == (("abc\nd", "e\nfgh"), True, "d, joined")
+    assert joined_texts(short, 5, 1) == replace(made, texts=("abc\nd",))
+    assert joined_texts(short, 4, 9) is None
+    assert joined_texts(short, 15, 9) is None
+
+
+def test_of_many_texts_every_nth_is_taken() -> None:
+    many = Dataset("d", tuple("abcdefg"), "here")
+    assert every(many, 7) is many
+    assert every(many, 3) == replace(many, name="d, 1 text of 3", texts=("a", "d", "g"))
+    assert every(Dataset("d", ("abcdef",), "here"), 3).texts == ("abcdef",)
+
+
 def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
     ran: list[int] = []
 
@@ -613,6 +655,16 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
     assert found[8].speedup == pytest.approx(20 / 6.5)
 
 
+def test_a_projection_takes_of_each_chunk_the_least_of_the_rounds() -> None:
+    rounds = [
+        sample(12.0, chunk_seconds=((3.0, 5.0), (2.0,))),
+        sample(11.5, chunk_seconds=((4.0, 3.0), (3.0,))),
+    ]
+    assert undisturbed(rounds) == (1.5, [[3.0, 3.0], [2.0]])
+    other = sample(9.0, chunk_seconds=((3.0,), (2.0,)))
+    assert undisturbed([*rounds, other]) == (4.0, [[3.0], [2.0]])
+
+
 def test_a_sweep_has_every_method_at_every_place() -> None:
     text = TEXT * 100
     methods = [
@@ -736,7 +788,7 @@ def test_the_tables_hold_what_was_measured() -> None:
     assert stage[:5] == ("lopt", "3", "10.0%", "80.0%", "10.0%")
     assert stage[-7:] == ("2.50x", "3.33x", "4.00x", "4.44x", "4.70x", "4.85x", "5.00x")
     assert cells(found, "projection") == [
-        ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "5.00", "+20.0%"),
+        ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "2.50", "+20.0%"),
         ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
     ]
     assert cells(found, "retries") == [

@@ -138,6 +138,21 @@ def test_every_condition_is_measured_on_the_second_half_and_ids_are_equal() -> N
     assert {row.part for row in results.methods} == {"conditions"}
 
 
+def test_a_method_that_consults_no_cache_is_timed_with_the_cache_off_alone() -> None:
+    text = synthetic(1, 1, 4000)[0].texts[0]
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        sizes = {"chunk_chars": 500}
+        methods = [
+            ComparedMethod(strategy, strategy, sizes) for strategy in ("cut", "lopt", "overlap")
+        ]
+        made = conditions(Dataset("d", (text,), "here"), subject, methods, 1, opened, 4000)
+        timed = {tuple(job.key) for job in made.jobs}
+    assert timed == {(name, each) for name in ("serial", "cut") for each in CONDITIONS} | {
+        (name, "cache off") for name in ("lopt", "overlap")
+    }
+
+
 def test_a_fresh_object_has_a_cache_of_its_own_and_the_kept_one_has_none() -> None:
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from tokpar_bench.tables import Table
 
 PAPER_CHUNKS = 32
+PAPER_SECONDS = 20.0
+LONG_CHARS, LONG_TEXTS = 1_000_000, 6
+"""Code points of a long text of --paper (the published own call takes 19 times as long on LongBench
+v2 as on L-Eval, whose texts have about 47,000), and how many are made."""
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
 SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, code points of each
 
@@ -70,6 +74,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument_group("sizes").add_argument
     add("--repeats", type=int, metavar="N", help="timed rounds, after one to warm up (5)")
+    add(
+        "--seconds",
+        type=float,
+        metavar="N",
+        help="begin no round of a table after N seconds (--paper: 20)",
+    )
     add("--seed", type=int, default=1, metavar="N", help="of texts and of the order of runs (1)")
     add("--chunk-chars", type=int, metavar="N", help="of methods not tuned (4096)")
     add("--chunks", type=int, metavar="N", help="cut each text in N instead (--paper: 32)")
@@ -131,6 +141,7 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
     """Everything that was asked for, or as much of it as an interrupt allows."""
     from tokpar.cli.progress import bar_of
     from tokpar.limits import worker_count
+    from tokpar_bench.datasets import joined_texts
     from tokpar_bench.measuring import run as run_experiments
     from tokpar_bench.records import BenchResults, provenance
     from tokpar_bench.schedule import PARTS, Settings, experiments, unsuited
@@ -149,8 +160,11 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
         seed=arguments.seed,
         paper=arguments.paper,
         quick=arguments.quick,
+        seconds=arguments.seconds or (PAPER_SECONDS if arguments.paper else None),
     )
     datasets = datasets_of(arguments)
+    if arguments.paper and arguments.files:
+        datasets += filter(None, [joined_texts(datasets[0], LONG_CHARS, LONG_TEXTS)])
     results = BenchResults(settings=asdict(settings))
     with Opened() as opened:
         sources = arguments.tokenizer or _sources(arguments)
@@ -160,7 +174,8 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
         planned = experiments(settings, datasets, subjects, opened)
         total = sum(experiment.chars(settings.repeats) for experiment in planned)
         with bar_of(arguments, total) as moved:
-            run_experiments(planned, settings.repeats, settings.seed, results, moved)
+            bounds = settings.repeats, settings.seed
+            run_experiments(planned, *bounds, results, moved, settings.seconds)
     return results
 
 
@@ -206,6 +221,8 @@ def _check(arguments: argparse.Namespace) -> None:
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise OptionError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
+    if arguments.seconds is not None and not arguments.seconds > 0:
+        raise OptionError(f"--seconds must be above 0, got {arguments.seconds}")
     if arguments.out is not None:
         try:
             for package in () if arguments.no_plots else ("matplotlib", "psutil"):

@@ -53,6 +53,16 @@ class ConditionRuns:
         return encode_job("", subject, self._method, executor, text)
 
 
+WITHOUT_CACHE = ("delimiter", "overlap", "lopt", "recursive", "blocks")
+"""Strategies whose chunks the cache of segments is not consulted for."""
+
+
+def has_cache(method: ComparedMethod) -> bool:
+    """False for a method that is timed with the cache off and under no other condition, because it
+    would be the same."""
+    return method.strategy_name not in WITHOUT_CACHE
+
+
 def conditions(
     dataset: Dataset,
     subject: Subject,
@@ -86,5 +96,6 @@ def conditions(
         TimedJob((method.name, condition), len(text) // 2, partial(call, method, condition))
         for method in compared
         for condition in CONDITIONS
+        if condition == CACHE_OFF or has_cache(method)
     ]
     return Experiment(jobs, rows)

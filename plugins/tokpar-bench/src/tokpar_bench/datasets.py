@@ -3,7 +3,7 @@ seed, the shapes of text that matter to a method, in no language's statistics.""
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import repeat
 from pathlib import Path
@@ -21,6 +21,8 @@ class Dataset:
     texts: tuple[str, ...]
     origin: str
     skipped: tuple[str, ...] = ()
+    joined: bool = False
+    """Made of the texts of other datasets, by `joined_texts`."""
 
     @property
     def code_points(self) -> int:
@@ -41,6 +43,26 @@ def read_dataset(path: Path, field: str | None = None, skip_bad_lines: bool = Fa
     if not texts:
         raise FileFormatError(f"{path}: expected text, got none")
     return Dataset(path.name, texts, str(path), tuple(bad))
+
+
+def joined_texts(dataset: Dataset, size: int, most: int) -> Dataset | None:
+    """Returns long texts: those of the dataset one after the other, a newline between two, cut to
+    `size` code points each, at most `most` of them. What is left over is left out. None for less
+    than `size` code points, and where the texts are that long already."""
+    if dataset.code_points >= size * len(dataset.texts):
+        return None
+    text = "\n".join(dataset.texts)
+    texts = tuple(text[i * size : (i + 1) * size] for i in range(min(most, len(text) // size)))
+    origin = f"{dataset.origin}, texts joined by a newline, cut every {size:,} code points"
+    return Dataset(f"{dataset.name}, joined", texts, origin, joined=True) if texts else None
+
+
+def every(dataset: Dataset, chars: int) -> Dataset:
+    """Returns every n-th text, as few as `chars` code points need, named so; n = 1: all of it."""
+    step = -(-dataset.code_points // chars)
+    if step <= 1 or len(dataset.texts) <= step:
+        return dataset
+    return replace(dataset, name=f"{dataset.name}, 1 text of {step}", texts=dataset.texts[::step])
 
 
 def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Iterator[Source]:

@@ -66,12 +66,18 @@ class Experiment:
 
 
 def run(
-    experiments: Iterable[Experiment], repeats: int, seed: int, results: BenchResults, moved: Moved
+    experiments: Iterable[Experiment],
+    repeats: int,
+    seed: int,
+    results: BenchResults,
+    moved: Moved,
+    seconds: float | None = None,
 ) -> None:
-    """Adds the rows of each experiment to `results`, as far as an interrupt lets it."""
+    """Adds the rows of each experiment to `results`, as far as an interrupt lets it. `seconds`: see
+    `interleaved`."""
     try:
         for experiment in experiments:
-            samples = interleaved(experiment.jobs, repeats, seed, results, moved)
+            samples = interleaved(experiment.jobs, repeats, seed, results, moved, seconds)
             for row in experiment.rows(samples):
                 results.add(row)
             if not results.complete:
@@ -81,17 +87,30 @@ def run(
 
 
 def interleaved(
-    jobs: Sequence[TimedJob], repeats: int, seed: int, results: BenchResults, moved: Moved
+    jobs: Sequence[TimedJob],
+    repeats: int,
+    seed: int,
+    results: BenchResults,
+    moved: Moved,
+    seconds: float | None = None,
 ) -> Samples:
-    """`repeats` samples of each job, after one round to warm up. A job that raises is named in the
-    notes and left out; on an interrupt the rounds that are complete are kept."""
+    """`repeats` samples of each job, after one round to warm up; no round begins after `seconds`
+    seconds. If the first round alone takes so long, it is not to warm up but counts.
+
+    A job that raises is named in the notes and left out; on an interrupt the rounds that are
+    complete are kept."""
     samples: Samples = {job.key: [] for job in jobs}
     draw = random.Random(seed)
+    start = time.perf_counter()
     try:
         for turn in range(repeats + 1):
             found = _round(draw.sample(jobs, len(jobs)), samples, results.notes, moved)
-            for key, sample in found.items() if turn else ():
+            late = seconds is not None and time.perf_counter() - start > seconds
+            for key, sample in found.items() if turn or late else ():
                 samples[key].append(sample)
+            if late:
+                moved((repeats - turn) * sum(job.chars for job in jobs))
+                break
     except KeyboardInterrupt:
         results.complete = False
     return {key: found for key, found in samples.items() if found}

@@ -269,7 +269,7 @@ def _draw_projection(axes: Any, rows: Sequence[ProjectionRow]) -> None:
         speeds = [row.speedup for row in found]
         label = plain(found[0].method)
         axes.plot([row.workers for row in found], speeds, color=colour, label=label)
-        real = [(row.workers, own / row.measured.median) for row in found if row.measured]
+        real = [(row.workers, own / row.measured.least) for row in found if row.measured]
         if real:
             axes.plot(*zip(*real, strict=True), marker, color=colour, markersize=6)
     axes.axhline(1, color=GREY, linestyle="--", linewidth=1, label="own call")

@@ -108,7 +108,8 @@ class StageRow(Measured):
 @dataclass(frozen=True)
 class ProjectionRow:
     """Seconds of the same encode on `workers` workers: chunks in order, longest first, at best; and
-    as measured on so many cores. `error`: of the first, in per cent of the measured median."""
+    as measured on so many cores, all the least of the rounds. `error`: of the first, in per cent
+    of the least that was measured."""
 
     tokenizer: str
     engine: str

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from tokpar.plugin import UnknownNameError
 from tokpar_bench.comparing import SWEEPS, comparison, repetitive, sweep
 from tokpar_bench.conditions import conditions
-from tokpar_bench.datasets import Dataset
+from tokpar_bench.datasets import Dataset, every
 from tokpar_bench.measuring import Experiment, LongText
 from tokpar_bench.others import TEXT_SIZES, others
 from tokpar_bench.paper_tables import PAPER_METHODS
+from tokpar_bench.published import METHODS
 from tokpar_bench.scaling import scaling
 from tokpar_bench.stages import stages
 from tokpar_bench.subjects import (
@@ -27,6 +28,9 @@ from tokpar_bench.subjects import (
 from tokpar_bench.tables import grouped
 
 PARTS = ("methods", "conditions", "stages", "scaling", "retries", *SWEEPS, "others")
+OURS = ("lopt", "cut", "auto")
+MOST_RETRIED = 1_500_000
+"""Code points of the texts of table 3; of more texts, every n-th is taken."""
 FEW = ("lopt-paper", "lopt", "auto")
 """The methods of all parts but the first, unless others are asked for."""
 
@@ -47,6 +51,8 @@ class Settings:
     seed: int
     paper: bool
     quick: bool
+    seconds: float | None = None
+    """No further round of an experiment begins after so many seconds; None: all rounds."""
 
 
 def experiments(
@@ -70,28 +76,41 @@ def experiments(
                 executors, workers = settings.executors, settings.workers
                 yield comparison(part, dataset, engines, executors, of, workers, opened)
 
+    single = [dataset for dataset in datasets if not dataset.joined]
+    few = every(first, MOST_RETRIED) if settings.paper else first
     longs = _long_texts(settings, first, subjects, methods, opened)
     again = [each.with_chunks(settings.chunks) for each in retried(*sizes)]
-    real = [first] if settings.paper else []
-    cached = [method for method in methods if method.name == "auto"] or methods
+    real = [few] if settings.paper else []
+    conditioned = _conditioned(settings, compared(*sizes), methods)
     return [
         *comparisons("methods", datasets, methods),
         *(
-            conditions(dataset, subject, cached, settings.workers, opened, settings.chars)
-            for dataset in (datasets[:1] if settings.quick else datasets)
+            conditions(dataset, subject, conditioned, settings.workers, opened, settings.chars)
+            for dataset in (single[:1] if settings.quick else single)
             for subject in subjects
             if "conditions" in settings.parts
         ),
         *(stages(long) for long in longs if "stages" in settings.parts),
         *(scaling(long, long.methods) for long in longs if "scaling" in settings.parts),
-        *comparisons("retries", [repetitive(first, settings.seed), *real], again),
+        *comparisons("retries", [repetitive(few, settings.seed), *real], again),
         *(sweep(kind, long) for kind in SWEEPS if kind in settings.parts for long in longs),
         *(
-            others(subject, datasets, settings.workers, opened, most_chars(settings))
+            others(subject, single, settings.workers, opened, most_chars(settings))
             for subject in subjects
             if "others" in settings.parts and settings.paper
         ),
     ]
+
+
+def _conditioned(
+    settings: Settings, known: Sequence[ComparedMethod], methods: Sequence[ComparedMethod]
+) -> Sequence[ComparedMethod]:
+    """The methods that are timed under the four conditions: all that were asked for, else `auto`.
+    With --paper the published ones, which have no cache, and ours."""
+    if settings.methods is not None:
+        return methods
+    names = (*METHODS, *OURS) if settings.paper else ("auto",)
+    return [each.with_chunks(settings.chunks) for each in chosen(known, names)]
 
 
 def most_chars(settings: Settings) -> int:

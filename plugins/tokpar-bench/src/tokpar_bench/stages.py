@@ -1,5 +1,6 @@
 """Where the time of one encode goes, what Amdahl's law makes of it, and a schedule of the measured
-chunk times, beside real runs on one and two workers. All but the chunk times is serial."""
+chunk times, beside real runs on one and two workers. All but the chunk times is serial. Runs that
+are timed by chunk and real runs take turns in each round, and the least of the rounds counts."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def stages(long: LongText) -> Experiment:
                 row = _stage_row(long, method.name, sample, alone, own)
                 measured = {workers: samples.get((method.name, str(workers))) for workers in REAL}
                 yield row
-                yield from _projection(row, sample, executor, measured)
+                yield from _projection(row, undisturbed(alone), executor, measured)
 
     return Experiment(jobs, rows)
 
@@ -88,6 +89,16 @@ def makespan(seconds: Iterable[float], workers: int) -> float:
 def longest_first(calls: Calls) -> Calls:
     """In Graham's order, at most 4/3 of the best makespan: [3, 3, 4] on 2 workers -> 6."""
     return [sorted(seconds, reverse=True) for seconds in calls]
+
+
+def undisturbed(samples: Sequence[Sample]) -> tuple[float, Calls]:
+    """Seconds outside of the chunks and the chunk times of a run that nothing disturbs: of each the
+    least of the rounds. Of the fastest round, if the rounds have not the same chunks."""
+    if len({tuple(map(len, sample.chunk_seconds)) for sample in samples}) > 1:
+        samples = [min(samples, key=lambda sample: sample.seconds)]
+    serial = min(sample.seconds - sum(map(sum, sample.chunk_seconds)) for sample in samples)
+    rounds = zip(*(sample.chunk_seconds for sample in samples), strict=True)
+    return serial, [[min(times) for times in zip(*calls, strict=True)] for calls in rounds]
 
 
 def projected(serial: float, calls: Calls, workers: int) -> float:
@@ -130,9 +141,12 @@ def _stage_row(
 
 
 def _projection(
-    row: StageRow, sample: Sample, executor: str, measured: Mapping[int, list[Sample] | None]
+    row: StageRow,
+    alone: tuple[float, Calls],
+    executor: str,
+    measured: Mapping[int, list[Sample] | None],
 ) -> Iterator[ProjectionRow]:
-    serial, calls = sample.seconds - row.work, sample.chunk_seconds
+    serial, calls = alone
     for workers in (*REAL, *WORKERS):
         seconds = projected(serial, calls, workers)
         real = measured.get(workers)
@@ -146,7 +160,7 @@ def _projection(
             projected=seconds,
             longest_first=projected(serial, longest_first(calls), workers),
             bound=bound(serial, calls, workers),
-            speedup=row.own.median / seconds,
+            speedup=row.own.least / seconds,
             measured=spread,
-            error=None if spread is None else 100 * (seconds / spread.median - 1),
+            error=None if spread is None else 100 * (seconds / spread.least - 1),
         )

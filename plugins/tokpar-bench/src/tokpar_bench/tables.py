@@ -195,8 +195,9 @@ def _conditions(rows: Sequence[MethodRow]) -> Table:
         ),
         "Median milliseconds; speed: the own call's median over the method's under the same "
         "condition. Cache off: cache_bytes=0. Cold: first call on a fresh object. Warm: a fresh "
-        "object that has seen other text of the kind. Seen: it has seen this text. Published "
-        "methods have no cache: they are compared with the column cache off.",
+        "object that has seen other text of the kind. Seen: it has seen this text. A "
+        "method that never consults the cache has the column cache off alone; published methods "
+        "are compared there.",
     )
 
 
@@ -253,11 +254,12 @@ def _projection(rows: Sequence[ProjectionRow]) -> Table:
             ("longest first", milliseconds_of("longest_first")),
             ("bound", milliseconds_of("bound")),
             ("speed", lambda row: times(row.speedup)),
-            ("measured", lambda row: milliseconds(row.measured.median) if row.measured else "-"),
+            ("measured", lambda row: milliseconds(row.measured.least) if row.measured else "-"),
             ("error", lambda row: "-" if row.error is None else f"{row.error:+.1f}%"),
         ],
         "Milliseconds: serial stages plus the chunks dealt out in order, or the longest first; no "
-        "order beats the bound. Speed: over the own call. Error: of the projection in order.",
+        "order beats the bound. Speed: over the own call. Error: of the projection in order. All "
+        "times are the least of the rounds: what a run takes that nothing disturbs.",
     )
 
 
