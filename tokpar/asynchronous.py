@@ -17,7 +17,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from tokpar.errors import EngineError
-from tokpar.executors.sliced import sliced
+from tokpar.executors.sliced import SlicedExecutor
 from tokpar.plan import Plan
 
 SLICE_CHARS = 1 << 17
@@ -33,7 +33,7 @@ Work = Callable[[Callable[[], None]], Result]
 
 def in_slices(plan: Plan, before_slice: Callable[[], None]) -> Plan:
     """Returns a plan that calls `before_slice` before each slice. Long texts are always cut."""
-    executor = sliced(plan.executor, before_slice, SLICE_CHARS)
+    executor = SlicedExecutor(plan.executor, before_slice, SLICE_CHARS)
     return replace(plan, executor=executor, whole=False)
 
 

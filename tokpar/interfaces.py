@@ -1,14 +1,14 @@
-"""The four interfaces of one method each, and the optional abilities of adapters and parts.
+"""The four interfaces of one method each, and the eight optional abilities of adapters.
 
-An object fits an interface if the object has the method. Nothing needs to be subclassed.
-Abilities are looked up once, when a tokenizer is loaded."""
+An object fits an interface if the object has the method. Nothing needs to be subclassed. A member
+that is marked `optional` may be missing. A `Plan` looks the optional members up once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,30 @@ from tokpar.types import (
     Rows,
     Seam,
     Split,
+    fused,
 )
 
 _Member = TypeVar("_Member", bound=Callable[..., Any])
 
 
-class TokenizerAdapter(Protocol):
-    """A tokenizer: turns a text into ids.
+Flags = Sequence[bool] | NDArray[np.bool_]
+Served = tuple[Rows, Flags]
+"""Rows, and which of them a cache answered."""
 
-    It may also have `encode_whole(text)`, the engine's own serial call, which returns the ids after
-    post-processing: short texts take this call."""
+
+def optional(member: _Member) -> _Member:
+    """Mark a member of an interface or ability that an object may lack."""
+    member.is_optional = True  # type: ignore[attr-defined]
+    return member
+
+
+def is_optional(member: object) -> bool:
+    """Returns whether a method or property of an interface is marked `optional`."""
+    return hasattr(getattr(member, "fget", member), "is_optional")
+
+
+class TokenizerAdapter(Protocol):
+    """A tokenizer: turns a text into ids."""
 
     @property
     def name(self) -> str: ...
@@ -44,6 +58,14 @@ class TokenizerAdapter(Protocol):
         """Returns the serial ids of `text` before special tokens, truncation and padding.
 
         uint32, (n,)."""
+
+    if not TYPE_CHECKING:  # a type checker would demand the optional member
+
+        @optional
+        def encode_whole(self, text: str) -> IdArray:
+            """Returns the ids of the engine's own serial call, after post-processing.
+
+            Short texts take this call."""
 
 
 class Splitter(Protocol):
@@ -55,6 +77,16 @@ class Splitter(Protocol):
         The cores of the chunks tile the text. `attempt` counts 0, 1, ...: a text whose pieces could
         not be joined is split again. Some attempt must return one chunk, or the text would never be
         encoded."""
+
+    if not TYPE_CHECKING:  # a type checker would demand the optional member
+
+        @optional
+        def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
+            """Returns the seam by which a cache may cut whole texts, before the splitter is asked.
+
+            The seam licenses a cut before every space that follows a character other than white
+            space, in any text of the tokenizer. None if there is no such licence. An added token in
+            a text may forbid a cut. The cache looks for such added tokens."""
 
 
 class Executor(Protocol):
@@ -69,6 +101,22 @@ class Executor(Protocol):
         The first error is raised as an EngineError that names the row. Thread and process pools
         stay usable after an error."""
 
+    if not TYPE_CHECKING:  # a type checker would demand the optional members
+
+        @property
+        @optional
+        def without_cache(self) -> str:
+            """The name of the executor that encodes the texts that the cache does not answer.
+
+            Without this member, `name`."""
+
+        @optional
+        def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+            """Returns the rows of `texts` from a cache, and which texts the cache answered.
+
+            Every text may be cut before each space that follows a character other than white space.
+            A text that the cache does not answer has an empty row."""
+
 
 class Merger(Protocol):
     """Decides where neighbouring pieces meet."""
@@ -77,6 +125,27 @@ class Merger(Protocol):
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
         """Returns one join for each pair of neighbours; None where no rule licenses a seam."""
+
+    if not TYPE_CHECKING:  # a type checker would demand the optional members
+
+        @property
+        @optional
+        def matches_spans(self) -> bool:
+            """True if the merger compares where the tokens of overlapping chunks lie."""
+
+        @optional
+        def mended(
+            self,
+            text: str,
+            chunks: Sequence[Chunk],
+            failed: Sequence[int],
+            tokenizer: TokenizerAdapter,
+        ) -> list[Chunk] | None:
+            """Returns other chunks, without the seams in `failed`.
+
+            Seam i is the seam between chunks i - 1 and i. Chunks that do not change are not encoded
+            again. None: start over with the splitter's next attempt. Without this member, the two
+            chunks at a failed seam become one chunk."""
 
 
 @cache
@@ -88,14 +157,8 @@ def _members(protocol: type) -> list[tuple[str, bool]]:
     return [
         (name, callable(x))
         for name, x in vars(protocol).items()
-        if not name.startswith("_") and not hasattr(getattr(x, "fget", x), "is_optional")
+        if not name.startswith("_") and not is_optional(x)
     ]
-
-
-def optional(member: _Member) -> _Member:
-    """Mark a member of an ability that an object with the ability may lack."""
-    member.is_optional = True  # type: ignore[attr-defined]
-    return member
 
 
 class Ability(type(Protocol)):  # type: ignore[misc]  # the metaclass of protocols has no public name
@@ -137,59 +200,6 @@ class TokenizerSource:
     name: str
     load: Callable[..., TokenizerAdapter | None]
     automatic: bool = True
-
-
-@runtime_checkable
-class MatchesSpans(Protocol, metaclass=Ability):
-    """A merger that compares where the tokens of overlapping chunks lie."""
-
-    @property
-    def matches_spans(self) -> bool: ...
-
-
-@runtime_checkable
-class LicensesTexts(Protocol, metaclass=Ability):
-    """A splitter that lets a cache cut whole texts, which the splitter is then not asked about."""
-
-    def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
-        """Returns the seam that licenses a cut before every space that follows a character other
-        than white space, in any text of the tokenizer. None if there is no such licence.
-
-        An added token in a text may forbid a cut. The cache looks for such added tokens."""
-
-
-@runtime_checkable
-class Mends(Protocol, metaclass=Ability):
-    """A merger that repairs failed seams itself. Without this ability, the two chunks at a failed
-    seam become one chunk."""
-
-    def mended(
-        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
-    ) -> list[Chunk] | None:
-        """Returns other chunks, without the seams in `failed`.
-
-        Seam i is the seam between chunks i - 1 and i. Chunks that do not change are not encoded
-        again. None: start over with the splitter's next attempt."""
-
-
-@runtime_checkable
-class LooksUp(Protocol, metaclass=Ability):
-    """An executor that may answer texts from a cache, without encoding the other texts."""
-
-    @property
-    def without_cache(self) -> str:
-        """The name of the executor that encodes the texts that the cache does not answer."""
-
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
-        """Returns the rows of `texts`, and which texts the cache answered.
-
-        Every text may be cut before each space that follows a character other than white space. A
-        text that the cache does not answer has an empty row."""
-
-
-Flags = Sequence[bool] | NDArray[np.bool_]
-Served = tuple[Rows, Flags]
-"""Rows, and which of them a cache answered."""
 
 
 @runtime_checkable
@@ -337,14 +347,58 @@ def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
 
 def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
     """Returns the engine's own serial call, post-processing included, or None."""
-    call: Callable[[str], IdArray] | None = getattr(tokenizer, "encode_whole", None)
-    return call
+    return _optional_method(tokenizer, "encode_whole")
 
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
     """Returns the adapter's `Decodes.token_bytes`, or None."""
     call: Callable[[int], bytes | None] | None = getattr(tokenizer, "token_bytes", None)
     return call
+
+
+LookUp = Callable[[Sequence[str], TokenizerAdapter], Served]
+Mended = Callable[[str, Sequence[Chunk], Sequence[int], TokenizerAdapter], "list[Chunk] | None"]
+
+
+def licence_of(splitter: Splitter, tokenizer: TokenizerAdapter) -> Seam | None:
+    """Returns the splitter's `licence` for the tokenizer, or None."""
+    call = _optional_method(splitter, "licence")
+    licence: Seam | None = None if call is None else call(tokenizer)
+    return licence
+
+
+def look_up_of(executor: Executor) -> LookUp | None:
+    """Returns the executor's `look_up`, or None."""
+    return _optional_method(executor, "look_up")
+
+
+def without_cache_of(executor: Executor) -> str:
+    """Returns the name of the executor that encodes the texts that no cache answers."""
+    name: str | None = getattr(executor, "without_cache", None)
+    return executor.name if name is None else name
+
+
+def matches_spans(merger: Merger) -> bool:
+    """Returns whether the merger compares where the tokens of overlapping chunks lie."""
+    return bool(getattr(merger, "matches_spans", False))
+
+
+def mended_of(merger: Merger) -> Mended:
+    """Returns the merger's `mended`, or a function that fuses the chunks at each failed seam."""
+    return _optional_method(merger, "mended") or _fused
+
+
+def _fused(
+    text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+) -> list[Chunk]:
+    return fused(chunks, failed)
+
+
+def _optional_method(part: object, name: str) -> Callable[..., Any] | None:
+    """Returns a method of the part. None if the part lacks it, or inherits it from the interface
+    without a body of its own."""
+    method: Callable[..., Any] | None = getattr(part, name, None)
+    return None if is_optional(method) else method
 
 
 def inserted_ids(tokenizer: TokenizerAdapter) -> tuple[IdArray, IdArray] | None:

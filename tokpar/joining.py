@@ -12,7 +12,7 @@ import numpy as np
 from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
 from tokpar.encoding import Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.interfaces import EncodesMany, Flags, LooksUp, Mends, TokenizerAdapter, facts_of
+from tokpar.interfaces import EncodesMany, Flags, TokenizerAdapter, facts_of
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
 from tokpar.types import (
@@ -24,7 +24,6 @@ from tokpar.types import (
     Rule,
     Seam,
     Split,
-    fused,
     stands_apart,
     tiles,
 )
@@ -112,9 +111,9 @@ class Work:
                 return self._joined(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
-            repaired: Sequence[Chunk] | None = fused(chunks, failed)
-            if isinstance(merger, Mends):
-                repaired = merger.mended(self.text, chunks, failed, tokenizer)
+            repaired: Sequence[Chunk] | None = self.plan.mended(
+                self.text, chunks, failed, tokenizer
+            )
             if repaired is None:
                 self.retries += 1
                 again = self.plan.splitter.split(self.text, tokenizer, self.retries)
@@ -174,16 +173,12 @@ class Work:
         return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
-        executor = self.plan.executor
-        name = executor.name
-        if isinstance(executor, LooksUp) and not self.divided:
-            name = executor.without_cache
         runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
         return Report(
             strategy=self.plan.name,
             plan=self.split.plan or f"{len(chunks):,} chunks",
             why=self.split.why,
-            executor=name,
+            executor=self.plan.executor_name(answered=bool(self.divided)),
             chunks=len(chunks),
             retries=self.retries,
             repairs=self.repairs,

@@ -12,17 +12,21 @@ from tokpar.interfaces import (
     Executor,
     Flags,
     HasSegmentCache,
-    LicensesTexts,
     Locates,
-    LooksUp,
-    MatchesSpans,
+    LookUp,
+    Mended,
     Merger,
     PostProcesses,
     Served,
     Splitter,
     TokenizerAdapter,
     facts_of,
+    licence_of,
+    look_up_of,
+    matches_spans,
+    mended_of,
     traits_of,
+    without_cache_of,
 )
 from tokpar.policy import TOO_SHORT
 from tokpar.types import EngineTraits, Facts, Rows, Seam, Split
@@ -46,9 +50,7 @@ class Plan:
     @cached_property
     def licence(self) -> Seam | None:
         """The seam by which the cache may divide whole texts, or None. The splitter says it."""
-        if not (isinstance(self.splitter, LicensesTexts) and isinstance(self.executor, LooksUp)):
-            return None
-        return self.splitter.licence(self.tokenizer)
+        return None if self._look_up is None else licence_of(self.splitter, self.tokenizer)
 
     @cached_property
     def postprocesses(self) -> PostProcesses | None:
@@ -70,13 +72,20 @@ class Plan:
     def spans(self) -> bool:
         """True if the executor must return spans. Tokens that tile the text need none: their spans
         follow from their lengths."""
-        merger = self.merger
-        matches = isinstance(merger, MatchesSpans) and merger.matches_spans
-        return matches and not self.facts.tiles
+        return matches_spans(self.merger) and not self.facts.tiles
 
     @cached_property
-    def _looks_up(self) -> LooksUp | None:
-        return self.executor if isinstance(self.executor, LooksUp) else None
+    def mended(self) -> Mended:
+        """The merger's repair of failed seams."""
+        return mended_of(self.merger)
+
+    @cached_property
+    def _look_up(self) -> LookUp | None:
+        return look_up_of(self.executor)
+
+    def executor_name(self, answered: bool) -> str:
+        """Returns the executor's name in reports. `answered`: the cache answered something."""
+        return self.executor.name if answered else without_cache_of(self.executor)
 
     def split(self, text: str) -> Split:
         """Returns the splitter's first answer, or one chunk if the merger needs spans that the
@@ -89,9 +98,9 @@ class Plan:
         """Returns one row per text, and which texts the cache answered; the other rows are empty.
 
         Every text may be cut wherever the licence says."""
-        if self._looks_up is None:
+        if self._look_up is None:
             return Rows.of([()] * len(texts)), np.zeros(len(texts), dtype=np.bool_)
-        rows, flags = self._looks_up.look_up(texts, self.tokenizer)
+        rows, flags = self._look_up(texts, self.tokenizer)
         return rows, np.asarray(flags, dtype=np.bool_)
 
     def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> Served:

@@ -16,11 +16,22 @@ from tokpar.interfaces import (
     Ability,
     Decodes,
     EncodesMany,
+    Executor,
     HasFacts,
     HasSegmentCache,
+    Merger,
     PostProcesses,
+    Splitter,
+    TokenizerAdapter,
+    licence_of,
+    look_up_of,
+    matches_spans,
+    mended_of,
+    own_call_of,
     token_bytes_of,
+    without_cache_of,
 )
+from tokpar.types import Chunk, Seam
 
 ABILITIES = {
     value.__name__: value
@@ -100,6 +111,61 @@ def test_an_object_needs_no_optional_member_of_an_ability() -> None:
     assert isinstance(SimpleNamespace(decode=method), Decodes)
     assert token_bytes_of(SimpleNamespace(decode=method)) is None
     assert set(MEMBERS[HasFacts]) == {"facts"}
+
+
+class InheritsSplitter(Splitter):
+    def split(self, text: str, tokenizer: Any, attempt: int) -> Any: ...
+
+
+class InheritsExecutor(Executor):
+    name = "own"
+
+    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Any: ...
+
+
+class InheritsMerger(Merger):
+    def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Any: ...
+
+
+class InheritsAdapter(TokenizerAdapter):
+    name = "own"
+
+    def encode(self, text: str) -> Any: ...
+
+
+HALVES = [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)]
+
+
+@pytest.mark.parametrize("inherits", [True, False])
+def test_a_part_may_lack_each_optional_member_even_if_it_inherits_from_the_interface(
+    inherits: bool,
+) -> None:
+    lacks: Any = SimpleNamespace(name="own")
+    executor = InheritsExecutor() if inherits else lacks
+    merger = InheritsMerger() if inherits else lacks
+    assert licence_of(InheritsSplitter() if inherits else lacks, tokpar.load()) is None
+    assert look_up_of(executor) is None
+    assert without_cache_of(executor) == "own"
+    assert not matches_spans(merger)
+    assert own_call_of(InheritsAdapter() if inherits else lacks) is None
+    fused = mended_of(merger)("abcd", HALVES, [1], tokpar.load())
+    assert fused is not None
+    assert [(chunk.start, chunk.stop) for chunk in fused] == [(0, 4)]
+
+
+@pytest.mark.parametrize("place", [of_class, of_object])
+def test_optional_members_of_parts_are_found_in_class_and_object(place: Any) -> None:
+    class Licenses(InheritsSplitter):
+        def licence(self, tokenizer: Any) -> Seam | None:
+            return Seam(0, None, tokenizer.name)
+
+    values = {"name": "own", "matches_spans": True, "without_cache": "other"}
+    part = place(values)
+    assert matches_spans(part)
+    assert without_cache_of(part) == "other"
+    part.look_up = part.mended = part.encode_whole = method
+    assert look_up_of(part) is mended_of(part) is own_call_of(part) is method
+    assert licence_of(Licenses(), SimpleNamespace(name="x", encode=method)) == Seam(0, None, "x")
 
 
 def test_every_protocol_that_is_asked_for_is_an_ability() -> None:

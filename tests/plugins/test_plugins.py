@@ -25,6 +25,7 @@ from tests.support.paths import ROOT
 from tokpar import hooks, interfaces
 from tokpar.cli import main
 from tokpar.cli.conform import declare, parts_of
+from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter, is_optional
 from tokpar.testing import (
     check_executor,
     check_merger,
@@ -354,24 +355,26 @@ def test_there_is_a_page_for_each_hook() -> None:
 
 
 def protocols() -> list[str]:
-    """Public interfaces, those that an adapter or a part may have."""
+    """The abilities, by the names of their protocols."""
     classes: dict[str, Any] = dict(inspect.getmembers(interfaces, inspect.isclass))
     own = [each for each in classes.values() if each.__module__ == interfaces.__name__]
     return [each.__name__ for each in own if getattr(each, "_is_runtime_protocol", False)]
 
 
-def test_an_adapter_has_few_abilities_and_one_table_tells_what_each_is_for() -> None:
-    """The others are abilities of a splitter, a merger or an executor."""
+def test_there_are_few_abilities_and_one_table_tells_what_each_is_for() -> None:
     page = ROOT / "docs" / "hooks" / "tokenizers.md"
     rows = re.findall(r"^\| `(\w+)`:", page.read_text(encoding="utf-8"), re.MULTILINE)
-    of_others = {"LicensesTexts", "LooksUp", "MatchesSpans", "Mends"}
-    assert sorted(rows) == sorted(set(protocols()) - of_others)
+    assert sorted(rows) == sorted(protocols())
     assert len(rows) <= MOST_ABILITIES
 
 
-def test_the_pages_name_every_ability() -> None:
+def test_the_pages_name_every_ability_and_every_optional_member() -> None:
     pages = "\n".join(page.read_text(encoding="utf-8") for page in HOOK_PAGES)
-    assert [name for name in protocols() if f"`{name}`" not in pages] == []
+    parts = (TokenizerAdapter, Splitter, Executor, Merger)
+    members = [name for part in parts for name, value in vars(part).items() if is_optional(value)]
+    assert len(members) == 6
+    missing = [name for name in [*protocols(), *members] if not re.search(rf"`{name}\b", pages)]
+    assert missing == []
 
 
 def test_the_parts_shown_in_the_pages_are_those_of_the_example() -> None:

@@ -78,15 +78,16 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[
 def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
     """Where the cache cuts a text that it gets before the splitter does; None if it does not, or
     leaves the text to the splitter because an added token forbids a cut."""
-    from tokpar.interfaces import LicensesTexts
+    from tokpar.interfaces import licence_of
     from tokpar.overlap.chunks import dividing_finder
 
     finder = dividing_finder(tokenizer)
-    if not isinstance(splitter, LicensesTexts) or finder is None or finder.at_spaces is None:
+    licence = licence_of(splitter, tokenizer)
+    if finder is None or licence is None:
         return None
     if not finder.added.at_spaces.absent(text, 0, len(text)):
         return None
-    return Everywhere(finder.at_spaces, np.array([(0, len(text))], dtype=np.int64))
+    return Everywhere(licence, np.array([(0, len(text))], dtype=np.int64))
 
 
 def _in_chunks(split: Split) -> Everywhere | None:

@@ -23,7 +23,14 @@ import numpy as np
 from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
-from tokpar.interfaces import Executor, LooksUp, Served, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    Executor,
+    Served,
+    TokenizerAdapter,
+    facts_of,
+    look_up_of,
+    without_cache_of,
+)
 from tokpar.types import Rows
 
 STEPS = 50
@@ -50,8 +57,7 @@ class ProgressExecutor:
     @property
     def without_cache(self) -> str:
         """The name of the executor for what the cache does not answer."""
-        inner = self._inner
-        return inner.without_cache if isinstance(inner, LooksUp) else self.name
+        return self.name if self._inner is None else without_cache_of(self._inner)
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         inner = self._chosen(texts, tokenizer)
@@ -60,20 +66,20 @@ class ProgressExecutor:
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """One text goes to the cache of the other executor part by part, between certified cuts."""
-        inner = self._chosen(texts, tokenizer)
-        if not isinstance(inner, LooksUp):
+        look_up = look_up_of(self._chosen(texts, tokenizer))
+        if look_up is None:
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         if len(texts) > 1:
-            found = [inner.look_up(texts[own], tokenizer) for own in self._moving(texts)]
+            found = [look_up(texts[own], tokenizer) for own in self._moving(texts)]
             served = np.concatenate([flags for _, flags in found])
             return Rows.joined([rows for rows, _ in found]), served
         places = certified_spaces(texts[0], tokenizer)
         if not places:
-            return inner.look_up(texts, tokenizer)
+            return look_up(texts, tokenizer)
         ids: list[IdArray] = []
         with closing(self._new_bar(len(texts[0]))) as bar:
             for start, stop in pairwise([0, *places, len(texts[0])]):
-                rows, flags = inner.look_up([texts[0][start:stop]], tokenizer)
+                rows, flags = look_up([texts[0][start:stop]], tokenizer)
                 if not flags[0]:
                     return Rows.of([np.empty(0, dtype=np.uint32)]), [False]
                 ids.append(rows.ids)

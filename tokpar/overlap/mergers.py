@@ -10,7 +10,14 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    Merger,
+    Splitter,
+    TokenizerAdapter,
+    facts_of,
+    matches_spans,
+    mended_of,
+)
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, Located, overlap_of
@@ -153,7 +160,7 @@ class LicensedMerger:
 
     @property
     def matches_spans(self) -> bool:
-        return isinstance(self.merger, MatchesSpans) and self.merger.matches_spans
+        return matches_spans(self.merger)
 
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
@@ -178,9 +185,7 @@ class LicensedMerger:
     def mended(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
-        if not isinstance(self.merger, Mends):
-            return fused(chunks, failed)
-        return self.merger.mended(text, chunks, failed, tokenizer)
+        return mended_of(self.merger)(text, chunks, failed, tokenizer)
 
 
 def _joins(

@@ -9,7 +9,16 @@ import numpy as np
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import encode_piece
-from tokpar.interfaces import EncodesMany, Executor, Locates, LooksUp, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    EncodesMany,
+    Executor,
+    Locates,
+    LookUp,
+    TokenizerAdapter,
+    facts_of,
+    look_up_of,
+    without_cache_of,
+)
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ
@@ -52,8 +61,9 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
     yield errors.of(executor)
     yield after_errors.of(executor, tokenizer)
     yield threads.of(executor)
-    if isinstance(executor, LooksUp):
-        yield look_up.of(executor, tokenizer)
+    call = look_up_of(executor)
+    if call is not None:
+        yield looked_up.of(executor, call, tokenizer)
     if hasattr(executor, "close"):
         yield close.of(executor, tokenizer)
 
@@ -147,8 +157,8 @@ def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
 
 
 @check("look_up", together=True)
-def look_up(
-    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
+def looked_up(
+    executor: Executor, call: LookUp, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
     """look_up gives the rows of texts as map does, or empty rows, and says which"""
     finder = finder_for(facts_of(tokenizer))
@@ -158,19 +168,23 @@ def look_up(
         if finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
     ]
     for subject, some in ((tokenizer, own), (tokenizer, own[::3]), (Unknown(), [])):
-        wrong = _served_wrong(executor, subject, some)
+        wrong = _name_wrong(executor) or _served_wrong(call, subject, some)
         if wrong is not None:
             return wrong
     return None
 
 
+def _name_wrong(executor: Executor) -> Complaint | None:
+    name: object = without_cache_of(executor)
+    if isinstance(name, str) and name:
+        return None
+    return Complaint("without_cache is no name", "a str", repr(name))
+
+
 def _served_wrong(
-    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
+    look_up: LookUp, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
-    assert isinstance(executor, LooksUp)
-    if not isinstance(executor.without_cache, str) or not executor.without_cache:
-        return Complaint("without_cache is no name", "a str", repr(executor.without_cache))
-    got, flags = executor.look_up(texts, tokenizer)
+    got, flags = look_up(texts, tokenizer)
     if len(flags) != len(texts):
         return Complaint("not one answer per text", str(len(texts)), str(len(flags)))
     empty = Piece(np.empty(0, dtype=np.uint32))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
-from tokpar.interfaces import LooksUp, Served
+from tokpar.interfaces import Served, look_up_of, without_cache_of
 from tokpar.parity.differing import first_difference
 from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
 from tokpar.types import Report
@@ -142,7 +142,7 @@ class TimingExecutor:
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
         self.name = inner.name
-        self.without_cache = inner.without_cache if isinstance(inner, LooksUp) else inner.name
+        self.without_cache = without_cache_of(inner)
         self.calls: list[tuple[float, ...]] = []
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
@@ -155,10 +155,10 @@ class TimingExecutor:
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """The rows that the other executor has in its cache, and which texts those are."""
-        inner = self._inner
-        if not isinstance(inner, LooksUp):
+        look_up = look_up_of(self._inner)
+        if look_up is None:
             return Rows.of([()] * len(texts)), [False] * len(texts)
-        found = self._timed(texts, lambda text: inner.look_up([text], tokenizer))
+        found = self._timed(texts, lambda text: look_up([text], tokenizer))
         return Rows.joined([rows for rows, _ in found]), [bool(own[0]) for _, own in found]
 
     def _timed(self, texts: Sequence[str], call: Callable[[str], Item]) -> list[Item]:
