@@ -237,7 +237,7 @@ def provenance(
         "command": " ".join(command),
         "processor": processor(),
         "cores": {"logical": os.cpu_count(), "usable": cpu_count(), **physical},
-        "cache_bytes": memory,
+        "memory_bytes": memory,
         "system": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": {name: metadata.version(name) for name in packages},
