@@ -1,10 +1,12 @@
 """Results as one HTML page that needs nothing else: pictures inline, no script, no network."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
 
+from tokpar_bench.differences import Difference, placed_differences
 from tokpar_bench.plots import Picture, in_xml
 from tokpar_bench.records import BenchResults
 from tokpar_bench.tables import Table, of_words
@@ -30,11 +32,12 @@ def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Pict
     """The page; it is XML, too, so that a strict reader can check it."""
     style = (resources.files("tokpar_bench") / "page.css").read_text(encoding="utf-8")
     parts = [part for part in SECTIONS if any(table.part == part for table in tables)]
+    differing = placed_differences(tables) if results.settings.get("paper") else {}
     body = [
         "<h1>tokpar bench</h1>",
         *_state(results),
         *_contents(parts, tables),
-        *(line for part in parts for line in _section(part, tables, pictures)),
+        *(line for part in parts for line in _section(part, tables, pictures, differing)),
         f'<h2 id="{PROVENANCE}">{MEASURED}</h2>',
         *_definitions(results.provenance, one_by_one=True),
         '<h2 id="settings">Settings</h2>',
@@ -92,7 +95,12 @@ def _mark(place: int) -> str:
     return f"table-{place + 1}"
 
 
-def _section(part: str, tables: Iterable[Table], pictures: Iterable[Picture]) -> Iterator[str]:
+def _section(
+    part: str,
+    tables: Iterable[Table],
+    pictures: Iterable[Picture],
+    differing: Mapping[Table, Sequence[Difference]],
+) -> Iterator[str]:
     """Each picture stands before the first table that has its names, or before all."""
     yield f'<h2 id="{part}">{SECTIONS[part]}</h2>'
     shown = [(place, table) for place, table in enumerate(tables) if table.part == part]
@@ -105,6 +113,7 @@ def _section(part: str, tables: Iterable[Table], pictures: Iterable[Picture]) ->
         yield f'<h3 id="{_mark(place)}">{_text(table.title)}</h3>'
         yield from _figures(drawn.get(place, []))
         yield from _table(table)
+        yield from _differences(differing.get(table, []))
 
 
 def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
@@ -124,6 +133,17 @@ def _table(table: Table) -> Iterator[str]:
     yield f"<thead>{_row(table.header, words, heads=True)}</thead><tbody>"
     yield from (_row(row, words) for row in table.rows)
     yield f'</tbody></table></div><p class="note">{_text(table.note)}</p>'
+
+
+def _differences(found: Sequence[Difference]) -> Iterator[str]:
+    if found:
+        yield '<div class="difference" role="note" aria-label="Differences from the published">'
+        yield from (f"<h4>{_text(each.title)}</h4><p>{_with_code(each.text)}</p>" for each in found)
+        yield "</div>"
+
+
+def _with_code(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _text(text))
 
 
 def _row(cells: Iterable[str], words: Iterable[bool], heads: bool = False) -> str:
