@@ -19,7 +19,8 @@ from tokpar_bench.datasets import Dataset, english, synthetic
 from tokpar_bench.differences import differences, placed_differences
 from tokpar_bench.html_page import page
 from tokpar_bench.measuring import run as run_experiments
-from tokpar_bench.paper_tables import PAPER_METHODS
+from tokpar_bench.others import others
+from tokpar_bench.paper_tables import PAPER_METHODS, tables_of
 from tokpar_bench.records import CONDITIONS, BenchResults, from_json
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened
 from tokpar_bench.tables import Table
@@ -287,3 +288,30 @@ def test_the_documentation_has_every_paragraph_about_a_difference() -> None:
     assert len(differences()) > 9
     for each in differences():
         assert f"**{each.title}.** {each.text}" in written
+
+
+def test_every_published_size_has_a_figure_of_ours_or_the_reason_for_none() -> None:
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        results = BenchResults(settings={"paper": True})
+        made = others(subject, synthetic(1, 1, 2000), 1, opened, 2000)
+        run_experiments([made], 1, 1, results, lambda chars: None)
+    assert not results.notes
+    found = {(row.what, row.setting): row for row in results.figures}
+    by_tokenizer = "speed-up over tokenizers (", "speed-up over tiktoken ("
+    sizes = [row for row in file_rows("others")[1:] if not row[1].startswith(by_tokenizer)]
+    assert len(sizes) > 10
+    for _, what, setting, _ in sizes:
+        row = found[what, setting]
+        assert bool(row.values) == ('"-"' not in row.detail)
+    assert found["ms a text", "1 KB"].values
+    for what, setting in (("ms a text", "4 MB"), ("speed-up over serial", "BERT 4 MB")):
+        assert not found[what, setting].values
+        assert "at most 2,000 code points" in found[what, setting].detail
+    tables = {table.title.partition(":")[0]: table for table in tables_of(results)}
+    assert "llama.cpp is not run" in tables["TokenTree"].note
+    [letters] = [
+        row for row in tables["incremental BPE (arXiv 2605.30813)"].rows if "65,536" in row[1]
+    ]
+    assert letters[2:] == ("-", "-")
+    assert ("speed-up over llama.cpp", "above 4 MB", "-", "about 3") in tables["TokenTree"].rows

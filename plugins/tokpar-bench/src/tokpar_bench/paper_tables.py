@@ -196,7 +196,7 @@ def _others(rows: Sequence[FigureRow]) -> own.Table:
         [
             ("what", lambda row: row.what),
             ("setting", lambda row: row.setting),
-            ("ours", lambda row: " / ".join(map(own.three_digits, row.values))),
+            ("ours", lambda row: " / ".join(map(own.three_digits, row.values)) or MISSING),
             ("published", lambda row: published.other_figure(row.what, row.setting) or MISSING),
         ],
         " ".join(dict.fromkeys(row.detail for row in rows)),

@@ -140,7 +140,7 @@ class ScalingRow(Measured):
 class FigureRow:
     """One figure of another published method. `what` and `setting` are those of `others.csv`, so
     that the published figure can be found. `values`: our figures in the order of the published
-    ones; `detail`: what was measured, in words."""
+    ones, none if it was not measured; `detail`: what was measured, or why not, in words."""
 
     source: str
     what: str
