@@ -272,7 +272,8 @@ def test_the_page_says_why_figures_differ_under_the_table_it_is_about() -> None:
         Table("others", "four", ("a", "b"), (("eager output's overhead", "1"),), ""),
     ]
     placed = placed_differences(rows)
-    assert [table.title for table in placed] == ["two", "four"]
+    assert {table.title for table in placed} == {"one", "two", "four"}
+    assert [each.title for each in placed[rows[0]]] == ["Long texts"]
     assert placed[rows[1]][0].title == "Delimiters"
     assert [each.title for each in placed[rows[3]]] == ["Eager output"]
     html = page(BenchResults(settings={"paper": True}), rows, [])

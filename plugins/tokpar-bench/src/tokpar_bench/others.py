@@ -293,13 +293,17 @@ def _eager(runs: FigureRuns, model: Any, text: str) -> None:
 
 
 def _tree_figures(runs: FigureRuns, text: str, most: int) -> None:
-    subject, what = runs.subject, "ms a text"
+    _tree_sizes(runs, text, most)
     runs.leave_out(
         "TokenTree",
         "speed-up over llama.cpp",
         "above 4 MB",
         '"-": llama.cpp is not run; exact BPE in Python stands for it.',
     )
+
+
+def _tree_sizes(runs: FigureRuns, text: str, most: int) -> None:
+    subject, what = runs.subject, "ms a text"
     try:
         tree, exact = (tokpar.load(subject.source, engine=each) for each in ("tokentree", "pure"))
     except (TokparError, ValueError):
