@@ -103,14 +103,14 @@ def others(
 ) -> Experiment:
     """The figures that this tokenizer can have, on texts of at most `most` code points."""
     runs = FigureRuns(subject, most)
-    text = _of_size("".join(datasets[0].texts), most)
+    text = of_size("".join(datasets[0].texts), most)
     _fork(runs, text, workers, opened, most)
     _incremental_figures(runs, datasets, most)
     _tree_figures(runs, text, most)
     return Experiment(runs.jobs, runs.rows)
 
 
-def _of_size(text: str, size: int) -> str:
+def of_size(text: str, size: int) -> str:
     """The text again and again, cut to `size` code points."""
     return (text * (size // max(1, len(text)) + 1))[:size]
 
@@ -173,7 +173,9 @@ def _incremental(subject: Subject) -> Any | None:
     return found if hasattr(found, "_tables") else None
 
 
-def _processor(call: Callable[[], object]) -> Timed:
+def processor_time(call: Callable[[], object]) -> Timed:
+    """The seconds of processor time of a call, in this process with its threads."""
+
     def timed() -> float:
         start = time.process_time()
         call()
@@ -232,7 +234,7 @@ def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: in
     size = min(most, 200_000)
     texts = [text for text in _three_kinds(datasets, size) if text]
     timed = [
-        _processor(lambda text=text, call=call: call(text))  # type: ignore[misc]
+        processor_time(lambda text=text, call=call: call(text))  # type: ignore[misc]
         for text in texts
         for call in calls
     ]
@@ -244,7 +246,7 @@ def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: in
             continue
         letters = "a" * length
         timed = [
-            _processor(lambda call=call, text=letters: call(text))  # type: ignore[misc]
+            processor_time(lambda call=call, text=letters: call(text))  # type: ignore[misc]
             for call in calls
         ]
         runs.add(INCREMENTAL, LETTER, f"{length:,} letters", detail, *timed)
@@ -267,7 +269,7 @@ def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
 
     drawn = {each.name: each for each in synthetic(1, 1, size)}
     chinese = next((each for each in datasets if chinese_share(each.texts) > 0.3), drawn["chinese"])
-    return [_of_size("".join(each.texts), size) for each in (datasets[0], chinese, drawn["code"])]
+    return [of_size("".join(each.texts), size) for each in (datasets[0], chinese, drawn["code"])]
 
 
 def _eager(runs: FigureRuns, model: Any, text: str) -> None:
@@ -288,7 +290,7 @@ def _eager(runs: FigureRuns, model: Any, text: str) -> None:
         return bpe.tokens()
 
     detail = f"Per cent of processor time, {len(data):,} letters."
-    timed = (_processor(eagerly), _processor(plainly))
+    timed = (processor_time(eagerly), processor_time(plainly))
     runs.add(INCREMENTAL, EAGER, "all", detail, *timed)
 
 
@@ -317,7 +319,7 @@ def _tree_sizes(runs: FigureRuns, text: str, most: int) -> None:
             runs.too_long("TokenTree", what, name)
             continue
         timed = [
-            _processor(lambda size=size, each=each: each.encode(text[:size]))  # type: ignore[misc]
+            processor_time(lambda size=size, each=each: each.encode(text[:size]))  # type: ignore[misc]
             for each in (exact, tree)
         ]
         runs.add("TokenTree", what, name, detail, timed[1])
