@@ -317,7 +317,7 @@ def _tree_sizes(runs: FigureRuns, text: str, most: int) -> None:
         tree, exact = (tokpar.load(subject.source, engine=each) for each in ("tokentree", "pure"))
     except (TokparError, ValueError):
         for name in TREE_SIZES:
-            reason = '"-": TokenTree does not load this tokenizer; it takes vocabularies of BPE.'
+            reason = '"-": the engine tokentree does not load this file.'
             runs.leave_out("TokenTree", what, name, reason)
         return
     detail = "In Python, one core, memos empty; the published one is C#."
