@@ -24,6 +24,7 @@ from tokpar_bench.paper_tables import PAPER_METHODS, tables_of
 from tokpar_bench.records import CONDITIONS, BenchResults, from_json
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened
 from tokpar_bench.tables import Table
+from tokpar_bench.training import training
 
 import tokpar
 from tests.support.cli_runs import run
@@ -272,7 +273,8 @@ def test_the_page_says_why_figures_differ_under_the_table_it_is_about() -> None:
         Table("others", "four", ("a", "b"), (("eager output's overhead", "1"),), ""),
     ]
     placed = placed_differences(rows)
-    assert [table.title for table in placed] == ["two", "four"]
+    assert {table.title for table in placed} == {"one", "two", "four"}
+    assert [each.title for each in placed[rows[0]]] == ["Long texts"]
     assert placed[rows[1]][0].title == "Delimiters"
     assert [each.title for each in placed[rows[3]]] == ["Eager output"]
     html = page(BenchResults(settings={"paper": True}), rows, [])
@@ -315,3 +317,34 @@ def test_every_published_size_has_a_figure_of_ours_or_the_reason_for_none() -> N
     ]
     assert letters[2:] == ("-", "-")
     assert ("speed-up over llama.cpp", "above 4 MB", "-", "about 3") in tables["TokenTree"].rows
+
+
+def test_both_trainers_find_the_same_merges_and_others_are_no_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("tokpar_train")
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        made = training(subject, synthetic(1, 1, 5000), 5000)
+        results = BenchResults()
+        run_experiments([made], 1, 1, results, lambda chars: None)
+        assert not results.notes
+        assert [len(row.values) for row in results.figures] == [2, 2]
+        assert {row.tokenizer for row in results.figures} == {"trained here"}
+        monkeypatch.setattr("tokpar_bench.training._hugging_face", lambda text, size: [])
+        wrong = BenchResults()
+        run_experiments([made], 2, 1, wrong, lambda chars: None)
+    assert not wrong.figures
+    assert any("differ from Hugging Face's" in note for note in wrong.notes)
+
+
+def test_without_the_trainer_the_reason_stands_in_the_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokpar_bench.training.find_spec", lambda name: None)
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        results = BenchResults(settings={"paper": True})
+        made = training(subject, synthetic(1, 1, 5000), 5000)
+        run_experiments([made], 1, 1, results, lambda chars: None)
+    [table] = tables_of(results)
+    assert [row[2] for row in table.rows] == ["-", "-"]
+    assert "tokpar-train is not installed" in table.note

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
 from tokpar_bench.published import chinese_share, nearest_tokenizer, table
 from tokpar_bench.records import AnyRow, FigureRow
-from tokpar_bench.subjects import PAPER, SERIAL, Opened, Subject
+from tokpar_bench.subjects import DEFAULT, PAPER, SERIAL, Opened, Subject
 
 PART = "others"
 TEXT_SIZES = {"100 KB": 100_000, "500 KB": 500_000, "1 MB": 1_000_000, "4 MB": 4_000_000}
@@ -103,14 +104,14 @@ def others(
 ) -> Experiment:
     """The figures that this tokenizer can have, on texts of at most `most` code points."""
     runs = FigureRuns(subject, most)
-    text = _of_size("".join(datasets[0].texts), most)
+    text = of_size("".join(datasets[0].texts), most)
     _fork(runs, text, workers, opened, most)
     _incremental_figures(runs, datasets, most)
     _tree_figures(runs, text, most)
     return Experiment(runs.jobs, runs.rows)
 
 
-def _of_size(text: str, size: int) -> str:
+def of_size(text: str, size: int) -> str:
     """The text again and again, cut to `size` code points."""
     return (text * (size // max(1, len(text)) + 1))[:size]
 
@@ -161,19 +162,27 @@ def _per_mebibyte(timed: Timed, text: str) -> Timed:
     return lambda: timed() / mebibytes
 
 
+def _file(subject: Subject) -> Path:
+    if subject.source == DEFAULT:
+        return Path(str(files("tokpar.data") / "default.json"))
+    return Path(subject.source)
+
+
 def _incremental(subject: Subject) -> Any | None:
     """The tokenizer in the engine incremental, or None if it cannot load it."""
-    path = Path(subject.source)
+    path = _file(subject)
     if path.suffix not in (".json", ".tiktoken") or path.name.startswith("tekken"):
         return None
     try:
-        found = tokpar.load(subject.source, engine="incremental")
+        found = tokpar.load(str(path), engine="incremental")
     except (TokparError, ValueError):
         return None
     return found if hasattr(found, "_tables") else None
 
 
-def _processor(call: Callable[[], object]) -> Timed:
+def processor_time(call: Callable[[], object]) -> Timed:
+    """The seconds of processor time of a call, in this process with its threads."""
+
     def timed() -> float:
         start = time.process_time()
         call()
@@ -188,7 +197,7 @@ def _own_call(subject: Subject) -> Callable[[str], object]:
         return subject.adapter.encode
     from tokenizers import Tokenizer
 
-    own = Tokenizer.from_file(subject.source)
+    own = Tokenizer.from_file(str(_file(subject)))
 
     def call(text: str) -> object:
         own.model._clear_cache()
@@ -232,7 +241,7 @@ def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: in
     size = min(most, 200_000)
     texts = [text for text in _three_kinds(datasets, size) if text]
     timed = [
-        _processor(lambda text=text, call=call: call(text))  # type: ignore[misc]
+        processor_time(lambda text=text, call=call: call(text))  # type: ignore[misc]
         for text in texts
         for call in calls
     ]
@@ -244,7 +253,7 @@ def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: in
             continue
         letters = "a" * length
         timed = [
-            _processor(lambda call=call, text=letters: call(text))  # type: ignore[misc]
+            processor_time(lambda call=call, text=letters: call(text))  # type: ignore[misc]
             for call in calls
         ]
         runs.add(INCREMENTAL, LETTER, f"{length:,} letters", detail, *timed)
@@ -267,7 +276,7 @@ def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
 
     drawn = {each.name: each for each in synthetic(1, 1, size)}
     chinese = next((each for each in datasets if chinese_share(each.texts) > 0.3), drawn["chinese"])
-    return [_of_size("".join(each.texts), size) for each in (datasets[0], chinese, drawn["code"])]
+    return [of_size("".join(each.texts), size) for each in (datasets[0], chinese, drawn["code"])]
 
 
 def _eager(runs: FigureRuns, model: Any, text: str) -> None:
@@ -288,33 +297,47 @@ def _eager(runs: FigureRuns, model: Any, text: str) -> None:
         return bpe.tokens()
 
     detail = f"Per cent of processor time, {len(data):,} letters."
-    timed = (_processor(eagerly), _processor(plainly))
+    timed = (processor_time(eagerly), processor_time(plainly))
     runs.add(INCREMENTAL, EAGER, "all", detail, *timed)
 
 
 def _tree_figures(runs: FigureRuns, text: str, most: int) -> None:
-    subject, what = runs.subject, "ms a text"
+    _tree_sizes(runs, text, most)
     runs.leave_out(
         "TokenTree",
         "speed-up over llama.cpp",
         "above 4 MB",
         '"-": llama.cpp is not run; exact BPE in Python stands for it.',
     )
+
+
+def _tree_sizes(runs: FigureRuns, text: str, most: int) -> None:
+    subject, what = runs.subject, "ms a text"
     try:
         tree, exact = (tokpar.load(subject.source, engine=each) for each in ("tokentree", "pure"))
     except (TokparError, ValueError):
         for name in TREE_SIZES:
-            reason = '"-": TokenTree does not load this tokenizer; it takes vocabularies of BPE.'
+            reason = '"-": the engine tokentree does not load this file.'
             runs.leave_out("TokenTree", what, name, reason)
         return
-    detail = "In Python, one core; the published one is C#."
+    detail = "In Python, one core, memos empty; the published one is C#."
     for name, size in TREE_SIZES.items():
         if size > most:
             runs.too_long("TokenTree", what, name)
             continue
         timed = [
-            _processor(lambda size=size, each=each: each.encode(text[:size]))  # type: ignore[misc]
-            for each in (exact, tree)
+            processor_time(lambda size=size, call=call: call(text[:size]))  # type: ignore[misc]
+            for call in (_memo_emptied(exact), _memo_emptied(tree))
         ]
         runs.add("TokenTree", what, name, detail, timed[1])
         runs.add("TokenTree", EXACT_BPE, name, detail, *timed)
+
+
+def _memo_emptied(tokenizer: Any) -> Callable[[str], object]:
+    """The call of a tokenizer of `tokpar.pure` that forgets all pre-tokens first."""
+
+    def call(text: str) -> object:
+        tokenizer._tokenizer.model.encode.__self__.clear()
+        return tokenizer.encode(text)
+
+    return call

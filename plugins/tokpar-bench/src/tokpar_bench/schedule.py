@@ -26,6 +26,7 @@ from tokpar_bench.subjects import (
     suits,
 )
 from tokpar_bench.tables import grouped
+from tokpar_bench.training import training
 
 PARTS = ("methods", "conditions", "stages", "scaling", "retries", *SWEEPS, "others")
 OURS = ("lopt", "cut", "auto")
@@ -97,6 +98,11 @@ def experiments(
         *(
             others(subject, single, settings.workers, opened, most_chars(settings))
             for subject in subjects
+            if "others" in settings.parts and settings.paper
+        ),
+        *(
+            training(subject, single, most_chars(settings))
+            for subject in subjects[:1]
             if "others" in settings.parts and settings.paper
         ),
     ]
