@@ -156,7 +156,8 @@ class Work:
             for join, token in zip(joins, before[1:-1].tolist(), strict=True)
         )
         seams = self._seams(chunks, Columns.of(placed_seams), before)
-        return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
+        encoding = Encoding(ids, seams, self._report(chunks), origin=None)
+        return Joined(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
         runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
