@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import importlib
+import io
 import json
+import os
 import shutil
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -15,6 +21,7 @@ from tests.support.cli_runs import run
 from tests.support.corpus_ids import own_ids
 from tokpar.corpus import build
 from tokpar.corpus.folder_lock import locked
+from tokpar.corpus.journal import Entry, Journal
 from tokpar.errors import FileFormatError, OptionError
 
 GOOD = b'{"text": "good"}\n'
@@ -141,6 +148,44 @@ def test_a_document_of_too_many_tokens_is_named(
         build_rows(tmp_path, ["a", "b c " * 100])
 
 
+def write_documents(folder: Path, kind: str, texts: Sequence[str]) -> Path:
+    """Returns the input, which is written in place: the same inode gets another content."""
+    rows = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in texts)
+    if kind == "parquet":
+        arrow = pytest.importorskip("pyarrow")
+        path, made = folder / "rows.parquet", io.BytesIO()
+        parquet = importlib.import_module("pyarrow.parquet")
+        parquet.write_table(arrow.table({"text": list(texts)}), made, compression="none")
+        data = made.getvalue()
+    else:
+        path = folder / ("rows.jsonl.gz" if kind == "gz" else "rows.jsonl")
+        data = gzip.compress(rows, 0, mtime=0) if kind == "gz" else rows
+    with path.open("r+b" if path.exists() else "wb") as file:
+        file.write(data)
+        file.truncate()
+    return path
+
+
+def build_until(folder: Path, path: Path, shards: int | None) -> None:
+    """Builds shards of 400 bytes, and stops as a killed build does: after some shards, or at the
+    end if `shards` is None."""
+    append, count = Journal.append, 0
+
+    def counted(journal: Journal, entry: Entry) -> None:
+        nonlocal count
+        append(journal, entry)
+        count += 1
+        if count == shards:
+            raise KeyboardInterrupt
+
+    with mock.patch.object(Journal, "append", counted):
+        if shards is None:
+            built(folder, path, shard_size=400)
+            return
+        with pytest.raises(KeyboardInterrupt):
+            built(folder, path, shard_size=400)
+
+
 def test_an_input_that_changed_since_the_journal_is_named(tmp_path: Path) -> None:
     build_rows(tmp_path, many(20), shard_size=100)
     path = tmp_path / "rows.jsonl"
@@ -153,6 +198,40 @@ def test_an_input_that_changed_since_the_journal_is_named(tmp_path: Path) -> Non
     path.write_bytes(data + b"\n")
     with pytest.raises(FileFormatError, match="changed since the build began: it had"):
         built(tmp_path, path, shard_size=100, resume=True)
+
+
+@pytest.mark.parametrize("old", [True, False], ids=["old", "recent"])
+@pytest.mark.parametrize("shards_done", [1, 3, None], ids=["one", "some", "all"])
+@pytest.mark.parametrize("kind", ["plain", "gz", "parquet"])
+def test_an_input_changed_in_place_and_with_its_old_time_is_named(
+    tmp_path: Path, kind: str, shards_done: int | None, old: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Size and modification time are those of the file that the shards were made of."""
+    if old:  # the file was written long before the build
+        monkeypatch.setattr("tokpar.corpus.inputs.RECENT", -1)
+    texts = [f"Hello {k} " + "x" * 50 for k in range(40)]
+    path = write_documents(tmp_path, kind, texts)
+    build_until(tmp_path, path, shards_done)
+    before = path.stat()
+    time.sleep(0.02)  # longer than a tick of the file system's clock
+    write_documents(tmp_path, kind, ["Jello" + text[5:] for text in texts])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    with pytest.raises(FileFormatError, match="changed since the build began: its digest"):
+        built(tmp_path, path, shard_size=400, resume=True)
+    write_documents(tmp_path, kind, texts)  # written to, and the same
+    built(tmp_path, path, shard_size=400, resume=True)
+    assert all_documents(tmp_path / "shards") == own_ids(texts)
+
+
+def test_inputs_with_their_old_times_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokpar.corpus.inputs.RECENT", -1)
+    path = write_documents(tmp_path, "plain", many(20))
+    build_until(tmp_path, path, None)
+    monkeypatch.setattr("tokpar.corpus.journal.range_digest", lambda *given: pytest.fail("read"))
+    built(tmp_path, path, shard_size=400, resume=True)
 
 
 @pytest.mark.parametrize(

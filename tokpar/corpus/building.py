@@ -116,8 +116,8 @@ def _manifest(job: BuildJob, journal: Journal) -> Manifest:
     for part in job.parts:
         for entry in journal.done[part.number].entries:
             shards.append(entry.shard)
-            for number, digest in entry.digests:
-                digests.setdefault(number, []).append(digest)
+        for number, digest in entry.digests:  # of the last shard: the digests of the whole part
+            digests.setdefault(number, []).append(digest)
     inputs = tuple(
         InputFile(each.name, each.bytes, tuple(digests.get(k, ())))
         for k, each in enumerate(job.inputs)

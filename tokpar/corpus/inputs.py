@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +20,10 @@ LINES = (".jsonl", ".ndjson")
 COMPRESSED = (".gz", ".zst")
 COLUMNS = (".parquet", ".arrow")
 TEXT = (".txt", ".text", ".md")
+RECENT = 2_000_000_000
+"""Nanoseconds in which two changes of a file may get the same time."""
+STORES = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
+"""URLs of object stores, where no program sets the time of an object."""
 _READ_BYTES = 1 << 20
 _MAGIC = frozenset("*?[")
 KINDS = (
@@ -30,12 +35,18 @@ KINDS = (
 @dataclass(frozen=True, slots=True)
 class Input:
     """A file that is there. `kind`: "rows" (JSON lines), "lines" or "text" (UTF-8), "parquet" or
-    "arrow". `bytes`: its size as stored. `changed`: when it was last written, nanoseconds."""
+    "arrow". `bytes`: its size as stored.
+
+    `changed`: when its content was last written, nanoseconds, as the file system says; a program
+    may set it back. `status_changed`: when content or attributes last changed, which no program
+    sets; 0 if that was within `RECENT` of now, because a later change may have the same time. The
+    stores of `STORES` set `changed` themselves; other URLs have 0."""
 
     name: str
     kind: str
     bytes: int
     changed: int
+    status_changed: int = 0
 
     @property
     def compressed(self) -> bool:
@@ -101,7 +112,8 @@ def _files_of(name: str, lines: bool) -> Iterator[Input]:
     for each in sorted(names):
         if os.path.exists(each):
             stat = os.stat(each)
-            yield Input(each, _known_kind(each, lines), stat.st_size, stat.st_mtime_ns)
+            times = stat.st_mtime_ns, _unless_recent(stat.st_ctime_ns)
+            yield Input(each, _known_kind(each, lines), stat.st_size, *times)
 
 
 def _files_of_url(name: str, lines: bool) -> Iterator[Input]:
@@ -122,7 +134,14 @@ def _files_of_url(name: str, lines: bool) -> Iterator[Input]:
             infos = [each for each in infos if fnmatchcase(each.path, path)]
     for each in sorted(infos, key=lambda info: str(info.path)):
         changed = each.mtime_ns or 0
-        yield Input(before + each.path, _known_kind(each.path, lines), each.size, changed)
+        status_changed = _unless_recent(changed) if name.startswith(STORES) else 0
+        kind = _known_kind(each.path, lines)
+        yield Input(before + each.path, kind, each.size, changed, status_changed)
+
+
+def _unless_recent(changed: int) -> int:
+    """Returns the time, nanoseconds, or 0 if it is within `RECENT` of now."""
+    return changed if time.time_ns() - changed > RECENT else 0
 
 
 def _filesystem(url: str) -> tuple[Any, str]:

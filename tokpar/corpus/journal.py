@@ -66,8 +66,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A shard that is done. `last`: it ends its part, and `digests` are those of the inputs of the
-    part, each with the number of its input."""
+    """A shard that is done. `last`: it ends its part.
+
+    `digests`: the number and the digest of each input of the part, as far as it was read when the
+    shard ended: all documents of this shard and those before it lie in these bytes. If the shard is
+    the last one, the digests are those of the whole part."""
 
     shard: Shard
     last: bool
@@ -133,8 +136,7 @@ class Journal:
         if whole < len(data):
             layer.truncate(path, whole)
         done = _by_part(entries, folder)
-        touched = {k for k, each in enumerate(head.inputs) if each != before.inputs[k]}
-        require_unchanged(done, head.inputs, touched)
+        require_unchanged(done, head.inputs, _touched(before.inputs, head.inputs))
         return cls(layer, folder, done)
 
     def append(self, entry: Entry) -> None:
@@ -189,7 +191,7 @@ def is_whole(shard: Shard, folder: Path) -> bool:
 
 def require_same(before: Head, now: Head, path: Path) -> None:
     """Raises FileFormatError unless both heads describe one build. When an input was last written
-    may differ: `changed_inputs` looks at such inputs."""
+    may differ: `require_unchanged` looks at such inputs."""
     old, new = asdict(before), asdict(now)
     for name in ("tokpar_version", "writer", "tokenizer", "options"):
         if old[name] == new[name]:
@@ -213,19 +215,21 @@ def require_same(before: Head, now: Head, path: Path) -> None:
         )
 
 
-def require_unchanged(done: dict[int, Done], inputs: Sequence[Input], touched: set[int]) -> None:
-    """Compares the inputs `touched`, written to since the build began, with their digests.
+def _touched(before: Sequence[Input], now: Sequence[Input]) -> set[int]:
+    """The numbers of the inputs that may have changed since the build began.
 
-    Raises FileFormatError for one with another content. A part that is not complete and reads such
-    an input has no digest yet, and is built from its beginning."""
-    for number, part in list(done.items()):
-        if not part.complete:
-            read = {entry.shard.begin.input for entry in part.entries}
-            read |= {entry.shard.end.input for entry in part.entries}
-            if part.entries and touched & set(range(min(read), max(read) + 1)):
-                del done[number]
-            continue
-        for input_, digest in part.entries[-1].digests:
+    A file whose size and times are all the same did not change. Without `status_changed` the times
+    tell nothing, because a program may have set the other one back."""
+    pairs = enumerate(zip(before, now, strict=True))
+    return {k for k, (old, new) in pairs if old != new or not new.status_changed}
+
+
+def require_unchanged(done: dict[int, Done], inputs: Sequence[Input], touched: set[int]) -> None:
+    """Raises FileFormatError if the bytes that the shards were made of are others now.
+
+    Reads the inputs `touched` again, as far as shards were made of them."""
+    for part in done.values():
+        for input_, digest in part.entries[-1].digests if part.entries else ():
             if input_ in touched and range_digest(inputs[input_], digest) != digest.sha256:
                 raise FileFormatError(
                     f"{inputs[input_].name} changed since the build began: its digest is another"

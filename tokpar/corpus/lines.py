@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -10,6 +11,7 @@ from typing import BinaryIO
 from tokpar.corpus.build_options import TIMES_LONGEST, Memory
 from tokpar.corpus.input_parts import Span
 from tokpar.corpus.inputs import Input
+from tokpar.corpus.manifest import Digest
 from tokpar.decompression import blocks_of, uncompressed_blocks
 from tokpar.errors import OptionError
 
@@ -30,31 +32,41 @@ class Lines:
 
 
 class Digested:
-    """An open file that digests the bytes [start, stop) as they are read in order."""
+    """An open file that digests the bytes [start, stop) as they are read in order.
+
+    One thread reads. Another thread may ask for the digest of what was read so far."""
 
     def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
         self._file = file
         self._digest = hashlib.sha256()
         self._start, self._stop = start, stop
         self._place = file.tell()
+        self._lock = threading.Lock()
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
         first, last = self._start - self._place, self._stop - self._place
-        self._digest.update(memoryview(data)[max(0, first) : max(0, last)])
-        self._place += len(data)
+        with self._lock:
+            self._digest.update(memoryview(data)[max(0, first) : max(0, last)])
+            self._place += len(data)
         return data
+
+    def digest_so_far(self) -> Digest:
+        """The digest of the bytes of the range that were read so far."""
+        with self._lock:
+            stop = min(max(self._start, self._place), self._stop)
+            return Digest(self._start, stop, self._digest.hexdigest())
 
     @property
     def place(self) -> int:
         """Bytes of the file that were read so far."""
         return self._place
 
-    def hexdigest(self) -> str:
-        """Of all that was read; reads what is left of the range before."""
+    def digest(self) -> Digest:
+        """The digest of the whole range. Reads what is left of it."""
         while self._place < self._stop and self.read(min(READ_BYTES, self._stop - self._place)):
             pass
-        return self._digest.hexdigest()
+        return self.digest_so_far()
 
     def close(self) -> None:
         self._file.close()

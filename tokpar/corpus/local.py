@@ -67,7 +67,7 @@ class PartBuilder:
 
         def on_shard(shard: Shard, last: bool) -> None:
             self._layer.sync_folder(job.out)
-            on_entry(Entry(shard, last, tuple(reader.digests) if last else ()))
+            on_entry(Entry(shard, last, reader.digests()))
 
         opener = writer_opener(self._layer, job.out, job.options)
         builder = ShardBuilder(

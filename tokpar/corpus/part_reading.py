@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tokpar.corpus.build_options import Memory
@@ -20,7 +21,7 @@ from tokpar.errors import FileFormatError
 
 @dataclass
 class PartReader:
-    """Reads one part from `begin` on. `digests` has the digest of each span that was read.
+    """Reads one part from `begin` on, and digests the bytes that it reads.
 
     `text_field`: the name of the text in a row; `name`: that of the document's id, or None."""
 
@@ -32,7 +33,30 @@ class PartReader:
     text_of: TextOf | None
     memory: Memory
     progress: Progress
-    digests: list[tuple[int, Digest]] = field(default_factory=list)
+    _digests: list[tuple[int, Digest]] = field(default_factory=list)
+    _open_span: tuple[int, Callable[[], Digest]] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def digests(self) -> tuple[tuple[int, Digest], ...]:
+        """The number and the digest of each input, as far as the part was read.
+
+        The bytes of all documents of the blocks that were returned so far are among those digested.
+        Another thread than the one that reads may ask."""
+        with self._lock:
+            found = list(self._digests)
+            if self._open_span is not None:
+                number, digest_so_far = self._open_span
+                found.append((number, digest_so_far()))
+            return tuple(found)
+
+    def _begin_span(self, number: int, digest_so_far: Callable[[], Digest]) -> None:
+        with self._lock:
+            self._open_span = number, digest_so_far
+
+    def _end_span(self, number: int, digest: Digest) -> None:
+        with self._lock:
+            self._digests.append((number, digest))
+            self._open_span = None
 
     def blocks(self) -> Iterator[Block]:
         """Blocks of documents in the order of the part.
@@ -53,13 +77,14 @@ class PartReader:
             opened.seek(0, 2)
             _check_size(input_, opened.tell())
         file = open_digested(input_, span)
+        self._begin_span(span.input, file.digest_so_far)
         try:
             seen = span.start
             for block in () if done else self._blocks_of_text(input_, span, file, first):
                 place = min(file.place, span.stop)  # the last line may reach into the next range
                 yield replace(block, stored=max(0, place - seen))
                 seen = max(seen, place)
-            self.digests.append((span.input, Digest(span.start, span.stop, file.hexdigest())))
+            self._end_span(span.input, file.digest())
         finally:
             file.close()
 
@@ -90,14 +115,15 @@ class PartReader:
     def _columns(self, input_: Input, span: Span, first: int, done: bool) -> Iterator[Block]:
         with input_.open() as file:
             with self.progress.stage("read"):
-                digest = digest_of(file)
+                digest = Digest(span.start, span.stop, digest_of(file))
             _check_size(input_, file.tell())
+        self._begin_span(span.input, lambda: digest)
         if not done:
             blocks = column_blocks(
                 input_, span.input, self.text_field, self.name, self.text_of, self.memory, first
             )
             yield from self.progress.timed(blocks, "parse")
-        self.digests.append((span.input, Digest(span.start, span.stop, digest)))
+        self._end_span(span.input, digest)
 
 
 def _check_size(input_: Input, size: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
@@ -917,6 +918,30 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
                 assert all(f">{escape(cell)}</td>" in html for cell in row[1:])
 
 
+NAMESPACE = "{http://www.w3.org/1999/xhtml}"
+
+
+def test_the_contents_name_every_section_and_table_and_pictures_stand_with_their_own() -> None:
+    of_two = [replace(row, tokenizer="second") for row in RESULTS.methods]
+    results = replace(RESULTS, methods=[*RESULTS.methods, *of_two])
+    html = page(results, tables(results), pictures(results))
+    root = ElementTree.fromstring(html.removeprefix("<!DOCTYPE html>\n"))
+    [contents] = root.iter(NAMESPACE + "nav")
+    linked = {each.get("href", "")[1:] for each in contents.iter(NAMESPACE + "a")}
+    heads = [each for level in ("h2", "h3") for each in root.iter(NAMESPACE + level)]
+    assert {each.get("id") for each in heads} == linked | {"contents"}
+    for table in tables(results):
+        if table.part == "methods":
+            section = html[html.index(f">{escape(table.title)}</h3>") :]
+            before_its_table = section[: section.index("<table>")]
+            found = re.findall('aria-label="([^"]*)"', before_its_table)
+            assert [each.partition(" on ")[0] for each in found[:-1]] == [
+                "Latency of each method",
+                "Accuracy",
+            ]
+            assert all(each.endswith(f"tokenizer {table.names[1]}") for each in found[:-1])
+
+
 # the command
 
 
@@ -947,7 +972,7 @@ def test_the_command_writes_results_with_their_provenance(
     assert about["packages"]["tokpar"] == tokpar.__version__
     assert about["cores"]["usable"] >= 1
     assert "builtins" in " ".join(about["plugins"])
-    assert {"date", "command", "processor", "cache_bytes", "system", "python"} <= set(about)
+    assert {"date", "command", "processor", "memory_bytes", "system", "python"} <= set(about)
     [texts] = about["texts"]
     rows = [json.loads(line)["text"] for line in rows_file.read_text("utf-8").splitlines()]
     digest = hashlib.sha256(b"".join(row.encode() + b"\0" for row in rows)).hexdigest()

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tokpar_bench import published
 from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset, english, synthetic
+from tokpar_bench.differences import differences, placed_differences
+from tokpar_bench.html_page import page
 from tokpar_bench.measuring import run as run_experiments
-from tokpar_bench.paper_tables import PAPER_METHODS
+from tokpar_bench.others import others
+from tokpar_bench.paper_tables import PAPER_METHODS, tables_of
 from tokpar_bench.records import CONDITIONS, BenchResults, from_json
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened
+from tokpar_bench.tables import Table
 
 import tokpar
 from tests.support.cli_runs import run
+from tests.support.paths import DEFAULT, TESTS
 from tokpar.interfaces import HasSegmentCache
+
+XHTML = "{http://www.w3.org/1999/xhtml}"
 
 
 def file_rows(name: str) -> list[list[str]]:
@@ -64,17 +75,40 @@ def test_table_1_has_a_cell_for_every_method_tokenizer_and_corpus() -> None:
     assert set(published.METHODS) < set(PAPER_METHODS)
 
 
-def test_three_cells_of_ours_are_those_of_the_json(deepseek: str, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class PaperRun:
+    """A run with --paper: what it printed, the directory that it wrote, the files of its texts and
+    of its tokenizer."""
+
+    printed: str
+    out: Path
+    texts: Path
+    tokenizer: Path
+
+    @property
+    def results(self) -> dict[str, Any]:
+        return json.loads((self.out / "results.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def paper_run(tmp_path_factory: pytest.TempPathFactory) -> PaperRun:
+    folder = tmp_path_factory.mktemp("paper")
+    deepseek = shutil.copy(DEFAULT, folder / "deepseek.json")
     text = "".join(part for part, _ in zip(english(np_random()), range(60), strict=False))
-    path = tmp_path / "leval.jsonl"
+    path = folder / "leval.jsonl"
     rows = [json.dumps({"text": text + str(i)}) for i in range(3)]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     arguments = ("--paper", "--tokenizer", deepseek, "--only", "methods,scaling", "--repeats", 1)
-    outcome = run("bench", path, *arguments, "--chars", 3000, "--out", tmp_path, "--no-plots")
+    outcome = run("bench", path, *arguments, "--chars", 3000, "--out", folder)
     assert outcome.code == 0
-    written = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    return PaperRun(outcome.out, folder, path, Path(deepseek))
+
+
+def test_three_cells_of_ours_are_those_of_the_json(paper_run: PaperRun) -> None:
+    path, written = paper_run.texts, paper_run.results
+    deepseek = str(paper_run.tokenizer)
     method = {row["method"]: row for row in written["methods"]}
-    lines = [line.split() for line in outcome.out.splitlines()]
+    lines = [line.split() for line in paper_run.printed.splitlines()]
     own, comma = (
         next(line for line in lines if line[:1] == [name]) for name in ("serial", "delimiter-comma")
     )
@@ -100,6 +134,52 @@ def test_three_cells_of_ours_are_those_of_the_json(deepseek: str, tmp_path: Path
     ]
     equal = [np.array_equal(a, b) for a, b in zip(ids, found, strict=True)]
     assert row["texts_equal"] == sum(equal) / 3
+
+
+def test_the_page_has_three_cells_of_the_data_file_and_three_of_the_json(
+    paper_run: PaperRun,
+) -> None:
+    html = (paper_run.out / "report.html").read_text(encoding="utf-8")
+    table = cells_of(html, "Table 1, accuracy and latency")
+    assert table["method"] == [
+        "accuracy",
+        "published",
+        "speed",
+        "published",
+        "ms per text",
+        "published",
+    ]
+    published_row = {tuple(row[:2]): row for row in file_rows("lopt_table_1")}
+    names = "HuggingFace TokenizerFast", "Delimiter based ParallelTokenizer (-)"
+    own, space = (published_row["DeepSeek-V3", name] for name in names)
+    assert (own[4], space[4], space[5]) == ("32.4", "5.1", "0.804")
+    assert table["delimiter-space"][1::2] == [
+        space[5],
+        f"{float(own[4]) / float(space[4]):.2f}x",
+        f"{float(space[4]):.2f}",
+    ]
+    ours = {row["method"]: row for row in paper_run.results["methods"]}
+    seconds = {name: row["seconds"]["median"] for name, row in ours.items()}
+    assert table["delimiter-space"][0:3:2] == [
+        f"{int(1000 * ours['delimiter-space']['texts_equal'] + 1e-9) / 1000:.3f}",
+        f"{seconds['serial'] / seconds['delimiter-space']:.2f}x",
+    ]
+    shown = float(table["delimiter-space"][4].replace(",", ""))
+    assert shown == pytest.approx(1000 * seconds["delimiter-space"], rel=0.006)
+
+
+def cells_of(html: str, title: str) -> dict[str, list[str]]:
+    """The cells of the first table under a heading that begins so, by the first cell of the row."""
+    root = ElementTree.fromstring(html.removeprefix("<!DOCTYPE html>\n"))
+    inside = list(root.iter())
+    place = next(
+        place
+        for place, each in enumerate(inside)
+        if each.tag == XHTML + "h3" and (each.text or "").startswith(title)
+    )
+    table = next(each for each in inside[place:] if each.tag == XHTML + "table")
+    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter(XHTML + "tr")]
+    return {name: cells for name, *cells in rows}
 
 
 def np_random() -> object:
@@ -182,3 +262,56 @@ def test_a_text_is_cut_in_as_many_equal_chunks_as_asked() -> None:
     ]
     assert method.with_options(chunk_chars=9).options_for(3200) == {"chunk_chars": 9}
     assert ComparedMethod("auto", "auto").with_chunks(32).options_for(3200) == {}
+
+
+def test_the_page_says_why_figures_differ_under_the_table_it_is_about() -> None:
+    rows = [
+        Table("methods", "one", ("a",), (("1",),), "DeepSeek-V3 on LongBench v2"),
+        Table("methods", "two", ("a",), (("1",),), "DeepSeek-V3 on L-Eval"),
+        Table("methods", "three", ("a",), (("1",),), "DeepSeek-V3 on L-Eval"),
+        Table("others", "four", ("a", "b"), (("eager output's overhead", "1"),), ""),
+    ]
+    placed = placed_differences(rows)
+    assert [table.title for table in placed] == ["two", "four"]
+    assert placed[rows[1]][0].title == "Delimiters"
+    assert [each.title for each in placed[rows[3]]] == ["Eager output"]
+    html = page(BenchResults(settings={"paper": True}), rows, [])
+    above, below = html.split(">three</h3>")
+    assert all(f"<h4>{each.title}</h4>" in above for each in placed[rows[1]])
+    assert below.count("<h4>") == 1
+    assert "<code>tests/methods/test_lopt.py</code>" in above
+    assert "<h4>" not in page(BenchResults(), rows, [])
+
+
+def test_the_documentation_has_every_paragraph_about_a_difference() -> None:
+    written = " ".join((TESTS.parent / "docs" / "bench.md").read_text(encoding="utf-8").split())
+    assert len(differences()) > 9
+    for each in differences():
+        assert f"**{each.title}.** {each.text}" in written
+
+
+def test_every_published_size_has_a_figure_of_ours_or_the_reason_for_none() -> None:
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        results = BenchResults(settings={"paper": True})
+        made = others(subject, synthetic(1, 1, 2000), 1, opened, 2000)
+        run_experiments([made], 1, 1, results, lambda chars: None)
+    assert not results.notes
+    found = {(row.what, row.setting): row for row in results.figures}
+    by_tokenizer = "speed-up over tokenizers (", "speed-up over tiktoken ("
+    sizes = [row for row in file_rows("others")[1:] if not row[1].startswith(by_tokenizer)]
+    assert len(sizes) > 10
+    for _, what, setting, _ in sizes:
+        row = found[what, setting]
+        assert bool(row.values) == ('"-"' not in row.detail)
+    assert found["ms a text", "1 KB"].values
+    for what, setting in (("ms a text", "4 MB"), ("speed-up over serial", "BERT 4 MB")):
+        assert not found[what, setting].values
+        assert "at most 2,000 code points" in found[what, setting].detail
+    tables = {table.title.partition(":")[0]: table for table in tables_of(results)}
+    assert "llama.cpp is not run" in tables["TokenTree"].note
+    [letters] = [
+        row for row in tables["incremental BPE (arXiv 2605.30813)"].rows if "65,536" in row[1]
+    ]
+    assert letters[2:] == ("-", "-")
+    assert ("speed-up over llama.cpp", "above 4 MB", "-", "about 3") in tables["TokenTree"].rows

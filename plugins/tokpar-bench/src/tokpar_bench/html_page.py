@@ -1,10 +1,12 @@
 """Results as one HTML page that needs nothing else: pictures inline, no script, no network."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
 
+from tokpar_bench.differences import Difference, placed_differences
 from tokpar_bench.plots import Picture, in_xml
 from tokpar_bench.records import BenchResults
 from tokpar_bench.tables import Table, of_words
@@ -23,20 +25,22 @@ SECTIONS = {
     "batch": "Batch size",
     "others": "Other published methods",
 }
+PROVENANCE, MEASURED = "provenance", "How it was measured"
 
 
 def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Picture]) -> str:
     """The page; it is XML, too, so that a strict reader can check it."""
     style = (resources.files("tokpar_bench") / "page.css").read_text(encoding="utf-8")
     parts = [part for part in SECTIONS if any(table.part == part for table in tables)]
+    differing = placed_differences(tables) if results.settings.get("paper") else {}
     body = [
         "<h1>tokpar bench</h1>",
         *_state(results),
-        "<nav>" + "".join(f'<a href="#{part}">{SECTIONS[part]}</a>' for part in parts) + "</nav>",
-        *(line for part in parts for line in _section(part, tables, pictures)),
-        '<h2 id="provenance">How it was measured</h2>',
+        *_contents(parts, tables),
+        *(line for part in parts for line in _section(part, tables, pictures, differing)),
+        f'<h2 id="{PROVENANCE}">{MEASURED}</h2>',
         *_definitions(results.provenance, one_by_one=True),
-        "<h3>Settings</h3>",
+        '<h2 id="settings">Settings</h2>',
         *_definitions(results.settings),
     ]
     return (
@@ -69,36 +73,90 @@ def _state(results: BenchResults) -> Iterator[str]:
         yield "<ul>" + "".join(f"<li>{_text(note)}</li>" for note in results.notes) + "</ul>"
 
 
-def _section(part: str, tables: Iterable[Table], pictures: Iterable[Picture]) -> Iterator[str]:
+def _contents(parts: Iterable[str], tables: Sequence[Table]) -> Iterator[str]:
+    """Links to the sections, and to the tables of each."""
+    yield '<nav aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>'
+    for part in parts:
+        links = [
+            f'<li><a href="#{_mark(place)}">{_text(table.title)}</a></li>'
+            for place, table in enumerate(tables)
+            if table.part == part
+        ]
+        count = f"{len(links)} table{'s' * (len(links) != 1)}"
+        yield (
+            f'<li><a href="#{part}">{SECTIONS[part]}</a><details><summary>{count}</summary>'
+            f"<ul>{''.join(links)}</ul></details></li>"
+        )
+    yield f'<li><a href="#{PROVENANCE}">{MEASURED}</a></li>'
+    yield '<li><a href="#settings">Settings</a></li></ul></nav>'
+
+
+def _mark(place: int) -> str:
+    return f"table-{place + 1}"
+
+
+def _section(
+    part: str,
+    tables: Iterable[Table],
+    pictures: Iterable[Picture],
+    differing: Mapping[Table, Sequence[Difference]],
+) -> Iterator[str]:
+    """Each picture stands before the first table that has its names, or before all."""
     yield f'<h2 id="{part}">{SECTIONS[part]}</h2>'
-    drawn = [picture for picture in pictures if picture.part == part]
-    if drawn:
+    shown = [(place, table) for place, table in enumerate(tables) if table.part == part]
+    drawn: dict[int, list[Picture]] = {}
+    for picture in pictures:
+        if picture.part == part:
+            fitting = (place for place, table in shown if set(picture.names) <= set(table.names))
+            drawn.setdefault(next(fitting, shown[0][0]), []).append(picture)
+    for place, table in shown:
+        yield f'<h3 id="{_mark(place)}">{_text(table.title)}</h3>'
+        yield from _figures(drawn.get(place, []))
+        yield from _table(table)
+        yield from _differences(differing.get(table, []))
+
+
+def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
+    if pictures:
         yield '<div class="pictures">'
-        for picture in drawn:
+        for picture in pictures:
             svg = picture.inline.replace(
                 "<svg ", f'<svg role="img" aria-label="{_text(picture.about)}" ', 1
             )
             yield f"<figure>{svg}</figure>"
         yield "</div>"
-    for table in tables:
-        if table.part == part:
-            yield from _table(table)
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield f'<h3>{_text(table.title)}</h3><div class="wide" tabindex="0"><table>'
     words = of_words(table)
-    yield f"<thead>{_row('th', table.header, words)}</thead><tbody>"
-    yield from (_row("td", row, words) for row in table.rows)
+    yield f'<div class="wide" tabindex="0" role="region" aria-label="{_text(table.title)}"><table>'
+    yield f"<thead>{_row(table.header, words, heads=True)}</thead><tbody>"
+    yield from (_row(row, words) for row in table.rows)
     yield f'</tbody></table></div><p class="note">{_text(table.note)}</p>'
 
 
-def _row(kind: str, cells: Iterable[str], words: Iterable[bool]) -> str:
-    written = (
-        f"<{kind}{LEFT if left else ''}>{_text(cell)}</{kind}>"
-        for cell, left in zip(cells, words, strict=True)
-    )
-    return f"<tr>{''.join(written)}</tr>"
+def _differences(found: Sequence[Difference]) -> Iterator[str]:
+    if found:
+        yield '<div class="difference" role="note" aria-label="Differences from the published">'
+        yield from (f"<h4>{_text(each.title)}</h4><p>{_with_code(each.text)}</p>" for each in found)
+        yield "</div>"
+
+
+def _with_code(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
+def _row(cells: Iterable[str], words: Iterable[bool], heads: bool = False) -> str:
+    """A row whose first cell, or with `heads` each cell, is a heading."""
+
+    def cell(place: int, text: str, left: bool) -> str:
+        kind, scope = "td", ""
+        if heads or not place:
+            kind, scope = "th", f' scope="{"col" if heads else "row"}"'
+        return f"<{kind}{scope}{LEFT if left else ''}>{_text(text)}</{kind}>"
+
+    made = (cell(i, *each) for i, each in enumerate(zip(cells, words, strict=True)))
+    return f"<tr>{''.join(made)}</tr>"
 
 
 def _definitions(values: Mapping[str, Any], one_by_one: bool = False) -> Iterator[str]:

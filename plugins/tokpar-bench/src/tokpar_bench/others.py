@@ -13,7 +13,7 @@ import tokpar
 from tokpar.plugin import TokparError
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
-from tokpar_bench.published import chinese_share, table
+from tokpar_bench.published import chinese_share, nearest_tokenizer, table
 from tokpar_bench.records import AnyRow, FigureRow
 from tokpar_bench.subjects import PAPER, SERIAL, Opened, Subject
 
@@ -21,9 +21,13 @@ PART = "others"
 TEXT_SIZES = {"100 KB": 100_000, "500 KB": 500_000, "1 MB": 1_000_000, "4 MB": 4_000_000}
 BLOCKS_KB = (4, 8, 16, 32, 64)
 DEPTHS = (2, 3, 4)
-TREE_SIZES = {"1 KB": 1 << 10, "4 KB": 1 << 12, "32 KB": 1 << 15}
+TREE_SIZES = {"1 KB": 1 << 10, "4 KB": 1 << 12, "32 KB": 1 << 15, "4 MB": 4_000_000}
 LETTERS = (1 << 12, 1 << 16, 1 << 20)
 FORK = "recursive and blocks (fork of HF tokenizers)"
+EXACT_BPE = "speed-up over exact BPE, both in Python"
+INCREMENTAL = "incremental BPE (arXiv 2605.30813)"
+LETTER = "speed-up over the own call, one repeated letter"
+EAGER = "eager output's overhead"
 Timed = Callable[[], float]
 """Runs once and returns seconds, or what else the figure counts."""
 
@@ -43,6 +47,19 @@ class FigureRuns:
         self._rows.append((source, what, setting, detail, len(timed)))
         self.jobs += [self._job((row, place), each) for place, each in enumerate(timed)]
 
+    def leave_out(self, source: str, what: str, setting: str, reason: str) -> None:
+        """A row without a figure of ours; `reason` says why there is none."""
+        self.add(source, what, setting, reason)
+
+    def too_long(self, source: str, what: str, setting: str) -> None:
+        """A row whose text would be longer than those of this run."""
+        self.leave_out(
+            source,
+            what,
+            setting,
+            f'"-": texts of this run have at most {self._most:,} code points (--chars, --quick).',
+        )
+
     def _job(self, key: tuple[int, int], timed: Timed) -> TimedJob:
         def call() -> Sample:
             value = timed()
@@ -52,12 +69,13 @@ class FigureRuns:
         return TimedJob((PART, self.subject.tokenizer, *key), 1, call)
 
     def rows(self, samples: Samples) -> Iterator[AnyRow]:
-        """A row for each figure whose values were all measured: the least of the rounds."""
+        """A row for each figure whose values were all measured, the least of the rounds; and for
+        each that was left out."""
         for row, (source, what, setting, detail, count) in enumerate(self._rows):
             keys = [(PART, self.subject.tokenizer, row, place) for place in range(count)]
             if all(key in samples for key in keys):
                 least = [min(sample.seconds for sample in samples[key]) for key in keys]
-                values = READ[what](least) if what in READ else least
+                values = READ[what](least) if what in READ and least else least
                 yield FigureRow(source, what, setting, self.subject.tokenizer, values, detail)
 
 
@@ -70,10 +88,11 @@ READ: dict[str, Callable[[Sequence[float]], list[float]]] = {
     "speed-up over serial": _ratio,
     "speed-up over tokenizers (English / Chinese / code)": _ratio,
     "speed-up over tiktoken (English / Chinese / code)": _ratio,
-    "speed-up over the own call, one repeated letter": _ratio,
+    LETTER: _ratio,
     "ms, 500 KB, offsets copied / lazy": lambda found: [1000 * each for each in found],
     "ms a text": lambda found: [1000 * each for each in found],
-    "eager output's overhead": lambda found: [100 * (found[0] / found[1] - 1)],
+    EXACT_BPE: _ratio,
+    EAGER: lambda found: [100 * (found[0] / found[1] - 1)],
     "MiB/s at 4 MB": lambda found: [1 / each for each in found],
 }
 """How the seconds of a figure's runs become its values."""
@@ -86,9 +105,7 @@ def others(
     runs = FigureRuns(subject, most)
     text = _of_size("".join(datasets[0].texts), most)
     _fork(runs, text, workers, opened, most)
-    model = _incremental(subject) if most >= TEXT_SIZES["1 MB"] else None  # slow to load
-    if model is not None:
-        _incremental_figures(runs, model, datasets, most)
+    _incremental_figures(runs, datasets, most)
     _tree_figures(runs, text, most)
     return Experiment(runs.jobs, runs.rows)
 
@@ -117,7 +134,9 @@ def _fork(runs: FigureRuns, text: str, workers: int, opened: Opened, most: int) 
     pool = opened.executor("auto", workers, subject, most)
     off = "Cache off. "
     for name, size in TEXT_SIZES.items():
-        if size <= most:
+        if size > most:
+            runs.too_long(FORK, "speed-up over serial", f"BERT {name}")
+        else:
             own = _encode(subject, text[:size], "serial", strategy=SERIAL.strategy)
             split = _encode(subject, text[:size], pool, strategy="recursive", **PAPER)
             detail = off + "Recursive by length, from 1 MB on blocks, as published."
@@ -189,12 +208,26 @@ def _without_memo(model: Any) -> Callable[[str], object]:
     return call
 
 
-def _incremental_figures(
-    runs: FigureRuns, model: Any, datasets: Sequence[Dataset], most: int
-) -> None:
-    from tokpar_bench.published import nearest_tokenizer
-
-    source = "incremental BPE (arXiv 2605.30813)"
+def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: int) -> None:
+    library = "tiktoken" if "tiktoken" in runs.subject.engine else "tokenizers"
+    what = f"speed-up over {library} (English / Chinese / code)"
+    nearest = nearest_tokenizer(runs.subject) or ""
+    setting = _setting(what, nearest, runs.subject.tokenizer)
+    loaded = most >= TEXT_SIZES["1 MB"]  # slow to load
+    model = _incremental(runs.subject) if loaded else None
+    if model is None:
+        reason = (
+            "is not a BPE vocabulary that the engine incremental loads"
+            if loaded
+            else "is loaded into the engine incremental, which is slow, from 1 MB on (--quick: not)"
+        )
+        for each in (
+            (what, setting),
+            *((LETTER, f"{n:,} letters") for n in LETTERS),
+            (EAGER, "all"),
+        ):
+            runs.leave_out(INCREMENTAL, *each, f'"-": the tokenizer {reason}.')
+        return
     calls = _own_call(runs.subject), _without_memo(model)
     size = min(most, 200_000)
     texts = [text for text in _three_kinds(datasets, size) if text]
@@ -203,20 +236,19 @@ def _incremental_figures(
         for text in texts
         for call in calls
     ]
-    library = "tiktoken" if "tiktoken" in runs.subject.engine else "tokenizers"
-    what = f"speed-up over {library} (English / Chinese / code)"
-    setting = _setting(what, nearest_tokenizer(runs.subject) or "", runs.subject.tokenizer)
     detail = "Ours is Python, the published one Rust. Processor time, one core, memos empty."
-    runs.add(source, what, setting, detail, *timed)
-    for length in (each for each in LETTERS if each <= most):
+    runs.add(INCREMENTAL, what, setting, detail, *timed)
+    for length in LETTERS:
+        if length > most:
+            runs.too_long(INCREMENTAL, LETTER, f"{length:,} letters")
+            continue
         letters = "a" * length
         timed = [
             _processor(lambda call=call, text=letters: call(text))  # type: ignore[misc]
             for call in calls
         ]
-        name = "speed-up over the own call, one repeated letter"
-        runs.add(source, name, f"{length:,} letters", detail, *timed)
-    _eager(runs, model, source, _three_kinds(datasets, min(most, 50_000))[0])
+        runs.add(INCREMENTAL, LETTER, f"{length:,} letters", detail, *timed)
+    _eager(runs, model, _three_kinds(datasets, min(most, 50_000))[0])
 
 
 def _setting(what: str, nearest: str, tokenizer: str) -> str:
@@ -238,7 +270,7 @@ def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
     return [_of_size("".join(each.texts), size) for each in (datasets[0], chinese, drawn["code"])]
 
 
-def _eager(runs: FigureRuns, model: Any, source: str, text: str) -> None:
+def _eager(runs: FigureRuns, model: Any, text: str) -> None:
     """Eager output beside incremental BPE without it, on one pre-token: the letters of a text."""
     from tokpar.pure.eager import EagerBPE
     from tokpar.pure.incremental_bpe import IncrementalBPE
@@ -257,16 +289,32 @@ def _eager(runs: FigureRuns, model: Any, source: str, text: str) -> None:
 
     detail = f"Per cent of processor time, {len(data):,} letters."
     timed = (_processor(eagerly), _processor(plainly))
-    runs.add(source, "eager output's overhead", "all", detail, *timed)
+    runs.add(INCREMENTAL, EAGER, "all", detail, *timed)
 
 
 def _tree_figures(runs: FigureRuns, text: str, most: int) -> None:
-    subject = runs.subject
+    subject, what = runs.subject, "ms a text"
+    runs.leave_out(
+        "TokenTree",
+        "speed-up over llama.cpp",
+        "above 4 MB",
+        '"-": llama.cpp is not run; exact BPE in Python stands for it.',
+    )
     try:
-        tree = tokpar.load(subject.source, engine="tokentree")
+        tree, exact = (tokpar.load(subject.source, engine=each) for each in ("tokentree", "pure"))
     except (TokparError, ValueError):
+        for name in TREE_SIZES:
+            reason = '"-": TokenTree does not load this tokenizer; it takes vocabularies of BPE.'
+            runs.leave_out("TokenTree", what, name, reason)
         return
     detail = "In Python, one core; the published one is C#."
     for name, size in TREE_SIZES.items():
-        timed = _processor(lambda size=size: tree.encode(text[:size]))  # type: ignore[misc]
-        runs.add("TokenTree", "ms a text", name, detail, timed)
+        if size > most:
+            runs.too_long("TokenTree", what, name)
+            continue
+        timed = [
+            _processor(lambda size=size, each=each: each.encode(text[:size]))  # type: ignore[misc]
+            for each in (exact, tree)
+        ]
+        runs.add("TokenTree", what, name, detail, timed[1])
+        runs.add("TokenTree", EXACT_BPE, name, detail, *timed)

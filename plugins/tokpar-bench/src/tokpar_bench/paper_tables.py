@@ -146,6 +146,7 @@ def _table_2(rows: Sequence[ScalingRow]) -> own.Table:
         "over one worker. Amdahl: the law with the share that is not tokenize on one worker "
         f"({100 * (1 - parallel):.3f} per cent, published 0.0935). Own call: its time over the "
         "method's. Published: DeepSeek-V3 on LongBench v2.",
+        own.names_of(one),
     )
 
 
@@ -195,7 +196,7 @@ def _others(rows: Sequence[FigureRow]) -> own.Table:
         [
             ("what", lambda row: row.what),
             ("setting", lambda row: row.setting),
-            ("ours", lambda row: " / ".join(map(own.three_digits, row.values))),
+            ("ours", lambda row: " / ".join(map(own.three_digits, row.values)) or MISSING),
             ("published", lambda row: published.other_figure(row.what, row.setting) or MISSING),
         ],
         " ".join(dict.fromkeys(row.detail for row in rows)),

@@ -24,19 +24,26 @@ from tokpar_bench.records import (
 )
 from tokpar_bench.stages import amdahl
 from tokpar_bench.subjects import SERIAL
-from tokpar_bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
+from tokpar_bench.tables import SWEPT, grouped, milliseconds, share, stages_of, varied
 
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-WIDTH, HEIGHT = 5.2, 3.6  # inches
+WIDTH, HEIGHT = 4.6, 3.4  # inches
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a37c00", "#3d9bd1")
 """Told apart by the colour-blind (Okabe and Ito, two of them darkened), on white and on black."""
 LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))  # colour and marker of one method after another
+HOLLOW = {"fillstyle": "none", "markersize": 4.5}  # marks of what was not measured
 INK = "#1f2328"
 GREY = "#7d8590"
 WRONG = "#d55e00"
-STAGE_COLOURS = dict(
-    zip(STAGES, ("#d55e00", "#0072b2", "#a37c00", "#cc79a7", "#009e73", GREY), strict=True)
-)
+STAGE_LOOKS = {
+    "split": ("#b84f00", "////"),
+    "tokenize": ("#0072b2", ""),
+    "match": ("#856500", "xxxx"),
+    "merge": ("#a8497f", "...."),
+    "convert": ("#00785a", "\\\\\\\\"),
+    "rest": ("#656d76", "----"),
+}
+"""Colour and hatch of each stage; white words can be read on the colours."""
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -56,11 +63,13 @@ STYLE = {
 @dataclass(frozen=True)
 class Picture:
     """`name`: of its files. `part`: the experiment it belongs to. `about`: what it shows, in words.
-    `inline`: the SVG without a ground, in the colour of the text around it."""
+    `names`: the dataset, if it is of one, and the tokenizer. `inline`: the SVG without a ground, in
+    the colour of the text around it."""
 
     name: str
     part: str
     about: str
+    names: tuple[str, ...]
     svg: str
     png: bytes
     inline: str
@@ -78,12 +87,16 @@ def pictures(results: BenchResults) -> list[Picture]:
 
     return [
         *(
-            _picture("methods", f"Latency of each method on {rows[0].dataset}", _draw_methods, rows)
+            picture
             for rows in grouped(compared, "dataset", "tokenizer")
-        ),
-        *(
-            _picture("methods", f"Accuracy on {rows[0].dataset}", draw_accuracy, rows, "accuracy")
-            for rows in grouped(compared, "dataset", "tokenizer")
+            for picture in (
+                _picture(
+                    "methods", f"Latency of each method on {rows[0].dataset}", _draw_methods, rows
+                ),
+                _picture(
+                    "methods", f"Accuracy on {rows[0].dataset}", draw_accuracy, rows, "accuracy"
+                ),
+            )
         ),
         *(
             _picture("stages", "Shares of the stages", _draw_stages, rows)
@@ -130,7 +143,8 @@ def _picture(
         figure.savefig(svg, format="svg", facecolor="white", metadata=silent)
         figure.savefig(png, format="png", facecolor="white", dpi=160)
         figure.savefig(bare, format="svg", transparent=True, metadata=silent)
-    return Picture(name, part, about, svg.getvalue(), png.getvalue(), inline(bare.getvalue(), name))
+    drawn = svg.getvalue(), png.getvalue(), inline(bare.getvalue(), name)
+    return Picture(name, part, about, names if part == "methods" else names[:1], *drawn)
 
 
 def plain(text: str) -> str:
@@ -168,19 +182,23 @@ def _draw_methods(axes: Any, rows: Sequence[MethodRow]) -> None:
             said += f", {share(100 * row.texts_equal, 1)}% equal"
         beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(said, (ends[place], place), **beside, fontsize=8)
-    axes.set_xlim(0, 1.5 * max(ends))
+    axes.set_xlim(0, 1.7 * max(ends))
     _bars(axes, 1.2 + 0.26 * len(rows))
     axes.set_xlabel("milliseconds per text, median and quartiles")
     if WRONG in colours:
         corner = {"xycoords": "axes fraction", "ha": "right", "va": "bottom"}
         said = "hatched: ids of some texts are wrong"
-        axes.annotate(said, (1, 0.01), **corner, fontsize=8)
+        axes.annotate(said, (1, 0.02), **corner, fontsize=8)
 
 
 def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> None:
     labels = [plain(", ".join([row.method, *_more(row, rows)])) for row in rows]
     ours = [100 * row.texts_equal for row in rows]
     axes.barh(labels, ours, 0.7, color=COLOURS[0], label="ours")
+    for place, (row, width) in enumerate(zip(rows, ours, strict=True)):
+        look = {"va": "center", "fontsize": 8, "color": "#fff" if width > 15 else INK}
+        said = f"{share(100 * row.texts_equal, 1)}%"
+        axes.annotate(said, (0, place), (4, 0), textcoords="offset points", **look)
     figures = [nearest.method(row, row.method) for row in rows]
     found = [
         (100 * figure.accuracy, label)
@@ -188,7 +206,7 @@ def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> No
         if figure is not None and figure.accuracy is not None
     ]
     if found:
-        axes.plot(*zip(*found, strict=True), "D", color=COLOURS[1], label="published")
+        axes.plot(*zip(*found, strict=True), "D", color=COLOURS[1], mec="#fff", label="published")
     axes.set_xlim(0, 102)
     _bars(axes, 1.5 + 0.26 * len(rows))
     axes.set_xlabel("per cent of the texts whose ids are all equal")
@@ -197,18 +215,19 @@ def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> No
 
 def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
     """Measured, Amdahl's law from the serial share on one worker, and the published speed-ups."""
+    theirs = scaling_figures()
+    places = [each.workers for each in theirs]
     for found, (colour, marker) in zip(grouped(rows, "method"), cycle(LOOKS), strict=False):
         one = found[0]
         speeds = [one.seconds.median / row.seconds.median for row in found]
         workers = [row.workers for row in found]
         axes.plot(workers, speeds, marker=marker, color=colour, label=plain(one.method))
         parallel = one.stages.get("tokenize", 0.0) / sum(one.stages.values())
-        law = [amdahl(parallel, each.workers) for each in scaling_figures()]
-        axes.plot([each.workers for each in scaling_figures()], law, ":", color=colour)
-    theirs = scaling_figures()
-    places = [each.workers for each in theirs]
-    axes.plot(places, [each.speedup for each in theirs], "--", color=GREY, label="published")
-    axes.set_xlabel("workers (dotted: Amdahl's law from the serial share)")
+        law = [amdahl(parallel, each) for each in places]
+        axes.plot(places, law, ":", marker=marker, **HOLLOW, color=colour)
+    published = [each.speedup for each in theirs]
+    axes.plot(places, published, "--", marker="*", color=GREY, label="published")
+    axes.set_xlabel("workers (dotted, hollow: Amdahl's law from the serial share)")
     axes.set_ylabel("times the speed of one worker")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter("{x:g}")
@@ -244,11 +263,14 @@ def _draw_stages(axes: Any, rows: Sequence[StageRow]) -> None:
     shown = stages_of(rows)
     for stage in shown:
         shares = [100 * row.stages.get(stage, 0.0) / sum(row.stages.values()) for row in rows]
-        axes.barh(labels, shares, 0.7, left=left, color=STAGE_COLOURS[stage], label=stage)
+        colour, hatch = STAGE_LOOKS[stage]
+        look = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0}
+        axes.barh(labels, shares, 0.7, left=left, label=stage, **look)
         for place, (start, width) in enumerate(zip(left, shares, strict=True)):
-            if width >= 9:
+            if width >= 12:
+                ground = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
                 look = {"ha": "center", "va": "center", "color": "#fff", "fontsize": 8}
-                axes.text(start + width / 2, place, f"{width:.1f}%", **look)
+                axes.text(start + width / 2, place, f"{width:.1f}%", bbox=ground, **look)
         left = [start + width for start, width in zip(left, shares, strict=True)]
     axes.set_xlim(0, 100)
     _bars(axes, 1.9 + 0.26 * len(rows))
@@ -268,13 +290,14 @@ def _draw_projection(axes: Any, rows: Sequence[ProjectionRow]) -> None:
         own = found[0].speedup * found[0].projected
         speeds = [row.speedup for row in found]
         label = plain(found[0].method)
-        axes.plot([row.workers for row in found], speeds, color=colour, label=label)
+        look = {"marker": marker, "color": colour, **HOLLOW}
+        axes.plot([row.workers for row in found], speeds, label=label, **look)
         real = [(row.workers, own / row.measured.least) for row in found if row.measured]
         if real:
             axes.plot(*zip(*real, strict=True), marker, color=colour, markersize=6)
     axes.axhline(1, color=GREY, linestyle="--", linewidth=1, label="own call")
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("workers (lines: projected, marks: measured)")
+    axes.set_xlabel("workers (lines, hollow: projected; filled: measured)")
     axes.set_ylabel("times the own call's speed")
     _places(axes, sorted({row.workers for row in rows}))
 

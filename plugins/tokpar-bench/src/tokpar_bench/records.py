@@ -140,7 +140,7 @@ class ScalingRow(Measured):
 class FigureRow:
     """One figure of another published method. `what` and `setting` are those of `others.csv`, so
     that the published figure can be found. `values`: our figures in the order of the published
-    ones; `detail`: what was measured, in words."""
+    ones, none if it was not measured; `detail`: what was measured, or why not, in words."""
 
     source: str
     what: str
@@ -237,7 +237,7 @@ def provenance(
         "command": " ".join(command),
         "processor": processor(),
         "cores": {"logical": os.cpu_count(), "usable": cpu_count(), **physical},
-        "cache_bytes": memory,
+        "memory_bytes": memory,
         "system": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": {name: metadata.version(name) for name in packages},

@@ -39,21 +39,34 @@ Column = tuple[str, Callable[[Any], str]]  # its header, and the cell of a row o
 @dataclass(frozen=True)
 class Table:
     """Cells of text under a title; `note` says how to read them. `part` is the experiment's name,
-    which ties it to its pictures."""
+    which ties it to its pictures; `names`: the dataset and the tokenizer, which tie it to one of
+    them."""
 
     part: str
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    names: tuple[str, ...] = ()
+
+
+def names_of(row: Any) -> tuple[str, ...]:
+    """The dataset and the tokenizer of a row of results, as far as it has them."""
+    return tuple(getattr(row, name) for name in ("dataset", "tokenizer") if hasattr(row, name))
 
 
 def filled(
-    part: str, title: str, rows: Iterable[Any], columns: Sequence[Column], note: str
+    part: str,
+    title: str,
+    rows: Sequence[Any],
+    columns: Sequence[Column],
+    note: str,
+    names: tuple[str, ...] | None = None,
 ) -> Table:
-    """A table with a line for each row of results."""
+    """A table with a line for each row of results; its names are those of the first row."""
     cells = tuple(tuple(cell(row) for _, cell in columns) for row in rows)
-    return Table(part, title, tuple(name for name, _ in columns), cells, note)
+    header = tuple(name for name, _ in columns)
+    return Table(part, title, header, cells, note, names or names_of(next(iter(rows), None)))
 
 
 def text_of(table: Table) -> str:
@@ -198,6 +211,7 @@ def _conditions(rows: Sequence[MethodRow]) -> Table:
         "object that has seen other text of the kind. Seen: it has seen this text. A "
         "method that never consults the cache has the column cache off alone; published methods "
         "are compared there.",
+        names_of(rows[0]),
     )
 
 
@@ -298,6 +312,7 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
         sorted({row.x for row in rows} - {ANY}),
         [(unit, "{:,}".format), *((method, partial(cell, method=method)) for method in methods)],
         "Median milliseconds per text.",
+        names_of(first),
     )
 
 
