@@ -119,8 +119,9 @@ class Encoder:
     @property
     def tokenizer(self) -> TokenizerAdapter:
         """The adapter for the caller's tokenizer as it is now."""
-        if isinstance(self._tokenizer, Refreshes):
-            self._tokenizer = self._tokenizer.refreshed()
+        refreshed = getattr(self._tokenizer, "refreshed", None)  # faster than isinstance
+        if refreshed is not None:
+            self._tokenizer = refreshed()
         return self._tokenizer
 
     @property
@@ -162,7 +163,7 @@ class Encoder:
                 return found
             # Calls the caller's own object, so no refresh is needed. Microseconds count here.
             return by_own_call(text, self._tokenizer, self._own_call, self._short)
-        return self._encode_one(text, self.tokenizer)
+        return self._encode_batch([text], self.tokenizer)[0]
 
     def _from_cache(self, text: str) -> Encoding | None:
         """Returns a short text from the cache, or None.
@@ -467,11 +468,6 @@ class Encoder:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _encode_one(
-        self, text: str, tokenizer: TokenizerAdapter, postprocess: bool = True
-    ) -> Encoding:
-        return self._encode_batch([text], tokenizer, postprocess)[0]
 
     def _plan_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Plan:
         plans = self._plans_for(tokenizer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,19 @@ from tokpar.types import Report, Rows
 
 Mask = NDArray[np.bool_]
 """True for each id of a rectangle that belongs to a text and is not padding; (rows, longest)."""
+
+
+@dataclass
+class Clock:
+    """Wall-clock seconds of each stage. `lap` adds the time since the last lap to its stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
 
 
 class RowOrigin(Protocol):
@@ -259,7 +273,7 @@ class Batch(Sequence[Encoding]):
     def __getitem__(self, k: int | slice) -> Encoding | list[Encoding]:
         if isinstance(k, slice):
             return [self._row(i) for i in range(*k.indices(len(self)))]
-        return self._row(range(len(self))[k])
+        return self._row(range(len(self.rows.offsets) - 1)[k])
 
     def __iter__(self) -> Iterator[Encoding]:
         return map(self._row, range(len(self)))

@@ -3,14 +3,13 @@
 A tokenizer that fails on a slice fails on the whole text only if the slice ends at certified cuts.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
-from tokpar.encoding import Encoding
+from tokpar.encoding import Clock, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import EncodesMany, Flags, TokenizerAdapter, facts_of
 from tokpar.plan import Plan
@@ -31,19 +30,6 @@ from tokpar.types import (
 # Rounds of local repair before the whole text is encoded serially. Each round at least halves the
 # number of open seams, so more rounds would only repeat work.
 MOST_REPAIR_ROUNDS = 4
-
-
-@dataclass
-class Clock:
-    """Wall-clock seconds of each stage. `lap` adds the time since the last lap to its stage."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    last: float = field(default_factory=time.perf_counter)
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
-        self.last = now
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +156,8 @@ class Work:
             for join, token in zip(joins, before[1:-1].tolist(), strict=True)
         )
         seams = self._seams(chunks, Columns.of(placed_seams), before)
-        return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
+        encoding = Encoding(ids, seams, self._report(chunks), origin=None)
+        return Joined(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
         runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)

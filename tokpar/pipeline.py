@@ -91,10 +91,10 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
         asked = lengths_of(texts) > 0
         asked[np.array(long, dtype=np.int64)] = False
     numbers = np.flatnonzero(asked)
-    if not len(numbers):
+    if plan.look_up is None or not len(numbers):
         return numbers, NO_ROWS
     some = texts if len(numbers) == len(texts) else chosen(texts, numbers)
-    rows, result.served[numbers] = plan.look_up(some)
+    rows, result.served[numbers] = plan.look_up(some, plan.tokenizer)
     result.clock.lap("tokenize")
     return numbers, rows
 

@@ -50,7 +50,7 @@ class Plan:
     @cached_property
     def licence(self) -> Seam | None:
         """The seam by which the cache may divide whole texts, or None. The splitter says it."""
-        return None if self._look_up is None else licence_of(self.splitter, self.tokenizer)
+        return None if self.look_up is None else licence_of(self.splitter, self.tokenizer)
 
     @cached_property
     def postprocesses(self) -> PostProcesses | None:
@@ -80,7 +80,8 @@ class Plan:
         return mended_of(self.merger)
 
     @cached_property
-    def _look_up(self) -> LookUp | None:
+    def look_up(self) -> LookUp | None:
+        """The executor's lookup in a cache, or None."""
         return look_up_of(self.executor)
 
     def executor_name(self, answered: bool) -> str:
@@ -94,15 +95,6 @@ class Plan:
             return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
         return self.splitter.split(text, self.tokenizer, 0)
 
-    def look_up(self, texts: Sequence[str]) -> Served:
-        """Returns one row per text, and which texts the cache answered; the other rows are empty.
-
-        Every text may be cut wherever the licence says."""
-        if self._look_up is None:
-            return Rows.of([()] * len(texts)), np.zeros(len(texts), dtype=np.bool_)
-        rows, flags = self._look_up(texts, self.tokenizer)
-        return rows, np.asarray(flags, dtype=np.bool_)
-
     def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> Served:
         """Returns the rows of slices of texts, and which of them the cache answered.
 
@@ -112,9 +104,9 @@ class Plan:
             return Rows.of([]), np.zeros(0, dtype=np.bool_)
         served = np.zeros(len(texts), dtype=np.bool_)
         places = [] if spans else np.flatnonzero(divisible).tolist()
-        if not places:
+        if not places or self.look_up is None:
             return self.map(texts, spans), served
-        known, served[places] = self.look_up([texts[k] for k in places])
+        known, served[places] = self.look_up([texts[k] for k in places], self.tokenizer)
         others = np.flatnonzero(~served).tolist()
         if not others:
             return known, served

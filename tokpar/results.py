@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
-from tokpar.encoding import Batch, Encoding
+from tokpar.encoding import Batch, Clock, Encoding
 from tokpar.executors.serial_executor import PASSING, engine_error
 from tokpar.interfaces import (
     PostProcesses,
@@ -20,11 +20,11 @@ from tokpar.interfaces import (
     own_call_of,
     traits_of,
 )
-from tokpar.joining import Clock, seams_of_wholes
+from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
-from tokpar.types import Report, Rows
+from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
 NO_REGION_LEFT = "no region is left"
@@ -35,12 +35,12 @@ NO_ROWS, NO_REPORT = Rows.of([]), Report("")
 class BatchFacts:
     """What the rows of one batch share. Keeps no text alive.
 
-    `seams_of`: returns the seams of a text that the cache answered, given the text and its number
-    of ids; None without a cache. `code_points`: of all texts, at least 1."""
+    `licence`: divides the texts that the cache answered; None without a cache. `code_points`: of
+    all texts, at least 1."""
 
     tokenizer: TokenizerAdapter
     report: Report
-    seams_of: Callable[[str, int], Seams] | None
+    licence: Seam | None
     code_points: int
 
 
@@ -63,8 +63,9 @@ class BatchRow:
     @property
     def seams(self) -> Seams:
         if self.divided:
-            assert self.shared.seams_of is not None
-            return self.shared.seams_of(self.text, len(self.own))
+            assert self.shared.licence is not None
+            seams_of = seams_of_wholes(self.shared.tokenizer, self.shared.licence)
+            return seams_of(self.text, len(self.own))
         return NO_SEAMS if self.joined is None else self.joined[0]
 
     @property
@@ -127,7 +128,7 @@ class Result:
             agreement=plan.traits.agreement,
             cache={} if plan.segment_cache is None else plan.segment_cache.counters,
         )
-        self.report = self.report_of(0) if len(self.texts) == 1 else self._added_up()
+        self.report = self._row(0).report if len(self.texts) == 1 else self._added_up()
         return Batch(self.final, self.report, self.encoding, self.spans)
 
     def _added_up(self) -> Report:
@@ -145,17 +146,15 @@ class Result:
 
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
-        return Encoding.of_row(self._shown[k], partial(self._row, k))
-
-    def report_of(self, k: int) -> Report:
-        """Returns the report of text `k`. The text gets a share of the seconds by its length."""
-        return self._row(k).report
+        first, stop = self.final.offsets[k : k + 2].tolist()
+        return Encoding.of_row(self._shown[first:stop], partial(self._row, k))
 
     def _row(self, k: int) -> BatchRow:
         joined = self.encodings.get(k)
+        first, stop = self.own.offsets[k : k + 2].tolist()
         return BatchRow(
             self.texts[k],
-            self.own[k],
+            self.own.ids[first:stop],
             self._shared,
             self.whys.get(k, self.plan.uncut),
             bool(self.served[k]),
@@ -164,18 +163,16 @@ class Result:
         )
 
     @cached_property
-    def _shown(self) -> Rows:
-        """The final ids, read-only."""
-        return Rows(frozen_ids(self.final.ids), self.final.offsets)
+    def _shown(self) -> IdArray:
+        """The final ids of all texts, read-only."""
+        return frozen_ids(self.final.ids)
 
     @cached_property
     def _shared(self) -> BatchFacts:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
-        tokenizer, licence = self.plan.tokenizer, self.plan.licence
-        seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         code_points = max(1, int(lengths_of(self.texts).sum()))
-        return BatchFacts(tokenizer, self.report, seams_of, code_points)
+        return BatchFacts(self.plan.tokenizer, self.report, self.plan.licence, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2).

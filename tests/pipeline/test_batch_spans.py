@@ -91,6 +91,6 @@ def test_a_row_of_a_batch_does_not_count_the_others_again() -> None:
     plan = Plan(adapter, CutSplitter(), SerialExecutor(), CutMerger())
     results = Result(texts, plan, np.zeros(3, dtype=np.bool_), own=own, final=own)
     seen = texts.seen
-    shares = [results.report_of(k).seconds for k in range(3) for _ in range(5)]
+    shares = [results.encoding(k).report.seconds for k in range(3) for _ in range(5)]
     assert texts.seen == seen + 1
     assert len(shares) == 15

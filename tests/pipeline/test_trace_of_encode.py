@@ -10,8 +10,10 @@ from types import ModuleType
 
 import pytest
 
+from tests.conftest import needs_below_one, needs_kernel
 from tests.recipes.trace_of_encode import documentation, main, table, trace, traces
 
+MOST_FILES, MOST_FUNCTIONS = 14, 50
 ONE = """
 def planted(other, count):
     return [other(k) for k in range(count)]
@@ -81,6 +83,15 @@ def test_the_three_calls_of_an_encoder_are_traced() -> None:
     assert "Encoder.encode" in whole.files["encoder.py"]
     assert "Encoder.encode_batch" in batch.files["encoder.py"]
     assert len(chunked.files) > len(whole.files)
+
+
+@needs_below_one
+@needs_kernel
+def test_a_warm_call_passes_through_few_files_and_functions() -> None:
+    text = "A text of some words. " * 20_000  # the cache knows all of it after few calls
+    whole = traces("default", text)["encode(text)"]
+    assert len(whole.files) <= MOST_FILES
+    assert len(whole.calls) <= MOST_FUNCTIONS
 
 
 def test_the_command_prints_a_table_and_the_functions(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, offsets_of
 from tokpar.cache.cache_policy import LARGEST_WAVE
-from tokpar.cache.generations import Generation, Generations
+from tokpar.cache.generations import Generations
 from tokpar.cache.segments import SegmentIds, Segments
 from tokpar.cache.text_parts import in_threads
 
@@ -95,13 +95,6 @@ class Lookup:
 
     def look_up_part(self, data: NDArray[np.uint8], rows: IntArray) -> LookupResult | None:
         """Look up some rows. None if the rows have more ids than `ids_per_byte` allows."""
-        # each thread reads for itself: an interrupted call may leave a thread that still reads
-        with self._tables.reading() as generations:
-            return self._look_up(data, rows, generations)
-
-    def _look_up(
-        self, data: NDArray[np.uint8], rows: IntArray, generations: Sequence[Generation]
-    ) -> LookupResult | None:
         size, count = int(rows[-1] - rows[0]), len(rows) - 1
         ends, passed = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
         places = self._ids_per_byte * size
@@ -111,19 +104,21 @@ class Lookup:
             buffers = Scratch.of(places, count, self._functions.BLOCK)
         if len(buffers.out) < places + 2 or len(buffers.misses) < 3 * (size // 2 + count + 1):
             buffers = Scratch.of(places, count, self._functions.BLOCK)
-        tables = [array for generation in generations for array in generation.arrays]
-        missed = self._functions.look_up(
-            data,
-            rows,
-            *tables,
-            self._seeds,
-            buffers.scratch,
-            buffers.out,
-            ends,
-            passed,
-            buffers.misses,
-            self._neighbours,
-        )
+        # each thread reads for itself: an interrupted call may leave a thread that still reads
+        with self._tables.reading() as generations:
+            missed = self._functions.look_up(
+                data,
+                rows,
+                *generations[0].arrays,
+                *generations[1].arrays,
+                self._seeds,
+                buffers.scratch,
+                buffers.out,
+                ends,
+                passed,
+                buffers.misses,
+                self._neighbours,
+            )
         if missed < 0:
             return None
         ids, misses = buffers.out[: int(ends[-1])].copy(), buffers.misses[: 3 * missed].copy()

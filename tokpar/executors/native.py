@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -92,9 +93,9 @@ class CachedExecutor:
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
-        if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
+        if not getattr(tokenizer, "has_segment_cache", False):  # faster than isinstance
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
-        return tokenizer.cached_rows(texts, self._workers)
+        return cast(HasSegmentCache, tokenizer).cached_rows(texts, self._workers)
 
     def close(self) -> None:
         """Close the thread pools of both inner executors."""

@@ -33,7 +33,7 @@ def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
         chunk = Chunk(start, stop, core_start, core_stop, left_out, cut=cut)
         chunks.append(chunk if run is None else replace(chunk, kind="run", run=run))
         cut, core_start = place.seam, core_stop
-        left_out = absorbed(cut) if place.start == stop else 0
+        left_out = cut.absorbed if place.start == stop else 0
         start = place.start + left_out
     return [*chunks, Chunk(start, length, core_start, length, left_out, cut=cut)]
 
@@ -122,17 +122,12 @@ def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Insid
     return inside if certified and inside.finder.refusal_for(text) is None else None
 
 
-def absorbed(cut: Seam | None) -> int:
-    """Returns how many code points after a cut the right chunk leaves out without overlap (6.4)."""
-    return 0 if cut is None else cut.absorbed
-
-
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:
     """True if two chunks meet, without overlap, at a cut that the planner has certified."""
     cut = right.cut
     if cut is None or cut.rule is None:
         return False
-    return (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
+    return (left.stop, right.start) == (cut.position, cut.position + cut.absorbed)
 
 
 def join_at_cut(left: Chunk, right: Chunk, piece: Piece) -> Join | None:

@@ -19,7 +19,7 @@ from tokpar.interfaces import (
     mended_of,
 )
 from tokpar.overlap.acceptance import Accept, by_two_edges
-from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
+from tokpar.overlap.chunks import FAR, joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, Located, overlap_of
 from tokpar.types import (
     CERTIFIED_CUTS,
@@ -213,7 +213,7 @@ def _divides(chunk: Chunk) -> Seam | None:
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     """Returns the two chunks with `cut` between them. An absorbed space is left out."""
-    place, left_out = cut.position, absorbed(cut)
+    place, left_out = cut.position, cut.absorbed
     return [
         replace(left, stop=place, core_stop=place),
         replace(right, start=place + left_out, core_start=place, absorbed=left_out, cut=cut),
@@ -231,6 +231,6 @@ def _licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None
     if finder.refusal_for(text) is not None:
         return None
     found = finder.certify(text, seam.position)
-    if found is None or absorbed(found) != absorbed(seam):
+    if found is None or found.absorbed != seam.absorbed:
         return None
     return replace(join, seam=found)
