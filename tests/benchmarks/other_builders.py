@@ -5,11 +5,13 @@
         [--texts FILE.jsonl ...] [--megabytes 200] [--workers 2] [--only NAME ...]
 
 `--tokenizer` is a folder that transformers' AutoTokenizer loads: tokenizer.json, and
-tokenizer_config.json with an eos_token. `--megatron` is a checkout of Megatron-LM. The Python of
-`--megatron-python` has torch, transformers, gigatoken and awkward; that of `--datatrove-python` has
-datatrove[processing]. Each tool runs in a process of its own, first on the first 10 documents
-(its start), then on all. The corpus is that of `tests.benchmarks.corpora`. Megatron's .bin and .idx
-must equal tokpar's byte for byte, and datatrove's documents must have the same ids, in order."""
+tokenizer_config.json with an eos_token. `--megatron` is a checkout of Megatron-LM. The Python (3.12
+or newer) of `--megatron-python` has torch, transformers, gigatoken and awkward; the one of
+`--datatrove-python` has datatrove[processing], orjson and tokenizers. Each tool runs in a process
+of its own, first on the first 10 documents (its start), then on all. The corpus is the one of
+`tests.benchmarks.corpora`; it has no empty documents, after which preprocess_data_fast.py stores an
+end token and preprocess_data.py none. Megatron's .bin and .idx must equal tokpar's byte for byte,
+and datatrove's documents must have the same ids, in order."""
 
 from __future__ import annotations
 
@@ -76,11 +78,18 @@ def tokpar_tool(name: str, options: argparse.Namespace, *more: str) -> Tool:
     """`tokpar corpus build`, which writes one shard."""
 
     def command(corpus: Corpus, prefix: Path) -> list[str]:
-        given = ["--tokenizer", str(options.tokenizer), "--out", str(prefix), "--append-eod"]
+        given = ["--tokenizer", str(options.tokenizer / "tokenizer.json"), "--out", str(prefix)]
+        given += ["--append-eod", "--eod-token", eos_token_of(options.tokenizer)]
         given += ["--workers", str(options.workers), "--quiet", *more]
         return [sys.executable, "-m", "tokpar", "corpus", "build", str(corpus.path), *given]
 
     return Tool(name, command, lambda prefix, own: own_bytes(prefix) == own, Path.cwd())
+
+
+def eos_token_of(tokenizer: Path) -> str:
+    """The text of the eos_token in a tokenizer's tokenizer_config.json."""
+    token = json.loads((tokenizer / "tokenizer_config.json").read_text("utf-8"))["eos_token"]
+    return str(token if isinstance(token, str) else token["content"])
 
 
 def own_bytes(prefix: Path) -> Bytes:
@@ -107,9 +116,7 @@ def megatron_tool(script: str, options: argparse.Namespace, *more: str) -> Tool:
 
 def datatrove_tool(options: argparse.Namespace) -> Tool:
     """datatrove's `DocumentTokenizer`, run by its local executor."""
-    settings = json.loads((options.tokenizer / "tokenizer_config.json").read_text("utf-8"))
-    token = settings["eos_token"]
-    eos_token = token if isinstance(token, str) else token["content"]
+    eos_token = eos_token_of(options.tokenizer)
     tokenizer = str(options.tokenizer / "tokenizer.json")
 
     def command(corpus: Corpus, prefix: Path) -> list[str]:
