@@ -8,10 +8,10 @@
 tokenizer_config.json with an eos_token. `--megatron` is a checkout of Megatron-LM. The Python (3.12
 or newer) of `--megatron-python` has torch, transformers, gigatoken and awkward; the one of
 `--datatrove-python` has datatrove[processing], orjson and tokenizers. Each tool runs in a process
-of its own, first on the first 10 documents (its start), then on all. The corpus is the one of
-`tests.benchmarks.corpora`; it has no empty documents, after which preprocess_data_fast.py stores an
-end token and preprocess_data.py none. Megatron's .bin and .idx must equal tokpar's byte for byte,
-and datatrove's documents must have the same ids, in order."""
+of its own, first on the first 10 documents (its start), then on all; "times" divides its seconds by
+tokpar's. The corpus is the one of `tests.benchmarks.corpora`; it has no empty documents, for which
+preprocess_data_fast.py stores an end token and preprocess_data.py nothing. Megatron's .bin and .idx
+must equal tokpar's byte for byte; datatrove's documents must have the same ids, in order."""
 
 from __future__ import annotations
 
@@ -174,6 +174,11 @@ def tools_of(options: argparse.Namespace) -> list[Tool]:
     ]
 
 
+def ratio(seconds: float, base: float) -> str:
+    """How many times tokpar's seconds, or "-" where a start took as long as the whole."""
+    return f"{seconds / base:.2f}" if min(seconds, base) > 0 else "-"
+
+
 def compare(options: argparse.Namespace, folder: Path) -> bool:
     """Prints a row for each tool; returns whether all outputs are equal."""
     texts = list(documents(options.texts, options.megabytes * 10**6))
@@ -181,19 +186,20 @@ def compare(options: argparse.Namespace, folder: Path) -> bool:
     corpus = write_corpus(folder / "corpus", texts, options.workers)
     del texts
     print(f"{processor()}, {corpus.documents} documents, {corpus.size / 1e6:.1f} MB")
-    print("| tool | start, s | all, s | documents/s | MB/s | tokpar is, times | equal |")
-    print("|---|---|---|---|---|---|---|")
-    own, base, all_equal = (b"", b""), 0.0, True
+    print("| tool | start, s | all, s | documents/s | MB/s | times | times, no start | equal |")
+    print("|---|---|---|---|---|---|---|---|")
+    own, base, base_start, all_equal = (b"", b""), 0.0, 0.0, True
     for k, tool in enumerate(tools_of(options)):
         started = seconds_of(tool, start, folder / f"start-{k}")
         prefix = folder / f"out-{k}"
         seconds = seconds_of(tool, corpus, prefix)
         if tool.name == BASELINE:
-            own, base = own_bytes(prefix), seconds
+            own, base, base_start = own_bytes(prefix), seconds, started
         equal = tool.agrees(prefix, own)
         all_equal &= equal
         row = f"{started:.1f} | {seconds:.1f} | {corpus.documents / seconds:.0f} | "
-        row += f"{corpus.size / 1e6 / seconds:.2f} | {seconds / base:.2f}"
+        row += f"{corpus.size / 1e6 / seconds:.2f} | {ratio(seconds, base)} | "
+        row += ratio(seconds - started, base - base_start)
         print(f"| {tool.name} | {row} | {'yes' if equal else 'NO'} |", flush=True)
     return all_equal
 
