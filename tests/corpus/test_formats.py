@@ -221,6 +221,7 @@ def test_ids_are_inserted_around_rows_and_eod_only_after_ids() -> None:
 
 
 def test_megatron_shards_are_those_of_megatrons_own_builder(tmp_path: Path) -> None:
+    """megatron-core 0.16.1 and 0.20.0 both write the golden bytes (tests.recipes.golden_shards)."""
     from tokpar.corpus.durable_files import Disk
     from tokpar.corpus.megatron import MegatronWriter
     from tokpar.types import Rows

@@ -5,10 +5,12 @@ tokenizers; what is not installed is left as it is:
 
     python -m tests.recipes.golden_shards
 
-The ids of Megatron's shard are those of tests/vocab/deepseek_part.json for the texts of
-documents.jsonl, each with the end token at its end. Datatrove takes the number of tokens for the
-highest id, so its shard is of tests/vocab/llama_style.json; it puts its end token in the place of
-the BOS that this tokenizer inserts."""
+The builders of megatron-core 0.16.1 (PyPI) and 0.20.0 (Megatron-LM d98e8a64ddf3) both write the
+bytes of megatron.bin and megatron.idx. The ids of Megatron's shard are those of
+tests/vocab/deepseek_part.json for the texts of documents.jsonl, each with the end token at its end.
+Datatrove takes the number of tokens for the highest id, so its shard is of
+tests/vocab/llama_style.json; it puts its end token in the place of the BOS that this tokenizer
+inserts."""
 
 from __future__ import annotations
 
