@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from tokpar.corpus.build_progress import Progress
-from tokpar.corpus.durable_files import Disk
+from tokpar.corpus.durable_files import UNFINISHED, Disk
 from tokpar.corpus.job import BuildJob, Request, prepare
 from tokpar.corpus.journal import Done, Entry, Head
 from tokpar.corpus.local import PartBuilder
-from tokpar.errors import OptionError
+from tokpar.errors import OptionError, WorkerError
 
 RETRIES = 3
 OnPart = Callable[[list[Entry], Progress], object]
@@ -47,23 +47,29 @@ def build_on_ray(
     """Builds parts, given by their numbers and what is done of them, in any order; calls `on_part`
     for each. After `is_stopped`, parts in flight are finished and no other begins.
 
-    Raises OptionError without Ray, and what a worker raises."""
+    Raises OptionError without Ray, WorkerError, and what a worker raises; then no worker is
+    left that writes, and no unfinished file."""
     ray = _ray()
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
         count = min(job.workers or cores, cores, len(todo))
         remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
-        idle = [remote.remote(job.request, job.head) for _ in range(count)]
-        waiting = todo[::-1]
+        workers = [remote.remote(job.request, job.head) for _ in range(count)]
+        idle, waiting = list(workers), todo[::-1]
         running: dict[Any, Any] = {}
-        while running or (waiting and not is_stopped()):
-            while idle and waiting and not is_stopped():
-                worker = idle.pop()
-                running[worker.build.remote(*waiting.pop())] = worker
-            if running:
-                (ended,), _ = ray.wait(list(running), num_returns=1)
-                idle.append(running.pop(ended))
-                on_part(*_result(ray, ended))
+        try:
+            while running or (waiting and not is_stopped()):
+                while idle and waiting and not is_stopped():
+                    worker = idle.pop()
+                    running[worker.build.remote(*waiting.pop())] = worker
+                if running:
+                    (ended,), _ = ray.wait(list(running), num_returns=1)
+                    on_part(*_result(ray, ended))
+                    idle.append(running.pop(ended))
+        finally:
+            _end(ray, workers, list(running))
+            for path in job.out.glob(f"{UNFINISHED}*"):  # of a worker that was killed
+                path.unlink(missing_ok=True)
 
 
 def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
@@ -72,7 +78,20 @@ def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
         entries, progress = ray.get(task)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
+    except ray.exceptions.RayActorError:
+        raise WorkerError(
+            f"a Ray worker died {1 + RETRIES} times while it built one part: look into Ray's logs, "
+            "a worker without enough memory is killed; --resume goes on"
+        ) from None
     return entries, progress
+
+
+def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
+    """Ends the workers, and returns when none of the running tasks writes any more."""
+    for worker in workers:
+        ray.kill(worker)
+    if running:
+        ray.wait(running, num_returns=len(running))
 
 
 def _ray() -> Any:
