@@ -23,9 +23,9 @@ ROOT = Path(__file__).parents[2]
 def cluster() -> Iterator[None]:
     """A local cluster of two cores, whose workers import the package of this checkout."""
     ray = pytest.importorskip("ray", reason="Ray has no wheel for every Python")
-    ray.init(
-        num_cpus=2, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": str(ROOT)}}
-    )
+    with pytest.MonkeyPatch.context() as patch:  # Ray's processes have the variables of this one
+        patch.setenv("PYTHONPATH", str(ROOT))
+        ray.init(num_cpus=2, include_dashboard=False)
     yield
     ray.shutdown()
 
@@ -50,7 +50,7 @@ def test_two_workers_write_the_bytes_of_the_local_build(tmp_path: Path) -> None:
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
     path.write_bytes(path.read_bytes() + b"{\n")
     with pytest.raises(FileFormatError, match=f"{path}:201: "):
-        build(path, tmp_path / "bad", backend="ray", workers=2, **OPTIONS)
+        build(path, tmp_path / "bad", backend="ray", workers=1, **OPTIONS)
 
 
 LONG = {"tokenizer": "default", "shard_size": 100_000, "workers": 2}
