@@ -53,6 +53,17 @@ def test_two_workers_write_the_bytes_of_the_local_build(tmp_path: Path) -> None:
         build(path, tmp_path / "bad", backend="ray", workers=1, **OPTIONS)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_of_another_version_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", many(5))
+    monkeypatch.setattr("tokpar.corpus.job.__version__", "0.0.7")  # of the driver
+    with pytest.raises(OptionError, match="a worker has another tokenizer or version: "):
+        build(path, tmp_path / "shards", backend="ray", workers=1, **OPTIONS)
+
+
 LONG = {"tokenizer": "default", "shard_size": 100_000, "workers": 2}
 """A part of so many shards that its worker is killed before it ends."""
 

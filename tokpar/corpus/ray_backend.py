@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -26,18 +27,24 @@ class RayWorker:
     """Builds parts in a process of the cluster."""
 
     def __init__(self, request: Request, head: Head) -> None:
-        self._job = prepare(replace(request, workers=1))
-        if replace(self._job.head, inputs=()) != replace(head, inputs=()):
-            raise OptionError(f"a worker has another tokenizer or version: {self._job.head}")
-        sizes = [(each.name, each.bytes) for each in self._job.inputs]
+        self._request, self._head = request, head
+
+    @cached_property
+    def job(self) -> BuildJob:
+        """The job as it is here. Raises OptionError if it is not that of the driver."""
+        job, head = prepare(replace(self._request, workers=1)), self._head
+        if replace(job.head, inputs=()) != replace(head, inputs=()):
+            raise OptionError(f"a worker has another tokenizer or version: {job.head}")
+        sizes = [(each.name, each.bytes) for each in job.inputs]
         if sizes != [(each.name, each.bytes) for each in head.inputs]:
             raise OptionError("a worker finds other inputs: they must have the same names there")
+        return job
 
     def build(self, number: int, done: Done) -> tuple[list[Entry], Progress]:
         """Writes the shards of a part that are not done; returns their entries, and counts."""
         progress, entries = Progress(), list[Entry]()
-        with PartBuilder(self._job, Disk(), progress) as builder:
-            builder.build(self._job.parts[number], done, entries.append)
+        with PartBuilder(self.job, Disk(), progress) as builder:
+            builder.build(self.job.parts[number], done, entries.append)
         return entries, progress
 
 
