@@ -145,7 +145,8 @@ def test_the_log_has_a_line_of_json_for_each_interval_and_one_at_the_end(
     monkeypatch.setattr("tokpar.cli.corpus_build_screen.LOG_SECONDS", 0.0)
     assert run(*build_words(source, tmp_path / "again"), *words).code == 0
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert len(lines) > 20  # the log is appended to
+    assert lines[0] == last  # the log is appended to
+    assert len(lines) > 20
     assert [line["documents"] for line in lines[1:]] == sorted(
         line["documents"] for line in lines[1:]
     )
