@@ -1,10 +1,11 @@
 """Compares `tokpar.corpus.build` with the engine's own batch call on the same documents in memory.
 
     python -m tests.benchmarks.corpora --engine tokenizers --tokenizer tokenizer.json
-        [--texts FILE.jsonl ...] [--megabytes 200]
+        [--texts FILE.jsonl ...] [--megabytes 200] [--long-document 100]
 
 Documents of about 2 KB, taken in turn from the texts, the standard library of this Python, and its
-sources as JSON, are written into one .jsonl.zst. Each side runs in a process of its own."""
+sources as JSON, are written into one .jsonl.zst. Each side runs in a process of its own.
+--long-document: one more document in their midst, of so many MB of the same texts."""
 
 from __future__ import annotations
 
@@ -46,6 +47,18 @@ def documents(texts: list[Path], size: int) -> Iterator[str]:
 
 def parts(texts: list[str]) -> list[str]:
     return [text[k : k + SIZE] for text in texts for k in range(0, len(text), SIZE)]
+
+
+def with_long_document(short: Iterator[str], long: Iterator[str], size: int) -> Iterator[str]:
+    """The short documents of `size` UTF-8 bytes, and after half of them one of all the texts of
+    `long`."""
+    written, whole = 0, "".join(long)
+    for text in short:
+        if whole and written >= size // 2:
+            yield whole
+            whole = ""
+        written += len(text.encode())
+        yield text
 
 
 def write(path: Path, texts: Iterator[str]) -> int:
@@ -105,6 +118,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("tokenizers", "tiktoken", "gigatoken"), required=True)
     parser.add_argument("--texts", nargs="*", type=Path, default=[])
     parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--long-document", type=int, default=0, metavar="MB")
     parser.add_argument("--side", choices=("own", "build"))
     parser.add_argument("--file", type=Path)
     arguments = parser.parse_args()
@@ -118,7 +132,11 @@ def main() -> None:
             print(json.dumps(found))
             return
         path = Path(folder) / "documents.jsonl.zst"
-        size = write(path, documents(arguments.texts, arguments.megabytes * 10**6)) / 1e6
+        total, long = arguments.megabytes * 10**6, arguments.long_document * 10**6
+        texts = documents(arguments.texts, total)
+        if long:
+            texts = with_long_document(texts, documents(arguments.texts, long), total)
+        size = write(path, texts) / 1e6
         command = [sys.executable, "-m", "tests.benchmarks.corpora", "--file", str(path)]
         command += ["--tokenizer", arguments.tokenizer, "--engine", arguments.engine, "--side"]
         for side in ("own", "build", "own", "build"):

@@ -85,6 +85,25 @@ def test_the_bytes_depend_on_neither_workers_nor_memory(
     assert all_documents(tmp_path / "two") == own_ids(texts)
 
 
+def test_a_document_of_many_megabytes_among_small_ones_has_the_ids_of_the_serial_call(
+    tmp_path: Path,
+) -> None:
+    """It is divided over the workers."""
+    turns = (f"{text} {k}\n" for k in range(4500) for text in DOCUMENTS)
+    long = "".join(turns) + "no space here: " + "ab" * 5000
+    assert len(long.encode()) > 4e6
+    texts = [*many(40), long, *many(40)]
+    path, expected = write_rows(tmp_path / "rows.jsonl", texts), own_ids(texts)
+    options = {"tokenizer": "default", "shard_size": 20_000}
+    for workers in (1, 2, 3):
+        out = tmp_path / f"by-{workers}"
+        manifest = build(path, out, workers=workers, **options)
+        assert all_documents(out) == expected
+        assert contents(out) == contents(tmp_path / "by-1")
+        [divided] = [each for shard in manifest.shards for each in shard.divided]
+        assert divided.seams > 2
+
+
 def test_eod_follows_each_document_that_has_ids(tmp_path: Path) -> None:
     manifest = build_rows(tmp_path, DOCUMENTS, append_eod=True, eod_token=7)
     expected = [ids + [7] * bool(ids) for ids in own_ids(DOCUMENTS)]

@@ -1,6 +1,7 @@
 """Every Python and console example of README.md and docs/ runs, in order, and prints what it shows.
 
-Console examples are lines `$ tokpar ...`, run in this process; "..." stands for any text.
+Console examples are lines `$ tokpar ...`, run in this process; "..." stands for any text. One that
+ends with `|| echo "exit code $?"` must fail, and shows that line.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ COMMANDS = {"bench.md": "bench", "train.md": "train"}
 """Pages on commands that are packages of their own."""
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""
+FAILS = ' || echo "exit code $?"'
 TUTORIAL = "tokpar_bytes"
 OF_TUTORIAL = f"# {TUTORIAL}.py\n"
 """The module that docs/plugins.md has its reader write, and how the blocks of it begin."""
@@ -67,12 +69,13 @@ def run_python(block: Block, page: Path, names: dict[str, Any]) -> None:
 def run_console(block: Block, page: Path) -> None:
     checker = doctest.OutputChecker()
     for command, expected in sessions(block.body):
-        program, *arguments = shlex.split(command)
+        own, fails, _ = command.partition(FAILS)
+        program, *arguments = shlex.split(own)
         assert program == "tokpar", f"{page.name}: {command}"
         with contextlib.redirect_stdout(io.StringIO()) as stdout:
             code = main(arguments)
-        got = stdout.getvalue()
-        assert code == 0, f"{page.name}: {command} ended with {code}"
+        got = stdout.getvalue() + (f"exit code {code}\n" if fails else "")
+        assert bool(code) == bool(fails), f"{page.name}: {command} ended with {code}"
         if arguments[-1:] == ["--help"]:  # tests/docs/test_commands_page.py compares it
             continue
         if arguments[0] in MEASURING:

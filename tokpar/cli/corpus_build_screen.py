@@ -90,6 +90,7 @@ class Bar:
                 unit="B",
                 unit_scale=True,
                 leave=False,
+                miniters=0,  # a block of the bytes that were read before moves the other counts
                 file=sys.stderr,
             )
         rate = progress.new_tokens / max(progress.elapsed, 1e-9)

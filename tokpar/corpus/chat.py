@@ -26,7 +26,7 @@ def template_of(tokenizer: CorpusTokenizer, given: bool | str) -> tuple[TextOf, 
         if not isinstance(messages, list):
             raise ValueError(f"expected a list of messages, got a {type(messages).__name__}")
         try:
-            text = wrapper.apply_chat_template(messages, template, tokenize=False)
+            text = wrapper.apply_chat_template(messages, chat_template=template, tokenize=False)
         except Exception as error:  # of jinja2, and what templates raise themselves
             raise ValueError(f"the chat template refuses the messages ({error})") from None
         return str(text)

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from tokpar.corpus.build_progress import Progress
-from tokpar.corpus.durable_files import Disk
+from tokpar.corpus.durable_files import UNFINISHED, Disk
 from tokpar.corpus.job import BuildJob, Request, prepare
 from tokpar.corpus.journal import Done, Entry, Head
 from tokpar.corpus.local import PartBuilder
-from tokpar.errors import OptionError
+from tokpar.errors import OptionError, WorkerError
 
 RETRIES = 3
 OnPart = Callable[[list[Entry], Progress], object]
@@ -26,18 +27,24 @@ class RayWorker:
     """Builds parts in a process of the cluster."""
 
     def __init__(self, request: Request, head: Head) -> None:
-        self._job = prepare(replace(request, workers=1))
-        if replace(self._job.head, inputs=()) != replace(head, inputs=()):
-            raise OptionError(f"a worker has another tokenizer or version: {self._job.head}")
-        sizes = [(each.name, each.bytes) for each in self._job.inputs]
+        self._request, self._head = request, head
+
+    @cached_property
+    def job(self) -> BuildJob:
+        """The job as it is here. Raises OptionError if it is not that of the driver."""
+        job, head = prepare(replace(self._request, workers=1)), self._head
+        if replace(job.head, inputs=()) != replace(head, inputs=()):
+            raise OptionError(f"a worker has another tokenizer or version: {job.head}")
+        sizes = [(each.name, each.bytes) for each in job.inputs]
         if sizes != [(each.name, each.bytes) for each in head.inputs]:
             raise OptionError("a worker finds other inputs: they must have the same names there")
+        return job
 
     def build(self, number: int, done: Done) -> tuple[list[Entry], Progress]:
         """Writes the shards of a part that are not done; returns their entries, and counts."""
         progress, entries = Progress(), list[Entry]()
-        with PartBuilder(self._job, Disk(), progress) as builder:
-            builder.build(self._job.parts[number], done, entries.append)
+        with PartBuilder(self.job, Disk(), progress) as builder:
+            builder.build(self.job.parts[number], done, entries.append)
         return entries, progress
 
 
@@ -47,23 +54,29 @@ def build_on_ray(
     """Builds parts, given by their numbers and what is done of them, in any order; calls `on_part`
     for each. After `is_stopped`, parts in flight are finished and no other begins.
 
-    Raises OptionError without Ray, and what a worker raises."""
+    Raises OptionError without Ray, WorkerError, and what a worker raises; then no worker is
+    left that writes, and no unfinished file."""
     ray = _ray()
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
         count = min(job.workers or cores, cores, len(todo))
         remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
-        idle = [remote.remote(job.request, job.head) for _ in range(count)]
-        waiting = todo[::-1]
+        workers = [remote.remote(job.request, job.head) for _ in range(count)]
+        idle, waiting = list(workers), todo[::-1]
         running: dict[Any, Any] = {}
-        while running or (waiting and not is_stopped()):
-            while idle and waiting and not is_stopped():
-                worker = idle.pop()
-                running[worker.build.remote(*waiting.pop())] = worker
-            if running:
-                (ended,), _ = ray.wait(list(running), num_returns=1)
-                idle.append(running.pop(ended))
-                on_part(*_result(ray, ended))
+        try:
+            while running or (waiting and not is_stopped()):
+                while idle and waiting and not is_stopped():
+                    worker = idle.pop()
+                    running[worker.build.remote(*waiting.pop())] = worker
+                if running:
+                    (ended,), _ = ray.wait(list(running), num_returns=1)
+                    on_part(*_result(ray, ended))
+                    idle.append(running.pop(ended))
+        finally:
+            _end(ray, workers, list(running))
+            for path in job.out.glob(f"{UNFINISHED}*"):  # of a worker that was killed
+                path.unlink(missing_ok=True)
 
 
 def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
@@ -72,7 +85,20 @@ def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
         entries, progress = ray.get(task)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
+    except ray.exceptions.RayActorError:
+        raise WorkerError(
+            f"a Ray worker died {1 + RETRIES} times while it built one part: look into Ray's logs, "
+            "a worker without enough memory is killed; --resume goes on"
+        ) from None
     return entries, progress
+
+
+def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
+    """Ends the workers, and returns when none of the running tasks writes any more."""
+    for worker in workers:
+        ray.kill(worker)
+    if running:
+        ray.wait(running, num_returns=len(running))
 
 
 def _ray() -> Any:
