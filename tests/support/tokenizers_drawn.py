@@ -323,7 +323,11 @@ def random_merges(
             continue
         merges[pair] = None
         tokens.append("".join(pair))
-        words = [merged_word(word, *pair) for word in words]
+        left, right = pair
+        words = [
+            merged_word(word, left, right) if left in word and right in word else word
+            for word in words
+        ]
     return list(merges)
 
 
