@@ -5,6 +5,7 @@ All proofs about a pattern assume that the engine finds the first of the ordered
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tokpar.patterns.automaton import Automaton
@@ -15,8 +16,11 @@ LONGEST = 16
 """Most symbols of a test text. States that need longer words are not tested."""
 
 
-def require_engine(pattern: str, engine: str, machine: Automaton, examples: Sequence[str]) -> None:
-    """Check that the engine finds the matches that the automaton finds.
+@lru_cache(maxsize=32)
+def require_engine(
+    pattern: str, engine: str, machine: Automaton, examples: tuple[str, ...]
+) -> None:
+    """Check that the engine finds the matches that the automaton finds, once in a process.
 
     Raises UnsupportedPatternError if not. A test text leads to a state and continues with any two
     or more symbols, within MOST_TEXTS. `examples`: one character of each symbol."""
