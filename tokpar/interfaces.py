@@ -352,8 +352,7 @@ def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
     """Returns the adapter's `Decodes.token_bytes`, or None."""
-    call: Callable[[int], bytes | None] | None = getattr(tokenizer, "token_bytes", None)
-    return call
+    return _optional_method(tokenizer, "token_bytes")
 
 
 LookUp = Callable[[Sequence[str], TokenizerAdapter], Served]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from unittest import mock
 
@@ -26,6 +27,7 @@ from tests.support.seams import part
 from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import ByteLevelSpec, made, named_tokenizers
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.interfaces import Decodes, token_bytes_of
 from tokpar.sessions import editing, endless
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 
@@ -493,3 +495,18 @@ def test_a_finished_message_is_final_at_its_very_end() -> None:
         fork, count = session.fork(), len(session.unprocessed_ids)
         assert fork.append(more).replace_from == count
         assert fork.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text + more)
+
+
+def test_an_adapter_that_inherits_token_bytes_without_a_body_tells_no_bytes() -> None:
+    """The stub of the interface returns None, which is not the length of a token."""
+
+    class Inherits(Decodes):
+        name = "inherits"
+
+        def decode(self, ids: Sequence[int]) -> str:
+            return ""
+
+        def encode(self, text: str) -> np.ndarray[Any, Any]:
+            return np.zeros(0, np.uint32)
+
+    assert token_bytes_of(Inherits()) is None

@@ -114,9 +114,9 @@ def _manifest(job: BuildJob, journal: Journal) -> Manifest:
     digests: dict[int, list[Digest]] = {}
     shards = []
     for part in job.parts:
-        for entry in journal.done[part.number].entries:
-            shards.append(entry.shard)
-        for number, digest in entry.digests:  # of the last shard: the digests of the whole part
+        entries = journal.done[part.number].entries
+        shards += [entry.shard for entry in entries]
+        for number, digest in entries[-1].digests:  # those of the whole part
             digests.setdefault(number, []).append(digest)
     inputs = tuple(
         InputFile(each.name, each.bytes, tuple(digests.get(k, ())))

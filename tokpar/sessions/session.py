@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import cast
 
 import numpy as np
 
@@ -130,12 +129,13 @@ class Session:
         The ids of another session are kept from its first co-stable cut on (theorem 36), so only
         the characters near the seam are encoded. Raises OptionError for a session of another
         tokenizer, and for a session with pins."""
-        added = text._without_pins() if isinstance(text, Session) else None
+        if not isinstance(text, Session):
+            with self._lock:
+                return self._replace(len(self), len(self), text, revision)
+        added = text._without_pins()
         with self._lock:
-            if added is not None:
-                self._require_same_tokenizer(added)
-                return self._replace(len(self), len(self), "", revision, added._rope)
-            return self._replace(len(self), len(self), cast(str, text), revision)
+            self._require_same_tokenizer(added)
+            return self._replace(len(self), len(self), "", revision, added._rope)
 
     def __add__(self, other: Session) -> Session:
         """Returns a new session with the text of this session and then the text of `other`."""

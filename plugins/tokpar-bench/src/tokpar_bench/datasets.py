@@ -47,8 +47,8 @@ def read_dataset(path: Path, field: str | None = None, skip_bad_lines: bool = Fa
 
 def joined_texts(dataset: Dataset, size: int, most: int) -> Dataset | None:
     """Returns long texts: those of the dataset one after the other, a newline between two, cut to
-    `size` code points each, at most `most` of them. What is left over is left out. None for less
-    than `size` code points, and where the texts are that long already."""
+    `size` code points each, at most `most` texts; the rest is not used. None if the dataset has
+    fewer than `size` code points, or if its texts are that long already."""
     if dataset.code_points >= size * len(dataset.texts):
         return None
     text = "\n".join(dataset.texts)
