@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from hashlib import sha256
 from itertools import pairwise
@@ -23,10 +24,12 @@ from tests.support.cli_runs import run
 from tests.support.corpus_ids import own_ids
 from tokpar.corpus import Manifest, build, manifest_of
 from tokpar.corpus.build_options import Memory
-from tokpar.corpus.input_parts import Span
+from tokpar.corpus.build_progress import Progress
+from tokpar.corpus.input_parts import Part, Span
 from tokpar.corpus.inputs import find_inputs
 from tokpar.corpus.lines import line_blocks, open_digested
-from tokpar.corpus.manifest import Digest
+from tokpar.corpus.manifest import Digest, Position
+from tokpar.corpus.part_reading import PartReader
 
 
 def test_the_shards_have_the_ids_of_the_tokenizers_own_call(tmp_path: Path) -> None:
@@ -147,3 +150,32 @@ def test_ranges_have_each_line_once_wherever_they_are_cut(
                 assert file.digest() == Digest(span.start, span.stop, own)
                 file.close()
             assert b"".join(found) == data, (size, cut)
+
+
+@pytest.mark.parametrize("end", [".jsonl", ".jsonl.gz"])
+def test_the_digests_of_a_part_that_is_being_read_are_of_all_returned_documents(
+    tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal takes them when a shard ends in the middle of an input."""
+    monkeypatch.setattr("tokpar.corpus.lines.READ_BYTES", 1000)
+    rows = b"".join(b'{"text": "document %d"}\n' % k for k in range(500))
+    path = tmp_path / f"rows{end}"
+    path.write_bytes(gzip.compress(rows, 0) if end.endswith("gz") else rows)
+    data = path.read_bytes()
+    (source,) = find_inputs([str(path)], lines=False)
+    part = Part(0, (Span(0, 0, len(data)),))
+    reader = PartReader(
+        (source,), part, Position(0, 0), "text", None, None, Memory(64 * 1000), Progress()
+    )
+    documents, places = 0, []
+    for block in reader.blocks():
+        documents += len(block.texts)
+        ((number, digest),) = reader.digests()
+        assert (number, digest.start) == (0, 0)
+        assert digest.sha256 == sha256(data[: digest.stop]).hexdigest()
+        needed = rows.index(b"document %d" % (documents - 1))
+        assert digest.stop >= needed  # stored without compression, a .gz is longer than its rows
+        places.append(digest.stop)
+    assert documents == 500
+    assert places[0] < len(data)
+    assert reader.digests() == ((0, Digest(0, len(data), sha256(data).hexdigest())),)
