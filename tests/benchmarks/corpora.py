@@ -106,22 +106,21 @@ def own(paths: list[Path], tokenizer: str, engine: str) -> dict[str, Any]:
 
 
 def built(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """A build, in this process; `seconds` includes the start and end of a Ray cluster."""
+    """A build. On Ray, `seconds` is without the start and end of the cluster."""
     from tokpar.corpus import Progress, build
 
     progress = Progress()
     engine = options.engine if options.engine == "gigatoken" else None
     backend = "ray" if options.side == "ray" else "local"
+    asked: dict[str, Any] = {"tokenizer": options.tokenizer, "engine": engine, "backend": backend}
+    if options.backend:  # each file is a part of its own
+        asked |= {"workers": 2, "shard_size": max(path.stat().st_size for path in options.files)}
+    if backend == "ray":
+        import ray
+
+        ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
     begun = time.perf_counter()
-    build(
-        options.files,
-        folder,
-        tokenizer=options.tokenizer,
-        engine=engine,
-        backend=backend,
-        workers=2 if options.backend else None,
-        progress=progress,
-    )
+    build(options.files, folder, progress=progress, **asked)
     seconds = time.perf_counter() - begun if options.backend else progress.elapsed
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"seconds": seconds, "stages": progress.seconds, "peak_mb": round(peak)}
