@@ -89,7 +89,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(start + 1))
             if at < len(pairs) and pairs[at] < start + stop:
-                return Seam.by(Theorem.WINDOW, int(pairs[at]))
+                return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         while place < stop:
@@ -111,7 +111,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(stop)) - 1
             if at >= 0 and pairs[at] >= start + least:
-                return Seam.by(Theorem.WINDOW, int(pairs[at]))
+                return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         for place in likely_cuts(finder, part, least, len(part)):

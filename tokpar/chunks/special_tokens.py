@@ -9,7 +9,7 @@ import numpy as np
 from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 
 _NONE: IdArray = np.empty(0, np.uint32)
 
@@ -64,7 +64,7 @@ class OwnCall:
         _require_room(max_tokens, overlap, 0)
 
     def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray | None:
-        final = alone(self._tokenizer, ids, text[start:stop])
+        final = postprocess_single(self._tokenizer, ids, text[start:stop])
         return None if len(final) < len(ids) else final
 
 

@@ -27,7 +27,7 @@ from tokpar.sessions.pins import (
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, joined, slice_of
 from tokpar.sessions.saved import Saved, read, require_ids, written
 from tokpar.sessions.stable_cuts import stable_cuts_for
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Session:
         if not isinstance(tokenizer, PostProcesses):
             return own
         try:
-            return frozen_ids(alone(tokenizer, own, text))
+            return frozen_ids(postprocess_single(tokenizer, own, text))
         except LookupError:  # only the tokenizer's own call can post-process this text
             if pins:
                 raise

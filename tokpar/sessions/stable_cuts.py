@@ -126,7 +126,7 @@ class StableCuts:
 
 def stable_cuts_for(facts: Facts) -> StableCuts:
     """The `StableCuts` for these facts. The facts cache the object."""
-    return facts.derived(_stable_cuts)
+    return facts.derive(_stable_cuts)
 
 
 def _stable_cuts(facts: Facts) -> StableCuts:
