@@ -400,7 +400,7 @@ class Encoder:
 
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
-        return self._decode_tables.of(self.tokenizer, skip_special_tokens)
+        return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
