@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
+from tokpar.arrays import NO_INTS, IntArray, concatenate_or_view, offsets_of, spaces_behind_text
 from tokpar.encoding import Clock, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import EncodesMany, Flags, TokenizerAdapter, facts_of
@@ -149,7 +149,7 @@ class Work:
         first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
         last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
-        ids = together([piece.ids[start:stop] for piece, start, stop in kept])
+        ids = concatenate_or_view([piece.ids[start:stop] for piece, start, stop in kept])
         before = offsets_of(last - first)
         placed_seams = (
             replace(join.seam, token=token)

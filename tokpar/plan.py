@@ -115,7 +115,7 @@ class Plan:
         except EngineError as error:
             error.row = others[min(error.row, len(others) - 1)]
             raise
-        return Rows.placed(len(texts), [(places, known), (others, rest)]), served
+        return Rows.scatter(len(texts), [(places, known), (others, rest)]), served
 
     def map(self, texts: Sequence[str], spans: bool = False) -> Rows:
         """Returns the executor's rows. Raises EngineError if they are not one row per text."""
