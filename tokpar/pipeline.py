@@ -48,14 +48,14 @@ def encode_batch(
     try:
         rest, own = _encode(result, works)
         for row in works:
-            result.encodings[row] = _joined(result, works[row], row, watch)
+            result.encodings[row] = _encoding_of(result, works[row], row, watch)
     except (MismatchError, WorkerError):
         raise
     except EngineError:  # encode the texts one by one, to learn which text fails, and where
         works = _split(result, long)  # new `Work` objects, without any pieces
         rest, own = np.array([], dtype=np.int64), NO_ROWS
         for row in np.flatnonzero(~result.cache_answered).tolist():
-            result.encodings[row] = _joined(result, works.get(row), row, watch)
+            result.encodings[row] = _encoding_of(result, works.get(row), row, watch)
     alone = sorted(result.encodings)
     cut = alone, Rows.of(result.encodings[row].ids for row in alone)
     return result.batch(Rows.scatter(len(texts), [(asked, known), (rest, own), cut]), postprocess)
@@ -143,7 +143,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
     return numbers, rows.part(0, len(numbers)) if opened else rows
 
 
-def _joined(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
+def _encoding_of(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
     """Returns the encoding of one text before post-processing: joined, or from one serial call."""
     try:
         joined = None if work is None else work.join()
@@ -166,7 +166,7 @@ def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> En
     known: dict[str, Any] = {"seconds": result.clock.seconds}
     if work is not None:
         known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
-        known["redundant"] = work.tokenized
+        known["redundant"] = work.encoded_chars
     return replace(encoding, report=replace(encoding.report, **known))
 
 
