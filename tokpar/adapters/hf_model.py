@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.merges import model_parts, vocabulary_arrays
 from tokpar.cache.stored_tables import Source
 from tokpar.facts.hf_vocabulary import VocabularyArrays
@@ -37,7 +37,7 @@ def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadM
     model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
     source = None if written is None else Source.of(written)
     arrays = None
-    if byte_level and compiled.VOCABULARY is not None and type(model).__name__ == "BPE":
+    if byte_level and kernel_modules.VOCABULARY is not None and type(model).__name__ == "BPE":
         if written is not None:
             parts = model_parts(written)
             arrays = parts and vocabulary_arrays(written, size, tokens, parts=parts)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.cache.offset_rows import inside
+from tokpar.cache.offset_rows import are_inside
 from tokpar.types import CERTIFIED_CUTS, Seam
 
 
@@ -78,7 +78,7 @@ def checked(ids: IdArray, spans: SpanArray, part: Part, expected: IdArray) -> Sp
     that is not a whole text."""
     if not np.array_equal(ids, expected[: len(ids)]):
         return None
-    if not part.is_whole and not inside(spans, part.stop - part.start).all():
+    if not part.is_whole and not are_inside(spans, part.stop - part.start).all():
         return None
     return spans
 

@@ -38,7 +38,7 @@ from tokpar.arrays import (
     spans_between,
 )
 from tokpar.cache.build_cache import offsets_cache_for
-from tokpar.cache.offset_rows import packed, unpacked
+from tokpar.cache.offset_rows import pack_rows, unpack_rows
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
@@ -150,17 +150,17 @@ class EngineOffsets:
         if self.cache is None or not texts:
             return {}
         rows, flags = self.cache.encode(texts, self._packed, worker_count(None))
-        found = unpacked(rows)
+        found = unpack_rows(rows)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))
-        return {k: partial(found.of, k) for k in right.tolist()}
+        return {k: partial(found.spans_of, k) for k in right.tolist()}
 
     def _packed(self, segments: Sequence[str]) -> Rows:
         """Returns the packed offsets of segments. Raises ValueError for offsets that are no places
         in a segment."""
         ids, counts, spans = self._encoded(segments)
         code_points = np.fromiter(map(len, segments), np.int64, len(segments))
-        return packed(code_points, counts, spans, ids)
+        return pack_rows(code_points, counts, spans, ids)
 
     def _by_parts(
         self, texts: Sequence[str], rows: Rows, left: Sequence[int]

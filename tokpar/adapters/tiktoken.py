@@ -229,7 +229,7 @@ class TiktokenTokenizer(EncodingAdapter):
     @property
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache by name, empty without a cache."""
-        return {} if self._segment_cache is None else self._segment_cache.seen.counters
+        return {} if self._segment_cache is None else self._segment_cache.state.counters
 
     def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
         """Returns the ids of texts that may be cut at every certified space, and which texts the

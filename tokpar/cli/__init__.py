@@ -34,15 +34,18 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Knows the subcommand that the words begin with, or if they ask for help all there are.
     Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__
-    from tokpar.cache import compiled
+    from tokpar.cache import kernel_modules
 
+    release = f"tokpar {__version__}, kernel: {kernel_modules.NAME}"
     top = Parser(
         prog="tokpar",
         description="Lossless parallel tokenization.",
         formatter_class=HelpFormatter,
     )
     top.add_argument(
-        "--version", action="version", version=f"tokpar {__version__}, kernel: {compiled.NAME}"
+        "--version",
+        action="version",
+        version=f"tokpar {__version__}, kernel: {kernel_modules.NAME}",
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):
