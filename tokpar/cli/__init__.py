@@ -36,7 +36,6 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     from tokpar import __version__
     from tokpar.cache import kernel_modules
 
-    release = f"tokpar {__version__}, kernel: {kernel_modules.NAME}"
     top = Parser(
         prog="tokpar",
         description="Lossless parallel tokenization.",
