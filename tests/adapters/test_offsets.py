@@ -137,7 +137,7 @@ def test_theorem_53_holds_at_every_certified_cut(
 
 def composed(engine: Tokenizer, text: str, part: hf_offset_parts.Part) -> Spans:
     spans = np.array(engine_offsets(engine, [text[part.start : part.stop]]), dtype=np.int64)
-    return [(a, b) for a, b in hf_offset_parts.moved(spans.reshape(-1, 2), part).tolist()]
+    return [(a, b) for a, b in hf_offset_parts.shift_spans(spans.reshape(-1, 2), part).tolist()]
 
 
 # ------------------------------------------------------------------------------ theorem 53
@@ -271,7 +271,7 @@ hf_trimming_trimmed = hf_trimming._trimmed
         (Trimming, "trimmed", lambda self, texts, rows, spans, cut: spans),
         (hf_trimming, "_trimmed", never_first),
         (hf_trimming, "_PREPENDING", frozenset()),
-        (hf_offsets, "moved", unmoved),
+        (hf_offsets, "shift_spans", unmoved),
         (hf_offsets.EngineOffsets, "_composes", lambda self, text: True),
     ],
     ids=["a trim forgotten", "no first", "special first", "unmoved", "composes"],

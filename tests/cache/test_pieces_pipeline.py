@@ -324,7 +324,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     monkeypatch.setenv("TOKPAR_CACHE", "")
     adapter: Any = tokpar.load(default())
     pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
-    own = hf_v0._tokenized
+    own = hf_v0._tokenize
     honest = partial(own, adapter._chunks.model)
     tokens = set(pieces._merges.tokens.bytes_of(range(len(pieces._merges.tokens.ids))))
 
@@ -336,7 +336,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     found = pieces.difference(7)
     assert (found is None) == (lies == "none")
     assert found is None or (found in tokens) == (lies == "tokens")
-    with patch("tokpar.adapters.hf_v0._tokenized", lambda model, piece: tokenize(piece)):
+    with patch("tokpar.adapters.hf_v0._tokenize", lambda model, piece: tokenize(piece)):
         other = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
     assert (other is None) == (lies != "none")
 
@@ -354,7 +354,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
     def fail(*given: object) -> IdArray:
         raise error
 
-    with patch("tokpar.adapters.hf_v0._tokenized", fail):
+    with patch("tokpar.adapters.hf_v0._tokenize", fail):
         assert adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64)) is None
     made = lie(adapter, b"")
     with tokpar.Encoder(adapter) as encoder:
@@ -393,7 +393,7 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
 
     for check, least in (("sampled", 0), ("always", 200)):
         adapter: Any = tokpar.load(source, engine_check=check)
-        with patch.object(module, "_tokenized", tokenized), tokpar.Encoder(adapter) as encoder:
+        with patch.object(module, "_tokenize", tokenized), tokpar.Encoder(adapter) as encoder:
             adapter.made_pieces(adapter._segment_cache.seeds)  # the comparison when tables are made
             asked.clear()
             adapter._segment_cache._learner.pieces(adapter.made_pieces, 0)
