@@ -83,7 +83,10 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.text_arrays import chosen, lengths_of  # importing tokpar does without it
+    from tokpar.cache.text_arrays import (  # importing tokpar does without it
+        lengths_of,
+        select_texts,
+    )
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
@@ -93,7 +96,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     numbers = np.flatnonzero(asked)
     if plan.look_up is None or not len(numbers):
         return numbers, NO_ROWS
-    some = texts if len(numbers) == len(texts) else chosen(texts, numbers)
+    some = texts if len(numbers) == len(texts) else select_texts(texts, numbers)
     rows, result.cache_answered[numbers] = plan.look_up(some, plan.tokenizer)
     result.clock.lap("tokenize")
     return numbers, rows

@@ -34,7 +34,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Knows the subcommand that the words begin with, or if they ask for help all there are.
     Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__
-    from tokpar.cache import compiled
+    from tokpar.cache import kernel_modules
 
     top = Parser(
         prog="tokpar",
@@ -42,7 +42,9 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
     )
     top.add_argument(
-        "--version", action="version", version=f"tokpar {__version__}, kernel: {compiled.NAME}"
+        "--version",
+        action="version",
+        version=f"tokpar {__version__}, kernel: {kernel_modules.NAME}",
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.cache.compiled import SEGMENTS
+from tokpar.cache.kernel_modules import SEGMENTS
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
