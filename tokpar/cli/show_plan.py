@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
-from tokpar.cli.cuts import Cuts, foreseen, rule_of
+from tokpar.cli.cuts import Cuts, foresee_cuts, rule_of
 from tokpar.cli.encodings import one_source
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
@@ -58,12 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
         said = _why(source.text, arguments.why, tokenizer)
         described = {"position": arguments.why, "why": said}
     elif arguments.gaps:
-        with bar_of(arguments, len(source.text)) as told:
-            described = _gaps(source.text, tokenizer, told)
+        with bar_of(arguments, len(source.text)) as on_progress:
+            described = _gaps(source.text, tokenizer, on_progress)
         said = _of_gaps(source.name, described)
     else:
         with working(arguments, "planning"):
-            split, cuts = foreseen(source.text, tokenizer, strategy)
+            split, cuts = foresee_cuts(source.text, tokenizer, strategy)
         if not arguments.json:
             _print(source, split, cuts, None if arguments.all else SHOWN)
             return 0
@@ -90,7 +90,9 @@ def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, 
     }
 
 
-def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object]) -> dict[str, Any]:
+def _gaps(
+    text: str, tokenizer: TokenizerAdapter, on_progress: Callable[[int], object]
+) -> dict[str, Any]:
     """All certified cuts: how many, and the mean and the greatest distance in code points between
     two of them, or one and an end of the text; or why there are none."""
     import numpy as np
@@ -99,7 +101,7 @@ def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object])
     from tokpar.interfaces import facts_of
 
     finder = finder_for(facts_of(tokenizer))
-    cuts = finder.places(text, told)
+    cuts = finder.places(text, on_progress)
     gaps = np.diff(cuts, prepend=0, append=len(text))
     return {
         "cuts": len(cuts),
@@ -132,7 +134,8 @@ def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
         return f"{around}: {refusal}"
     seam = finder.certify(text, place)
     if seam is not None:
-        return f"{around}: a cut by {seam.rule}, theorem {seam.theorem}: {_named(seam.witness)}"
+        witness = _format_witness(seam.witness)
+        return f"{around}: a cut by {seam.rule}, theorem {seam.theorem}: {witness}"
     found = doubt(facts, text, place)
     if found is None:
         return f"{around}: no rule licenses a cut here"
@@ -193,10 +196,10 @@ def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
         if right.cut is not None and right.cut.theorem
     }
     for rule, theorem, witness in licences:
-        yield f"{rule}: theorem {theorem}" + f", {_named(witness)}" * bool(witness)
+        yield f"{rule}: theorem {theorem}" + f", {_format_witness(witness)}" * bool(witness)
 
 
-def _named(witness: Witness) -> str:
+def _format_witness(witness: Witness) -> str:
     """ "family=cl100k left=non-space"; of a hash only the beginning."""
     shown = (
         (name, str(value)[:SHOWN_HASH] if name == "windows" else value) for name, value in witness
