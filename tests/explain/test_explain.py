@@ -32,7 +32,7 @@ from tokpar.explain.rows import (
     UNCERTIFIED,
     proof_page,
     rule_sentence,
-    shown,
+    show_text,
     theorem_sentence,
 )
 from tokpar.explain.trace import differences
@@ -101,7 +101,7 @@ def test_the_rows_of_one_seam_are_those_of_the_two_chunks() -> None:
     assert len(common) == seam.matched > 0
     assert all(token.start < seam.position for token in seam.left_row.tokens if token.kept)
     assert all(token.start >= seam.position for token in seam.right_row.tokens if token.kept)
-    assert "".join(stretch.text for stretch in seam.before + seam.after) == shown(
+    assert "".join(stretch.text for stretch in seam.before + seam.after) == show_text(
         PROSE[seam.position - 12 : seam.position + 12]
     )
 
@@ -457,17 +457,17 @@ def test_every_rule_theorem_and_claim_has_its_sentence_and_page() -> None:
 
 
 def test_text_is_shown_on_one_line_without_what_a_terminal_obeys() -> None:
-    assert shown("a b\n\t\x1b[31m\u202e") == "a␣b\\n\\t\\x1b[31m\\u202e"
-    assert shown("│┃␣⟨") == "\\u2502\\u2503\\u2423\\u27e8"
-    assert shown("\\n") == "\\\\n"
-    assert shown("\u0301e\u0301") == "\\u0301e\u0301"
-    assert shown("中文 😀") == "中文␣😀"
-    assert shown(b"\xe4\xb8".decode("utf-8", "surrogateescape")) == "\\xe4\\xb8"
+    assert show_text("a b\n\t\x1b[31m\u202e") == "a␣b\\n\\t\\x1b[31m\\u202e"
+    assert show_text("│┃␣⟨") == "\\u2502\\u2503\\u2423\\u27e8"
+    assert show_text("\\n") == "\\\\n"
+    assert show_text("\u0301e\u0301") == "\\u0301e\u0301"
+    assert show_text("中文 😀") == "中文␣😀"
+    assert show_text(b"\xe4\xb8".decode("utf-8", "surrogateescape")) == "\\xe4\\xb8"
 
 
 @given(text=st.text())
 def test_what_is_shown_can_be_printed_and_read_back(text: str) -> None:
-    seen = shown(text)
+    seen = show_text(text)
     assert all(char.isprintable() for char in seen)
     assert " " not in seen
     escape = r"\\(?:x(..)|u(....)|U(.{8})|(.))"

@@ -92,10 +92,10 @@ def _show_edit(
     arguments: argparse.Namespace, source: Source, new_source: Source, tokenizer: TokenizerAdapter
 ) -> int:
     """Show one edit of a session. Returns the exit code."""
-    from tokpar.explain.edit import edited, lines
+    from tokpar.explain.edit import lines, make_edit
 
     with blamed_on(new_source), working(arguments, "encoding both texts"):
-        edit = edited(source.text, new_source.text, tokenizer)
+        edit = make_edit(source.text, new_source.text, tokenizer)
     named = {"file": source.name, "edited": new_source.name, "tokenizer": tokenizer.name}
     if arguments.json:
         numbers = ("start", "stop", "encoded", "first", "last", "removed", "equal", "why")

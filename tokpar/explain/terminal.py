@@ -19,11 +19,11 @@ LEGEND = (
 class Paint:
     """Colours of the terminal, or none."""
 
-    on: bool
+    is_on: bool
 
     def __call__(self, codes: str, text: str) -> str:
         """`text` in these SGR codes: "1;31" is bold and red."""
-        return f"\033[{codes}m{text}\033[0m" if self.on and text else text
+        return f"\033[{codes}m{text}\033[0m" if self.is_on and text else text
 
 
 def lines(seam: Explained, paint: Paint) -> Iterator[str]:
@@ -33,11 +33,11 @@ def lines(seam: Explained, paint: Paint) -> Iterator[str]:
     licence = paint("1;32" if seam.rule else "1;33", licence)
     where = f"code point {seam.position:,} (line {seam.line:,}, column {seam.column:,})"
     yield f"{paint('1', f'seam {seam.number:,}')} at {where}: {licence}, {verdict}"
-    yield from _wrapped(seam.meaning)
+    yield from _wrap(seam.meaning)
     if seam.theorem_says:
-        yield from _wrapped(f"Theorem {seam.theorem}: {seam.theorem_says} (proofs/{seam.page}).")
+        yield from _wrap(f"Theorem {seam.theorem}: {seam.theorem_says} (proofs/{seam.page}).")
     elif seam.page:
-        yield from _wrapped(f"See proofs/{seam.page}.")
+        yield from _wrap(f"See proofs/{seam.page}.")
     if seam.witness:
         named = " ".join(f"{name}={value}" for name, value in seam.witness)
         yield f"  {'witness':{LABEL}}{named}"
@@ -55,7 +55,7 @@ def lines(seam: Explained, paint: Paint) -> Iterator[str]:
         yield f"  {label}, shown from code point {start:,}" if start >= 0 else f"  {label}"
         yield f"    {_row(row, paint)}"
     for difference in seam.differences:
-        yield from _wrapped(difference.words)
+        yield from _wrap(difference.words)
     if seam.more_differences:
         yield f"  and {seam.more_differences:,} more differences"
 
@@ -64,7 +64,7 @@ def _range(places: tuple[int, int]) -> str:
     return f"[{places[0]:,}, {places[1]:,})"
 
 
-def _wrapped(words: str) -> Sequence[str]:
+def _wrap(words: str) -> Sequence[str]:
     return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 

@@ -212,7 +212,7 @@ def _int_objects(size: int) -> NDArray[np.object_]:
     return np.arange(size).astype(object)
 
 
-def made_faster(
+def make_faster(
     tokenizer: TokenizerAdapter,
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch],
     smallest_text: int,
@@ -260,17 +260,19 @@ def _class_for(base: type[tiktoken.Encoding]) -> type[TokparEncoding]:
     return _classes[base]
 
 
-def registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
+def find_registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
     """The encoding that tiktoken keeps under its name, for a copy of it that pickle made: what
     tokpar has learned of it, its cache included, serves the copy too."""
     kept = tiktoken.registry.ENCODINGS.get(encoding.name)
     return kept if kept is not None and vars(kept) is vars(encoding) else encoding
 
 
-def _accepts(own: Callable[..., object], allowed: Allowed, disallowed: Disallowed) -> bool:
+def _accepts(
+    own: Callable[..., object], allowed_special: Allowed, disallowed_special: Disallowed
+) -> bool:
     """True if a method of tiktoken takes these arguments."""
     try:
-        own("", allowed_special=allowed, disallowed_special=disallowed)
+        own("", allowed_special=allowed_special, disallowed_special=disallowed_special)
     except Exception:
         return False
     return True
