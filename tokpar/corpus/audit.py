@@ -21,6 +21,7 @@ from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, traits_of
+from tokpar.limits import worker_count
 
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -50,9 +51,9 @@ def audit(
     ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
     with the bytes of ids that were checked since.
 
-    Needs memory for the longest document, and about 200 bytes for each document, twice that with
-    `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at all,
-    OptionError, and what `load` raises."""
+    Needs memory for the longest document, and about 200 bytes for each document, three times that
+    with `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at
+    all, OptionError, and what `load` raises."""
     adapter = load_for_corpus(tokenizer, None, {}).adapter
     tokens = tokens_of(adapter)
     opened = [open_shard(name) for name in find_shards(_listed(shards))]
@@ -60,11 +61,16 @@ def audit(
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
     texts = InputFiles(find_inputs(_listed(against), lines), field) if against else None
-    with Encoder(plain_tokenizer(adapter), workers=workers) as encoder:
+    # a text with a special token that the tokenizer refuses is taken for plain text
+    plain = plain_tokenizer(adapter)
+    adapter_of_texts = plain if traits_of(adapter).forbidden else adapter
+    with Encoder(plain, workers=1) as encoder:  # each worker compares a block of its own
         compared = None
         if isinstance(tokens.spelling, Respelling):
-            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
-        run = DocumentAudit(tokens, edges, compared, Digests(with_heads=texts is not None))
+            same = texts is not None and adapter_of_texts is plain
+            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder, same)
+        digests = Digests(with_heads=texts is not None)
+        run = DocumentAudit(tokens, edges, compared, digests, worker_count(workers))
         counts = []
         for shard in opened:
             counts.append(0)
@@ -73,9 +79,7 @@ def audit(
                 if on_read is not None:
                     on_read(block.ids.nbytes)
         if texts is not None:
-            # a text with a special token that the tokenizer refuses is taken for plain text
-            refuses = bool(traits_of(adapter).forbidden)
-            with Encoder(plain_tokenizer(adapter) if refuses else adapter, workers=workers) as own:
+            with Encoder(adapter_of_texts, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
                 run.notes += compare(documents, texts, own, run.log, ordered)
             if texts.unusable:

@@ -19,19 +19,31 @@ from tokpar.corpus.shards import Block, ShardSource
 
 RUN = 64
 """Equal ids in a row that are reported."""
-AHEAD = 2
-"""Blocks whose texts are compared at a time: one is spelled while another one is encoded."""
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparison:
+    """The comparison of a block with what the tokenizer gives. `usable`: which documents hold
+    tokens only. `first`: the number of the first document among those of all shards."""
+
+    block: Block
+    usable: Mask
+    first: int
+    running: Future[Compared]
 
 
 @dataclass
 class DocumentAudit:
-    """Checks shards one after the other, and counts what a report needs."""
+    """Checks shards one after the other, and counts what a report needs.
+
+    `workers`: the texts of so many blocks are compared at a time."""
 
     tokens: Tokens
     edges: Edges
     texts: TextAudit | None
     digests: Digests
+    workers: int
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
@@ -47,14 +59,14 @@ class DocumentAudit:
             self.log.add("index", shard.name, problem.document, problem.found, problem.expected)
         self.notes += [f"{shard.name}: {note}" for note in shard.notes]
         self._dtype(shard)
-        with ThreadPoolExecutor(AHEAD) as pool:
-            running: deque[tuple[Block, Mask, Future[Compared]]] = deque()
+        with ThreadPoolExecutor(self.workers) as pool:
+            running: deque[_Comparison] = deque()
             for block in shard.blocks():
                 running.append(self._begin(shard.name, block, pool))
-                if len(running) > AHEAD:
-                    yield self._end(shard.name, *running.popleft())
+                if len(running) > self.workers:
+                    yield self._end(shard.name, running.popleft())
             while running:
-                yield self._end(shard.name, *running.popleft())
+                yield self._end(shard.name, running.popleft())
 
     def _dtype(self, shard: ShardSource) -> None:
         if shard.dtype.kind not in "iu":
@@ -64,9 +76,7 @@ class DocumentAudit:
             found = f"ids of {shard.dtype}, {most}"
             self.log.add("dtype", shard.name, None, found, f"ids up to {self.tokens.size - 1:,}")
 
-    def _begin(
-        self, name: str, block: Block, pool: ThreadPoolExecutor
-    ) -> tuple[Block, Mask, Future[Compared]]:
+    def _begin(self, name: str, block: Block, pool: ThreadPoolExecutor) -> _Comparison:
         """Has the texts of a block compared in another thread, and checks the rest here."""
         usable = self._range(name, block)
         bodies = bodies_of(block, self.edges)
@@ -76,12 +86,16 @@ class DocumentAudit:
         else:
             compared = pool.submit(self.texts.compare, block, bodies, usable)
         self._edges(name, block, bodies)
+        first = len(self.digests.whole)
         self._digests(name, block, bodies)
-        return block, usable, compared
+        return _Comparison(block, usable, first, compared)
 
-    def _end(self, name: str, block: Block, usable: Mask, comparing: Future[Compared]) -> Block:
+    def _end(self, name: str, comparison: _Comparison) -> Block:
         """Reports what the comparison found, and the runs that it does not explain."""
-        compared = comparing.result()
+        block, usable = comparison.block, comparison.usable
+        compared = comparison.running.result()
+        for document, digest in compared.texts:
+            self.digests.document_of[digest] = comparison.first + document
         for total in ("unknown", "rewritten", "text_bytes"):
             setattr(self, total, getattr(self, total) + getattr(compared, total))
         doubtful = set(np.flatnonzero(~usable).tolist()) | compared.skipped
@@ -149,14 +163,11 @@ class DocumentAudit:
         return self.tokens.shown(int(ids[place])) if len(ids) else "nothing, it is empty"
 
     def _digests(self, name: str, block: Block, bodies: Bodies) -> None:
-        ids = block.ids.astype(np.uint32)
-        spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
-        for k, (start, stop) in enumerate(spans):
-            if start == stop:
-                self.empties += 1
-                if len(self.empty) < SHOWN:
-                    self.empty.append(f"{name}: document {block.first + k}")
-            self.digests.add(ids[start:stop])
+        for k in np.flatnonzero(bodies.starts == bodies.stops).tolist():
+            self.empties += 1
+            if len(self.empty) < SHOWN:
+                self.empty.append(f"{name}: document {block.first + k}")
+        self.digests.add_block(block.ids, bodies.starts, bodies.stops)
 
     def _runs(self, name: str, block: Block, doubtful: set[int]) -> None:
         """Reports runs of one id, where the text of the ids does not explain them."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, byte_length, offsets_of
+from tokpar.arrays import IdArray, byte_length
+from tokpar.corpus.audit_against import digest_of
 from tokpar.corpus.audit_edges import Bodies
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.respelling import Respelling
@@ -38,13 +39,15 @@ class Compared:
     """The comparison of one block. `found`: documents that differ. `skipped`: documents that could
     not be compared, by their number in the block; `unknown` of them because the unknown token hides
     a text, `rewritten` because the tokenizer does not leave their text as it is. `text_bytes`:
-    UTF-8 bytes that were encoded."""
+    UTF-8 bytes that were encoded. `texts`: (document, digest of a text's UTF-8
+    bytes) where the tokenizer gives the ids of the whole document for this text."""
 
     found: list[Difference] = field(default_factory=list)
     skipped: set[int] = field(default_factory=set)
     unknown: int = 0
     rewritten: int = 0
     text_bytes: int = 0
+    texts: list[tuple[int, bytes]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +62,15 @@ class _Part:
 
 @dataclass
 class TextAudit:
-    """Encodes the texts that ids spell, and compares. Threads may share it."""
+    """Encodes the texts that ids spell, and compares. Threads may share it.
+
+    `with_digests`: fills `Compared.texts`."""
 
     tokenizer: TokenizerAdapter
     tokens: Tokens
     spelling: Respelling
     encoder: Encoder
+    with_digests: bool = False
     _is_cut: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,10 +86,16 @@ class TextAudit:
         flat = np.concatenate(ids) if ids else np.empty(0, np.uint32)
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
         if np.array_equal(lengths, np.diff(rows.offsets)) and np.array_equal(flat, rows.ids):
-            return result
-        for k, part in enumerate(kept):
-            if not np.array_equal(ids[k], rows[k]):
-                self._differs(block, part, ids[k], rows[k], texts[k], result)
+            equal = list(range(len(kept)))
+        else:
+            equal = [k for k in range(len(kept)) if np.array_equal(ids[k], rows[k])]
+            for k in sorted(set(range(len(kept))).difference(equal)):
+                self._differs(block, kept[k], ids[k], rows[k], texts[k], result)
+        if self.with_digests:
+            sizes = (bodies.stops - bodies.starts).tolist()
+            for k in equal:
+                if len(ids[k]) == sizes[kept[k].document]:
+                    result.texts.append((kept[k].document, digest_of(texts[k].encode())))
         return result
 
     def _parts(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
@@ -108,7 +120,7 @@ class TextAudit:
         spelled = self._spelled(block, parts, usable)
         for k, part in enumerate(parts):
             try:
-                text = spelled[k].decode() if spelled else self._text(block, part)
+                text = str(spelled[k], "utf-8") if spelled else self._text(block, part)
             except UnicodeDecodeError as error:
                 result.found.append(self._broken(block, part, error))
                 continue
@@ -121,7 +133,9 @@ class TextAudit:
         result.unknown = len(result.skipped)
         return texts, kept
 
-    def _spelled(self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]) -> list[bytes]:
+    def _spelled(
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]
+    ) -> list[memoryview]:
         """The bytes of all parts at once, where each token has bytes of its own."""
         if self.spelling.kind != "bytes" or not parts:
             return []
@@ -129,9 +143,10 @@ class TextAudit:
         ids = block.ids[low:high]
         if not usable.all():
             ids = np.clip(ids, 0, self.tokens.size - 1)
-        data = self.tokens.spelled(ids)
-        edges = offsets_of(self.tokens.lengths[ids])
-        return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
+        data, edges = self.tokens.spelled(ids)
+        starts = edges[[part.start - low for part in parts]].tolist()
+        stops = edges[[part.stop - low for part in parts]].tolist()
+        return [data.data[a:b] for a, b in zip(starts, stops, strict=True)]
 
     def _text(self, block: Block, part: _Part) -> str | None:
         return self.tokens.text_of(self.tokens.comparable(block.ids[part.start : part.stop]))

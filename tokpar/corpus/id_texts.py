@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
+from tokpar.cache.compiled import SEGMENTS
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
@@ -99,19 +100,23 @@ class Tokens:
         """The number of bytes that each token spells."""
         return self._table[2]
 
-    def spelled(self, ids: RawIds) -> bytes:
-        """The bytes that ids spell, all of them below `size`."""
+    def spelled(self, ids: RawIds) -> tuple[NDArray[np.uint8], IntArray]:
+        """The bytes that ids spell, all of them below `size`, and where those of each id begin in
+        them, and the end: int64, (ids + 1,)."""
         blob, starts, lengths = self._table
-        found = []
+        sizes = lengths[ids]
+        edges = offsets_of(sizes)
+        data = np.empty(int(edges[-1]), np.uint8)
+        if SEGMENTS is not None:
+            SEGMENTS.gather(blob, starts[ids], sizes, data, edges)
+            return data, edges
         for k in range(0, len(ids), _BLOCK):
-            some = ids[k : k + _BLOCK]
-            sizes = lengths[some]
-            firsts = starts[some]
-            firsts -= np.cumsum(sizes) - sizes
-            places = np.repeat(firsts, sizes)
-            places += np.arange(len(places), dtype=places.dtype)
-            found.append(blob.take(places).tobytes())
-        return b"".join(found)
+            some = slice(k, k + _BLOCK)
+            first, stop = edges[k], edges[min(k + _BLOCK, len(ids))]
+            places = np.repeat(starts[ids[some]] - edges[:-1][some], sizes[some])
+            places += np.arange(first, stop)
+            blob.take(places, out=data[first:stop])
+        return data, edges
 
     def text_of(self, ids: RawIds) -> str | None:
         """The text of ids, all of them tokens and none in `cut_at`.
@@ -125,7 +130,7 @@ class Tokens:
             return self._words(ids.tolist(), self.spelling.prefix)
         if self.spelling.kind == "marks":
             return self._segments(ids.tolist(), self.spelling.prepends)
-        return self.spelled(ids).decode()
+        return str(self.spelled(ids)[0].data, "utf-8")
 
     def comparable(self, ids: RawIds) -> RawIds:
         """The ids without the unknown token, and without words that hold it."""
