@@ -25,11 +25,11 @@ from tests.support.seams import every_lossless, part, serial
 from tokpar.cli import main
 from tokpar.explain import Row, explain_seam, trace
 from tokpar.explain.rows import (
-    ABSORBED,
+    ABSORBED_SENTENCE,
     CLAIMS,
     RULES,
     THEOREMS,
-    UNCERTIFIED,
+    UNCERTIFIED_SENTENCE,
     proof_page,
     rule_sentence,
     show_text,
@@ -163,7 +163,7 @@ def test_an_absorbed_space_is_explained_as_such() -> None:
     traced = trace(PROSE, plain(part("llama_style")), strategy="cut", chunk_chars=30)
     seam = explain_seam(traced, 0)
     assert (seam.rule, seam.theorem, seam.witness) == ("K3", "6.4", (("absorbed", 1),))
-    assert seam.meaning == ABSORBED
+    assert seam.meaning == ABSORBED_SENTENCE
     assert seam.right[0] == seam.position + 1
 
 
@@ -300,7 +300,7 @@ def test_a_failing_method_shows_the_tokens_that_differ(
     seam = explain_seam(traced, number, 20)
     assert seam.differs
     assert seam.rule is None
-    assert seam.meaning == f"{UNCERTIFIED} {CLAIMS[strategy][0]}"
+    assert seam.meaning == f"{UNCERTIFIED_SENTENCE} {CLAIMS[strategy][0]}"
     difference = seam.differences[0]
     assert all(token.differs for token in (*difference.joined.tokens, *difference.serial.tokens))
     assert (joined, whole) != ([], [])
@@ -453,7 +453,10 @@ def test_every_rule_theorem_and_claim_has_its_sentence_and_page() -> None:
         if record.owner == "tokpar" and approximate:
             assert (ROOT / "proofs" / CLAIMS[record.name][1]).is_file()
     plugged = Seam(1, None, "")
-    assert (rule_sentence(plugged, "mine"), proof_page(plugged, "mine")) == (UNCERTIFIED, "")
+    assert (rule_sentence(plugged, "mine"), proof_page(plugged, "mine")) == (
+        UNCERTIFIED_SENTENCE,
+        "",
+    )
 
 
 def test_text_is_shown_on_one_line_without_what_a_terminal_obeys() -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tokpar.explain import Trace
     from tokpar.interfaces import TokenizerAdapter
 
-SHOWN = 3
-AROUND = 40
+MOST_SHOWN = 3
+CHARS_AROUND = 40
 COLORS = ("auto", "always", "never")
 
 
@@ -47,8 +47,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     edited = "show the edit of a session from the text to that of FILE"
     add("--edited", metavar="FILE", help=edited)
     add("--seam", type=int, metavar="N", help="show this one only: 0, 1, ...")
-    add("--all", action="store_true", help=f"show all seams, not the first {SHOWN}")
-    add("--around", type=int, default=AROUND, metavar="CHARS", help=f"to each side ({AROUND})")
+    add("--all", action="store_true", help=f"show all seams, not the first {MOST_SHOWN}")
+    add(
+        "--around",
+        type=int,
+        default=CHARS_AROUND,
+        metavar="CHARS",
+        help=f"to each side ({CHARS_AROUND})",
+    )
     add("--html", type=Path, metavar="FILE", help="write a page with all seams")
     add("--proofs", default="proofs", metavar="URL", help="where the page finds proofs/")
     color = "auto (in a terminal, without NO_COLOR), always or never"
@@ -121,7 +127,7 @@ def _choose_seams(seam_trace: Trace, arguments: argparse.Namespace) -> Sequence[
             )
         return [arguments.seam]
     everything = arguments.all or arguments.json
-    return seam_trace.ordered()[: count if everything else 0 if arguments.html else SHOWN]
+    return seam_trace.ordered()[: count if everything else 0 if arguments.html else MOST_SHOWN]
 
 
 def describe(

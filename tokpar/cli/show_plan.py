@@ -20,8 +20,8 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Seam, Split, Witness
 
-SHOWN = 20
-AROUND = 16
+MOST_SHOWN = 20
+CHARS_AROUND = 16
 SHOWN_HASH = 12
 MARK = "│"
 HEADER = ("position", "rule", "around")
@@ -43,7 +43,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--progress", action="store_true", help="show a bar for --gaps even if this is no terminal"
     )
-    parser.add_argument("--all", action="store_true", help=f"show all cuts, not the first {SHOWN}")
+    parser.add_argument(
+        "--all", action="store_true", help=f"show all cuts, not the first {MOST_SHOWN}"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         with working(arguments, "planning"):
             split, cuts = foresee_cuts(source.text, tokenizer, strategy)
         if not arguments.json:
-            _print(source, split, cuts, None if arguments.all else SHOWN)
+            _print(source, split, cuts, None if arguments.all else MOST_SHOWN)
             return 0
         described = _plan(source, strategy.name, split, cuts)
     if arguments.json:
@@ -127,8 +129,8 @@ def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
     finder = finder_for(facts)
     if not 0 < place < len(text):
         raise OptionError(f"--why must be a place inside the text, 1 to {len(text) - 1}")
-    around = f"{visible(text[max(0, place - AROUND) : place])}{MARK}"
-    around += visible(text[place : place + AROUND])
+    around = f"{visible(text[max(0, place - CHARS_AROUND) : place])}{MARK}"
+    around += visible(text[place : place + CHARS_AROUND])
     refusal = finder.refusal_for(text)
     if refusal is not None:
         return f"{around}: {refusal}"
@@ -154,8 +156,8 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
         "rule": cut.rule,
         "theorem": cut.theorem or None,
         "witness": dict(cut.witness),
-        "before": text[max(0, position - AROUND) : position],
-        "after": text[position : position + AROUND],
+        "before": text[max(0, position - CHARS_AROUND) : position],
+        "after": text[position : position + CHARS_AROUND],
     }
 
 

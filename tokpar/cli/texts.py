@@ -15,8 +15,8 @@ from tokpar.decompression import uncompressed_blocks
 from tokpar.errors import FileFormatError
 
 STDIN = "-"
-ROWS = (".jsonl", ".ndjson")
-COMPRESSED = (".gz", ".zst")
+ROW_SUFFIXES = (".jsonl", ".ndjson")
+COMPRESSED_SUFFIXES = (".gz", ".zst")
 FIELDS = ("text", "content", "prompt", "body", "document", "code")
 """Fields of a row that are taken for its text, the first one that is there."""
 BLOCK_BYTES = 1 << 20
@@ -34,7 +34,7 @@ class Source:
 
 def has_rows(name: str) -> bool:
     """True for a file of which each row is a text: "a.jsonl", "a.ndjson.gz"."""
-    return _strip_compression(name).endswith(ROWS)
+    return _strip_compression(name).endswith(ROW_SUFFIXES)
 
 
 def read_source(name: str) -> Source:
@@ -165,4 +165,4 @@ def _got(row: dict[str, Any]) -> str:
 
 
 def _strip_compression(name: str) -> str:
-    return name.removesuffix(next((end for end in COMPRESSED if name.endswith(end)), ""))
+    return name.removesuffix(next((end for end in COMPRESSED_SUFFIXES if name.endswith(end)), ""))

@@ -10,11 +10,14 @@ import numpy as np
 
 import tokpar
 from tokpar.arrays import IdArray
-from tokpar.explain.rows import DIFFERS, EDGE, TOKENS_AROUND, describe_count, show_text
+from tokpar.explain.rows import DIFFERS_MARKS, EDGE, TOKENS_AROUND, describe_count, show_text
 from tokpar.interfaces import Decodes, TokenizerAdapter, token_bytes_of
 
-_KEPT, _ENCODED, _BAR = "█", "▒", 60
-LEGEND = f"{_KEPT} kept   {_ENCODED} encoded again   {DIFFERS[0]}ids of the patch{DIFFERS[1]}"
+_KEPT_SIGN, _ENCODED_SIGN, _BAR_WIDTH = "█", "▒", 60
+LEGEND = (
+    f"{_KEPT_SIGN} kept   {_ENCODED_SIGN} encoded again   "
+    f"{DIFFERS_MARKS[0]}ids of the patch{DIFFERS_MARKS[1]}"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +84,20 @@ def lines(edit: SessionEdit) -> Iterator[str]:
 def bar(edit: SessionEdit) -> str:
     """The new text as a bar: each sign is a part of it, drawn as encoded if some of it was."""
     size = max(1, len(edit.text))
-    width = min(_BAR, size)
+    width = min(_BAR_WIDTH, size)
     edges = [k * size // width for k in range(width + 1)]
-    signs = (_ENCODED if a < edit.stop and edit.start < b else _KEPT for a, b in pairwise(edges))
+    signs = (
+        _ENCODED_SIGN if a < edit.stop and edit.start < b else _KEPT_SIGN
+        for a, b in pairwise(edges)
+    )
     return "".join(signs)
 
 
 def _text(edit: SessionEdit) -> str:
     text = edit.text[edit.start : edit.stop]
-    return show_text(text if len(text) <= _BAR else f"{text[: _BAR // 2]} … {text[-_BAR // 2 :]}")
+    if len(text) > _BAR_WIDTH:
+        text = f"{text[: _BAR_WIDTH // 2]} … {text[-_BAR_WIDTH // 2 :]}"
+    return show_text(text)
 
 
 def _row(edit: SessionEdit, ids: IdArray, last: int) -> str:
@@ -102,7 +110,7 @@ def _row(edit: SessionEdit, ids: IdArray, last: int) -> str:
         half = TOKENS_AROUND // 2
         inner = [*inner[:half], "…", *inner[-half:]]
     behind = [_token(edit.tokenizer, id_) for id_ in ids[last:high].tolist()]
-    marked = f"{DIFFERS[0]}{EDGE.join(inner)}{DIFFERS[1]}"
+    marked = f"{DIFFERS_MARKS[0]}{EDGE.join(inner)}{DIFFERS_MARKS[1]}"
     left, right = "… " if low else "", " …" if high < len(ids) else ""
     return f"{left}{EDGE.join([*before, marked, *behind])}{right}"
 

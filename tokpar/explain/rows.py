@@ -21,22 +21,26 @@ RULES: dict[str, str] = _SENTENCES["rules"]
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]
 CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
 """By strategy: what it rests on where no rule licenses a seam, and the page in proofs/."""
-ABSORBED: str = _SENTENCES["absorbed"]
-BY_STAGES: str = _SENTENCES["by_stages"]
-UNCERTIFIED: str = _SENTENCES["uncertified"]
+ABSORBED_SENTENCE: str = _SENTENCES["absorbed"]
+STAGES_SENTENCE: str = _SENTENCES["by_stages"]
+UNCERTIFIED_SENTENCE: str = _SENTENCES["uncertified"]
 
 EDGE, SEAM, SPACE = "│", "┃", "␣"
-MATCHED, DIFFERS = ("⟨", "⟩"), ("⟦", "⟧")
-_SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED, *DIFFERS})
+MATCHED_MARKS, DIFFERS_MARKS = ("⟨", "⟩"), ("⟦", "⟧")
+_SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED_MARKS, *DIFFERS_MARKS})
 
 
 def rule_sentence(seam: Seam, strategy: str) -> str:
     """What licenses the seam, or what the strategy rests on instead."""
     if seam.rule is None:
-        return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
+        return (
+            f"{UNCERTIFIED_SENTENCE} {CLAIMS[strategy][0]}"
+            if strategy in CLAIMS
+            else UNCERTIFIED_SENTENCE
+        )
     if "absorbed" in dict(seam.witness):
-        return ABSORBED
-    return BY_STAGES if seam.theorem == Theorem.STAGES_AT_SPACE else RULES[seam.rule]
+        return ABSORBED_SENTENCE
+    return STAGES_SENTENCE if seam.theorem == Theorem.STAGES_AT_SPACE else RULES[seam.rule]
 
 
 def theorem_sentence(seam: Seam) -> str:

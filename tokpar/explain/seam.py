@@ -22,7 +22,7 @@ from tokpar.explain.rows import (
 from tokpar.explain.trace import IdRange, Mask, Trace
 from tokpar.types import Rule, Seam
 
-AROUND = 40
+CHARS_AROUND = 40
 MOST_DIFFERENCES = 3
 NOT_LOCATED = "this tokenizer cannot tell where these tokens lie, so only their ids are shown"
 
@@ -58,7 +58,7 @@ class Explained:
     words: tuple[str, ...]
 
 
-def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
+def explain_seam(trace: Trace, number: int, around: int = CHARS_AROUND) -> Explained:
     """The seam of that number, 0, 1, ..., with `around` code points of text to either side."""
     view = _View(trace, number, around)
     seam, (left, right) = view.seam, view.chunks

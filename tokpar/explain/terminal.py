@@ -4,14 +4,14 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.explain.rows import DIFFERS, EDGE, MATCHED, SEAM, Row, TextPart, Token
+from tokpar.explain.rows import DIFFERS_MARKS, EDGE, MATCHED_MARKS, SEAM, Row, TextPart, Token
 from tokpar.explain.seam import Explained
 
 WIDTH = 96
 LABEL = 10
 LEGEND = (
-    f"{EDGE} token edge   {SEAM} seam   {MATCHED[0]}both chunks found it{MATCHED[1]}   "
-    f"{DIFFERS[0]}joined and serial differ{DIFFERS[1]}   (dropped)   … left out"
+    f"{EDGE} token edge   {SEAM} seam   {MATCHED_MARKS[0]}both chunks found it{MATCHED_MARKS[1]}   "
+    f"{DIFFERS_MARKS[0]}joined and serial differ{DIFFERS_MARKS[1]}   (dropped)   … left out"
 )
 
 
@@ -88,9 +88,9 @@ def _row(row: Row, paint: Paint) -> str:
 def _token(token: Token, paint: Paint) -> str:
     text = token.text or f"#{token.id}"
     if token.differs:
-        return paint("1;97;41", f"{DIFFERS[0]}{text}{DIFFERS[1]}")
+        return paint("1;97;41", f"{DIFFERS_MARKS[0]}{text}{DIFFERS_MARKS[1]}")
     if token.matched:
-        text = f"{MATCHED[0]}{text}{MATCHED[1]}"
+        text = f"{MATCHED_MARKS[0]}{text}{MATCHED_MARKS[1]}"
     if not token.kept:
         return paint("2", f"({text})")
     background = "48;5;24" if token.number % 2 else "48;5;238"

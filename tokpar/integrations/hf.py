@@ -36,7 +36,7 @@ from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked."""
-_FOLLOWED = (
+_FOLLOWED_METHODS = (
     *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
     *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
 )
@@ -97,7 +97,9 @@ def require_followed(tokenizer: Any) -> None:
     if not has_own_engine(tokenizer):
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__
         raise OptionError(f"as_hf needs a tokenizers.Tokenizer below {kind}, got {engine}")
-    own = {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, _FOLLOWED)
+    own = (
+        {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, _FOLLOWED_METHODS)
+    )
     if own:
         raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
 

@@ -16,7 +16,11 @@ from tokpar.arrays import IntArray, SpanArray, offsets_of
 from tokpar.types import Rows
 
 _Item = TypeVar("_Item")
-_INHERITED = ("return_overflowing_tokens", "is_split_into_words", "sanitize_control_tokens")
+_INHERITED_ARGUMENTS = (
+    "return_overflowing_tokens",
+    "is_split_into_words",
+    "sanitize_control_tokens",
+)
 """Arguments that only the tokenizer's own call answers."""
 _BY_DEFAULT = {"token_type_ids": None, "attention_mask": None}
 _OPTIONAL = ("token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping", "length")
@@ -165,7 +169,7 @@ def columns_of(
     the tokenizer's own call answers them, or refuses them."""
     usual = tokenizer.split_special_tokens
     splits = arguments.get("split_special_tokens")
-    if any(arguments.get(name) for name in _INHERITED):
+    if any(arguments.get(name) for name in _INHERITED_ARGUMENTS):
         return None
     if not isinstance(usual, bool) or (splits is not None and splits is not usual):
         return None
