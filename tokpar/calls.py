@@ -149,14 +149,14 @@ _USUAL = _arguments("auto", "auto", None, False, {})
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptEncoder:
     """An encoder without its tokenizer; `adapter_of`: the tokenizer to its adapter."""
 
     encoder: Encoder
     adapter_of: Callable[[object], object]
 
 
-_Table = OrderedDict[Hashable, _Kept]
+_Table = OrderedDict[Hashable, _KeptEncoder]
 _path_encoders: _Table = OrderedDict()
 _object_encoders: weakref.WeakKeyDictionary[Any, _Table] = weakref.WeakKeyDictionary()
 
@@ -239,7 +239,7 @@ def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> 
     else:
         return
     with _lock:
-        table[key] = _Kept(encoder.with_tokenizer(None), adapter_of)
+        table[key] = _KeptEncoder(encoder.with_tokenizer(None), adapter_of)
         while len(table) > MOST_KEPT:
             table.popitem(last=False)
 

@@ -424,11 +424,11 @@ class Encoder:
         `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
         which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
         tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken_subclass import made_faster
+        from tokpar.integrations.tiktoken_subclass import make_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
         rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
-        return made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
+        return make_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.
@@ -535,9 +535,9 @@ def _rebuild_tiktoken(
     arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
 ) -> tiktoken.Encoding:
     """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken_subclass import registered
+    from tokpar.integrations.tiktoken_subclass import find_registered
 
-    encoder = Encoder(registered(encoding), **arguments)
+    encoder = Encoder(find_registered(encoding), **arguments)
     return encoder.as_tiktoken(smallest_text=smallest_text)
 
 

@@ -356,7 +356,7 @@ def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None]
 
 
 LookUp = Callable[[Sequence[str], TokenizerAdapter], Served]
-Mended = Callable[[str, Sequence[Chunk], Sequence[int], TokenizerAdapter], "list[Chunk] | None"]
+MendChunks = Callable[[str, Sequence[Chunk], Sequence[int], TokenizerAdapter], "list[Chunk] | None"]
 
 
 def licence_of(splitter: Splitter, tokenizer: TokenizerAdapter) -> Seam | None:
@@ -382,7 +382,7 @@ def matches_spans(merger: Merger) -> bool:
     return bool(getattr(merger, "matches_spans", False))
 
 
-def mended_of(merger: Merger) -> Mended:
+def mended_of(merger: Merger) -> MendChunks:
     """Returns the merger's `mended`, or a function that fuses the chunks at each failed seam."""
     return _optional_method(merger, "mended") or _fuse_at_failed_seams
 

@@ -29,7 +29,7 @@ _FILES = ("tokenizer.json", "vocab.txt")
 """What is read of a directory, the first that is there."""
 _KNOWN_NAMES = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
 """Names that others are likely to be misspellings of."""
-_NEAR = 0.8
+_LEAST_SIMILARITY = 0.8
 _EXPECTED_SOURCES = (
     "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
     "with one, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
@@ -142,7 +142,7 @@ def _from_hub(repository: str) -> Path:
         )
     except Exception as error:  # of any of the libraries that it downloads with
         why = _why(hub, error)
-    near = get_close_matches(repository, _KNOWN_NAMES, 1, _NEAR)
+    near = get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY)
     raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED_SOURCES}")
 
 
@@ -151,7 +151,7 @@ def _unreachable(repository: str, hub: Any) -> str | None:
     absent = "it is not in the cache of the Hugging Face Hub"
     if hub.constants.HF_HUB_OFFLINE or is_offline():
         return f"{absent}, and {OFFLINE} is set"
-    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _NEAR):
+    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY):
         return absent  # a slip of the pen
     host = urlsplit(hub.constants.ENDPOINT).hostname
     try:

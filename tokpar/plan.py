@@ -14,7 +14,7 @@ from tokpar.interfaces import (
     HasSegmentCache,
     Locates,
     LookUp,
-    Mended,
+    MendChunks,
     Merger,
     PostProcesses,
     Served,
@@ -75,7 +75,7 @@ class Plan:
         return matches_spans(self.merger) and not self.facts.tiles
 
     @cached_property
-    def mended(self) -> Mended:
+    def mended(self) -> MendChunks:
         """The merger's repair of failed seams."""
         return mended_of(self.merger)
 

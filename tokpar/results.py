@@ -23,7 +23,7 @@ from tokpar.interfaces import (
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.spans import Origin, finished_spans, postprocess_single, spans_of, stand_in_ids
+from tokpar.spans import Origin, final_spans, postprocess_single, spans_of, stand_in_ids
 from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
@@ -186,7 +186,7 @@ class Result:
         origin = stand_in_ids(len(self.own.ids))
         if self.final is not self.own and isinstance(tokenizer, PostProcesses):
             origin = tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
-        return finished_spans(spans, origin)
+        return final_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """Returns `stand_in_ids(count)`, post-processed as the ids of text `k` are."""

@@ -69,7 +69,7 @@ class Origin:
         Ids that post-processing inserted have the span (0, 0)."""
         own = Rows.of([self.before_postprocess(final)])
         spans = spans_of(self.tokenizer, [self.text], own, [seams], code_points=code_points)
-        return finished_spans(spans, self.origin(len(own.ids)))
+        return final_spans(spans, self.origin(len(own.ids)))
 
     def is_truncated(self, final: IdArray) -> bool:
         """Returns True if post-processing dropped ids of the text."""
@@ -92,15 +92,15 @@ def stand_in_ids(length: int) -> IdArray:
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
 
 
-def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
+def final_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
     """Returns the spans of the final ids, (0, 0) for inserted ids.
 
     `spans`: of the ids before post-processing. `origin`: where each final id came from, see
     `stand_in_ids`."""
-    finished = np.zeros((len(origin), 2), dtype=np.int64)
+    final = np.zeros((len(origin), 2), dtype=np.int64)
     core = origin >= _FIRST
-    finished[core] = spans[origin[core] - _FIRST]
-    return finished
+    final[core] = spans[origin[core] - _FIRST]
+    return final
 
 
 def spans_of(

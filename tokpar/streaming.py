@@ -18,8 +18,8 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import Ability, TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
-MEMO_PIECES = 1 << 16
-MEMO_LENGTH = 32
+CACHED_PRETOKENS = 1 << 16
+CACHED_LENGTH = 32
 
 
 class EagerModel(Protocol):
@@ -136,20 +136,22 @@ def _between_cuts(
     """Yield the ids of the text before the last final cut. The rest waits for more chunks."""
     unfinished = UnfinishedText(finder_for(facts_of(tokenizer)))
     # `text` must stay a plain local variable, because CPython extends such a string in place
-    text, start, tried, certifiable = "", 0, 0, True
+    text, start, searched_to, certifiable = "", 0, 0, True
     for chunk in chunks:
         text += chunk
         certifiable = certifiable and not has_surrogate(chunk)
         if not certifiable:
             continue
         horizon = unfinished.horizon(text)
-        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(text, tried, horizon)
+        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(
+            text, searched_to, horizon
+        )
         if seam is None:
-            tried = max(tried, horizon)
+            searched_to = max(searched_to, horizon)
             continue
         ids = _encode_part(encode, text[: seam.position], start)
         taken = seam.position + seam.absorbed
-        text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
+        text, start, searched_to = text[taken:], start + taken, max(0, horizon - taken)
         yield ids
     yield _encode_part(encode, text, start)
 
@@ -191,13 +193,13 @@ class _Merging:
         self.ids: list[int] = []
         self._model = model
         self._text, self._is_partly_fed = "", False
-        self._cached_ids = lru_cache(MEMO_PIECES)(self._encode)
+        self._cached_ids = lru_cache(CACHED_PRETOKENS)(self._encode)
 
     def feed(self, text: str) -> None:
         self._text += text
 
     def end(self) -> None:
-        may_cache = not self._is_partly_fed and len(self._text) <= MEMO_LENGTH
+        may_cache = not self._is_partly_fed and len(self._text) <= CACHED_LENGTH
         self.ids += self._cached_ids(self._text) if may_cache else self._encode(self._text)
         self._text, self._is_partly_fed = "", False
 

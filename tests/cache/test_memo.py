@@ -347,7 +347,7 @@ def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
 def test_cuts_are_counted_without_their_places(text: str, at_a_time: int, witness: Any) -> None:
     regions = np.array([[0, len(text) // 2], [len(text) // 2, len(text)]])
     everywhere = Everywhere(Seam(0, "K3", "50", witness), regions)
-    with patch("tokpar.seams._COUNTED", at_a_time):
+    with patch("tokpar.seams._BLOCK_CHARS", at_a_time):
         assert everywhere.count(text) == len(everywhere.positions(text))
 
 

@@ -132,7 +132,7 @@ def test_work_that_is_done_soon_says_nothing(capsys: pytest.CaptureFixture[str])
 def test_work_expected_to_take_long_says_so_before_it_begins(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with working(ASKED, "decoding", expected=90.4):
+    with working(ASKED, "decoding", expected_seconds=90.4):
         assert capsys.readouterr().err == "\rdecoding: 0 s of about 90 s"
 
 
@@ -140,7 +140,9 @@ def test_work_expected_to_take_long_says_so_before_it_begins(
 def test_nothing_is_said_where_nobody_looks(
     capsys: pytest.CaptureFixture[str], quiet: bool
 ) -> None:
-    with working(argparse.Namespace(quiet=quiet, progress=quiet), "decoding", expected=90.0):
+    with working(
+        argparse.Namespace(quiet=quiet, progress=quiet), "decoding", expected_seconds=90.0
+    ):
         pass
     assert capsys.readouterr().err == ""
 

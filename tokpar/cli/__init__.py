@@ -48,13 +48,13 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):
-        _add(_named(words[0]), commands)
+        _add(_find_command(words[0]), commands)
     elif not {"-h", "--help"}.isdisjoint(words):
-        top.epilog = "; ".join(_added(commands))
+        top.epilog = "; ".join(_add_all(commands))
     return top
 
 
-def _added(commands: Any) -> Iterator[str]:
+def _add_all(commands: Any) -> Iterator[str]:
     """Adds all there are; says which cannot be loaded."""
     from tokpar.errors import PluginError
     from tokpar.registry import registry
@@ -66,7 +66,7 @@ def _added(commands: Any) -> Iterator[str]:
             yield str(error)
 
 
-def _named(name: str) -> Command:
+def _find_command(name: str) -> Command:
     """Plugins are loaded only for a name that is not tokpar's own."""
     from tokpar.builtins import tokpar_commands
     from tokpar.errors import OptionError, PluginError, UnknownNameError

@@ -21,7 +21,9 @@ _MEGABYTE = 1e6
 
 
 @contextmanager
-def shown(arguments: argparse.Namespace, progress: Progress) -> Iterator[Callable[[], None]]:
+def show_progress(
+    arguments: argparse.Namespace, progress: Progress
+) -> Iterator[Callable[[], None]]:
     """Yields a function to call after each block: it moves the bar, and writes to the log each
     minute and at the end."""
     with ExitStack() as stack:
@@ -107,13 +109,13 @@ def _bar_wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
 
 
-def print_summary(manifest: Manifest, progress: Progress, out: Path) -> None:
+def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> None:
     """The counts, what was skipped, and a line for each stage, on stderr."""
     documents = plural(manifest.documents, "document")
     shards = plural(len(manifest.shards), "shard")
     size = manifest.text_bytes / _MEGABYTE
-    say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}: {out}"
-    print_line(say, sys.stderr)
+    say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}"
+    print_line(f"{say}: {out_folder}", sys.stderr)
     for kind, count in sorted(manifest.skipped.items()):
         print_line(f"skipped: {count:,} ({kind})", sys.stderr)
     print(stage_table(progress), file=sys.stderr)

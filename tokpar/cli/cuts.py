@@ -52,7 +52,9 @@ def rule_counts(seams: Seams, text: str) -> dict[str, int]:
     return {rule: count for rule, count in sorted(counts.items()) if count}
 
 
-def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts) -> tuple[Split, Cuts]:
+def foresee_cuts(
+    text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts
+) -> tuple[Split, Cuts]:
     """The chunks of a text, and where `encode` cuts it, with the executor that suits the tokenizer
     and a cache that has room. Nothing is tokenized."""
     from tokpar.encoder import why_never_cut

@@ -56,7 +56,7 @@ def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
         where, text = "standard input", read_source(STDIN).text
     else:
         where, text = "arguments", " ".join(arguments.ids)
-    return where, _parsed(text, where)
+    return where, _parse_ids(text, where)
 
 
 def _from_array(name: str) -> list[int]:
@@ -75,7 +75,7 @@ def _from_array(name: str) -> list[int]:
     return ids
 
 
-def _parsed(text: str, where: str) -> list[int]:
+def _parse_ids(text: str, where: str) -> list[int]:
     """Numbers apart by white space or commas, or the object that `encode --json` prints."""
     if text.lstrip().startswith("{"):
         try:

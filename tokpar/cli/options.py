@@ -43,11 +43,11 @@ def declare_row(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, metavar="N", help="the text of this row of a .jsonl")
 
 
-def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> None:
-    """`named=False`: an argument of the command names the tokenizer."""
+def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = True) -> None:
+    """`has_name_option=False`: an argument of the command names the tokenizer."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    if named:
+    if has_name_option:
         what = "a name, a directory, tokenizer.json ..."
         add("--tokenizer", default="default", metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
@@ -156,9 +156,9 @@ def _pair(option: str, item: str) -> tuple[str, str]:
 
 def _value(text: str) -> Any:
     """A Python literal where it is one, else the text: "4096" -> 4096, "paper" -> "paper"."""
-    named = {"true": "True", "false": "False", "none": "None"}
+    python_names = {"true": "True", "false": "False", "none": "None"}
     try:
-        return ast.literal_eval(named.get(text.lower(), text))
+        return ast.literal_eval(python_names.get(text.lower(), text))
     except (ValueError, SyntaxError):
         return text
 

@@ -60,13 +60,13 @@ class ProgressExecutor:
         return self.name if self._inner is None else without_cache_of(self._inner)
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        inner = self._chosen(texts, tokenizer)
+        inner = self._choose_executor(texts, tokenizer)
         rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
         return Rows.concatenate(rows or [Rows.of([])])
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """One text goes to the cache of the other executor part by part, between certified cuts."""
-        look_up = look_up_of(self._chosen(texts, tokenizer))
+        look_up = look_up_of(self._choose_executor(texts, tokenizer))
         if look_up is None:
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         if len(texts) > 1:
@@ -86,7 +86,7 @@ class ProgressExecutor:
                 bar.update(stop - start)
         return Rows.of([np.concatenate(ids)]), [True]
 
-    def _chosen(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
+    def _choose_executor(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
         self._inner = self._choose(tokenizer, sum(map(len, texts)))
         self.name = self._inner.name
         return self._inner
@@ -129,7 +129,7 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     from tokpar.registry import registry
 
     name = arguments.executor
-    if not _wanted(arguments):
+    if not _wants_progress(arguments):
         yield name
         return
     count = worker_count(arguments.workers)
@@ -138,14 +138,16 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     with ExitStack() as pools:
 
         @cache
-        def built(fitting: str) -> Executor:
+        def build_executor(fitting: str) -> Executor:
             executor = registry().executor_kind(fitting).build(count)
             if hasattr(executor, "close"):
                 pools.callback(executor.close)
             return executor
 
         def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-            return built(fit_for(tokenizer).executor_for(length) if name == "auto" else name)
+            return build_executor(
+                fit_for(tokenizer).executor_for(length) if name == "auto" else name
+            )
 
         yield ProgressExecutor(choose, partial(_bar, arguments))
 
@@ -156,7 +158,7 @@ def bar_of(
 ) -> Iterator[Callable[[int], object]]:
     """Yield a function that moves a bar of `total` code points, None if that is unknown; it does
     nothing where no bar is wanted."""
-    if not _wanted(arguments):
+    if not _wants_progress(arguments):
         yield lambda done: None
         return
     with closing(_bar(arguments, total, unit)) as bar:
@@ -165,15 +167,16 @@ def bar_of(
 
 @contextmanager
 def working(
-    arguments: argparse.Namespace, doing: str, expected: float | None = None
+    arguments: argparse.Namespace, doing: str, expected_seconds: float | None = None
 ) -> Iterator[None]:
     """Say on stderr what the block does, and for how long, while no bar can tell: after some
-    seconds, or at once where more are `expected`, since a native call may let nothing else run."""
-    if not _wanted(arguments):
+    seconds, or at once if `expected_seconds` are more, since a native call may let nothing else
+    run."""
+    if not _wants_progress(arguments):
         yield
         return
     ended, start = threading.Event(), time.monotonic()
-    about = "" if expected is None else f" of about {expected:,.0f} s"
+    about = "" if expected_seconds is None else f" of about {expected_seconds:,.0f} s"
     shown = ""
 
     def show() -> None:
@@ -187,7 +190,7 @@ def working(
         while not ended.wait(1 if shown else WORKING_SECONDS):
             show()
 
-    if expected is not None and expected > WORKING_SECONDS:
+    if expected_seconds is not None and expected_seconds > WORKING_SECONDS:
         show()
     watching = threading.Thread(target=show_each_second, daemon=True)
     watching.start()
@@ -205,15 +208,15 @@ def one_call(
     arguments: argparse.Namespace, tokenizer: TokenizerAdapter, text: str
 ) -> AbstractContextManager[None]:
     """`working` while one native call encodes all of `text`; how long that takes, a part tells."""
-    if len(text) <= SAMPLE_CHARS or not _wanted(arguments):
+    if len(text) <= SAMPLE_CHARS or not _wants_progress(arguments):
         return nullcontext()
     start = time.perf_counter()
     tokenizer.encode(text[:SAMPLE_CHARS])
-    expected = (time.perf_counter() - start) * len(text) / SAMPLE_CHARS
-    return working(arguments, "one native call (Ctrl-C ends it)", expected)
+    expected_seconds = (time.perf_counter() - start) * len(text) / SAMPLE_CHARS
+    return working(arguments, "one native call (Ctrl-C ends it)", expected_seconds)
 
 
-def _wanted(arguments: argparse.Namespace) -> bool:
+def _wants_progress(arguments: argparse.Namespace) -> bool:
     asked, quiet = (getattr(arguments, name, False) for name in ("progress", "quiet"))
     return not quiet and (asked or sys.stderr.isatty())
 

@@ -15,14 +15,14 @@ class ClosedStream(io.TextIOBase):
     """Stands for a standard stream that is closed; using it is an OSError that says so."""
 
     def __init__(self, name: str) -> None:
-        self._said = f"{name} is closed"
+        self._message = f"{name} is closed"
 
     @property
     def buffer(self) -> Any:
         return self
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise OSError(errno.EBADF, self._said)
+        raise OSError(errno.EBADF, self._message)
 
     read = read1 = write = _refuse
 

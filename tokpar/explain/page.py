@@ -16,10 +16,10 @@ MOST_DETAILED = 3000
 """Seams whose rows the page holds, about 4 kB each; the others are marked and listed only."""
 
 
-def page(trace: Trace, name: str, around: int, proofs: str = "proofs") -> str:
+def page(trace: Trace, name: str, chars_around: int, proofs: str = "proofs") -> str:
     """The page for a text called `name`; links to theorems begin with `proofs`."""
     style, script = _part("page.css"), _part("page.js")
-    written = json.dumps(data(trace, around, proofs), separators=(",", ":"))
+    written = json.dumps(data(trace, chars_around, proofs), separators=(",", ":"))
     parts = {
         "policy": _policy(style, script),
         "title": html.escape(f"Seams of {name}"),
@@ -30,10 +30,10 @@ def page(trace: Trace, name: str, around: int, proofs: str = "proofs") -> str:
     return re.sub(r"{(\w+)}", lambda match: parts[match[1]], _part("page.html"))
 
 
-def data(trace: Trace, around: int, proofs: str) -> dict[str, Any]:
+def data(trace: Trace, chars_around: int, proofs: str) -> dict[str, Any]:
     """What the page's script shows; positions are code points."""
     ordered = trace.ordered()
-    explained = [explain_seam(trace, n, around) for n in ordered[:MOST_DETAILED]]
+    explained = [explain_seam(trace, n, chars_around) for n in ordered[:MOST_DETAILED]]
     meanings = sorted({each.meaning for each in explained})
     report = trace.encoding.report
     return {

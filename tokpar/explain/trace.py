@@ -26,7 +26,7 @@ from tokpar.policy import TOO_SHORT, fit_for
 from tokpar.results import in_one_call
 from tokpar.types import Chunk, Piece, Seam, Split
 
-Located = tuple[IdArray, SpanArray | None]
+LocatedIds = tuple[IdArray, SpanArray | None]
 _Token = tuple[int, int, int]
 
 
@@ -45,13 +45,16 @@ class DifferingRange:
 
 
 def differences(
-    joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
+    joined_tokens: LocatedIds,
+    serial_tokens: LocatedIds,
+    seams: Sequence[tuple[int, int]],
+    exact: bool,
 ) -> tuple[DifferingRange, ...]:
     """All differences, ascending; `seams`: (ids before it, byte offset) of each. Tokens are
     the same if id and place are; not `exact`: if the places touch, since engines place the tokens
     of a chunk's first word in more than one way. Without places: all between the ids that both
     begin and end with, as one."""
-    (ids, spans), (serial_ids, serial_spans) = joined, serial
+    (ids, spans), (serial_ids, serial_spans) = joined_tokens, serial_tokens
     if spans is None or serial_spans is None:
         return (_middle(ids, serial_ids, [token for token, _ in seams]),)
     places = [offset for _, offset in seams]
@@ -95,11 +98,11 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
     return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
 
 
-def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> DifferingRange:
+def _middle(joined_ids: IdArray, serial_ids: IdArray, seams: Sequence[int]) -> DifferingRange:
     """What is left when equal ids in front and at the end are taken away."""
-    front = first_difference(joined, serial)
-    back = first_difference(joined[front:][::-1], serial[front:][::-1])
-    last, other_last = len(joined) - back, len(serial) - back
+    front = first_difference(joined_ids, serial_ids)
+    back = first_difference(joined_ids[front:][::-1], serial_ids[front:][::-1])
+    last, other_last = len(joined_ids) - back, len(serial_ids) - back
     return DifferingRange(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
 
 
@@ -113,7 +116,7 @@ def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:
 
 
 Mask = NDArray[np.bool_]
-Kept = tuple[int, int]
+IdRange = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +133,7 @@ class Trace:
     serial: IdArray
     chunks: tuple[Chunk, ...]
     pieces: tuple[Piece, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[IdRange, ...]
 
     @property
     def seams(self) -> Sequence[Seam]:
@@ -169,7 +172,7 @@ class Trace:
     @cached_property
     def serial_spans(self) -> SpanArray | None:
         """The same of the serial ids; each column in one piece of memory, to be searched."""
-        spans = _located(Piece(self.serial), self.text, self.tokenizer).spans
+        spans = _locate_piece(Piece(self.serial), self.text, self.tokenizer).spans
         return None if spans is None else np.asfortranarray(spans)
 
     @cached_property
@@ -225,7 +228,7 @@ class Trace:
         line = int(np.searchsorted(self.lines, position, side="right"))
         return line, position - int(self.lines[line - 1]) + 1
 
-    def touched(self, start: int, stop: int) -> tuple[int, int]:
+    def touched_chars(self, start: int, stop: int) -> tuple[int, int]:
         """The code points that the bytes [start, stop) of the text belong to."""
         first = int(self.starts.searchsorted(start, side="right")) - 1
         return first, max(first, int(self.starts.searchsorted(stop)))
@@ -265,14 +268,14 @@ def trace(
         why = f"{TOO_SHORT}; give a chunk size to see seams"
         encoding = replace(encoding, report=replace(encoding.report, why=why))
     located = tuple(
-        _located(piece, text[chunk.start : chunk.stop], adapter)
+        _locate_piece(piece, text[chunk.start : chunk.stop], adapter)
         for chunk, piece in zip(chunks, pieces, strict=True)
     )
     made = encoding, serial, tuple(chunks), located, tuple(kept)
     return Trace(text, adapter, parts.name, options, *made)
 
 
-def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:
+def _locate_piece(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:
     if piece.spans is not None or not isinstance(tokenizer, Locates):
         return piece
     try:

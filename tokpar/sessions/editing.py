@@ -31,13 +31,13 @@ from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
 SEGMENT = 256
 """Code points that a segment has at least, but for the last two."""
-_SEEN = 512
+_FIRST_REACH = 512
 """How far before and behind an edit the first search for a cut looks, code points."""
-_MOST = 64
+_MOST_EDGES = 64
 """How many edges of segments are judged before the search looks further."""
-_LONG = 1024
+_LONG_SEGMENT = 1024
 """Code points from which on a last segment without a cut is not encoded again (theorem 37)."""
-_FEW = 1 << 13
+_MOST_DIRECT_CHARS = 1 << 13
 """Code points up to which the tokenizer's own call is faster than the encoder's pipeline."""
 
 
@@ -121,13 +121,13 @@ class Editing:
         """The last edge of a segment that is a stable cut of the text before the edit, or 0."""
         if self._cuts.refusal is not None:
             return 0
-        seen = _SEEN
+        seen = _FIRST_REACH
         while True:
             self._first = max(0, self._start - seen)
             self._left_context = self._left_context_from(self._first)
             window = self._window(self._left_context)
             edges = segments_before(self._rope, self._start)
-            for at, segment in islice(edges, _MOST):
+            for at, segment in islice(edges, _MOST_EDGES):
                 if at <= self._first or at == 0:
                     break
                 if at < limit and self._is_cut(window, at - self._first, segment.absorbed_chars):
@@ -149,13 +149,13 @@ class Editing:
         """The first edge of a segment that is a co-stable cut of the text behind the edit."""
         if self._stop == self._length or self._cuts.refusal is not None:
             return None
-        seen, before = _SEEN, self._stop
+        seen, before = _FIRST_REACH, self._stop
         while True:
             last = min(self._length, self._stop + seen)
             text = slice_of(self._rope, self._stop, last)
             window = Window(self._cuts, text, ends=last == self._length)
             # the text behind rarely decides, so edges that were refused are not judged again
-            for at, segment in islice(segments_after(self._rope, before), _MOST):
+            for at, segment in islice(segments_after(self._rope, before), _MOST_EDGES):
                 if at >= last:
                     break
                 if at > self._stop and self._is_cut(
@@ -213,7 +213,7 @@ class Editing:
 
     def _searched_chars(self, text: str) -> int:
         """How many code points of a last segment need not be searched for cuts again."""
-        margin = max(_SEEN // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
+        margin = max(_FIRST_REACH // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
         return max(0, len(text) - margin)
 
     def _grown_segment(self, start: int) -> Segment | None:
@@ -221,7 +221,12 @@ class Editing:
         if self._stop != self._start or self._start != self._length:
             return None
         last = next(segments_before(self._rope, self._length), None)
-        if last is None or last[0] != start or last[1].absorbed_chars or last[1].chars < _LONG:
+        if (
+            last is None
+            or last[0] != start
+            or last[1].absorbed_chars
+            or last[1].chars < _LONG_SEGMENT
+        ):
             return None
         return last[1]
 
@@ -241,7 +246,7 @@ class Editing:
     def _encode_each(self, texts: list[str]) -> list[IdArray]:
         """The ids of each text by itself, before post-processing."""
         self._chars += sum(map(len, texts))
-        if sum(map(len, texts)) > _FEW and self._encoder.exact:
+        if sum(map(len, texts)) > _MOST_DIRECT_CHARS and self._encoder.exact:
             rows = self._encoder.unprocessed_batch(texts, self._tokenizer).rows
             return [rows[k] for k in range(len(texts))]
         return [ids_of(self._tokenizer, text) for text in texts]

@@ -15,7 +15,7 @@ from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.types import AddedToken, Facts, Rule, Seam, Theorem
 
-_NEAR, _BLOCK = 128, 4096
+_SINGLE_CHECKS, _BLOCK = 128, 4096
 """How many positions are checked one by one, and the block size of the array search after that."""
 
 
@@ -160,7 +160,7 @@ class Window:
     def last(self, lower_bound: int) -> Seam | None:
         """The last seam in (lower_bound, len(text)), or None."""
         end = len(self.text)
-        near = max(lower_bound, end - _NEAR)
+        near = max(lower_bound, end - _SINGLE_CHECKS)
         seam = self._last_of(range(end - 1, near, -1))
         for stop in range(near + 1, lower_bound + 1, -_BLOCK):
             if seam is not None:
