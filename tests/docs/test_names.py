@@ -44,7 +44,24 @@ SIDES = {"left": "right", "expected": "found", "found": "expected"}
 """Values that may have these names in a module that has the other one, too: the two sides of a
 seam, and the two of a comparison."""
 
-ALLOWED: dict[str, str] = {}
+_OPTION = "an option that users give"
+_MANIFEST = "a key of manifest.json"
+_REPORT = "a field of a result that users read"
+ALLOWED: dict[str, str] = {
+    "tokpar/corpus/__init__.py: build.out": _OPTION,
+    "tokpar/corpus/build_progress.py: Progress.elapsed": _REPORT,
+    "tokpar/corpus/build_progress.py: Progress.skipped": _REPORT,
+    "tokpar/corpus/build_progress.py: Progress.stored": _REPORT,
+    "tokpar/corpus/inputs.py: Input.changed": "a key of journal.jsonl",
+    "tokpar/corpus/job.py: Request.out": _OPTION,
+    "tokpar/corpus/manifest.py: Manifest.skipped": _REPORT,
+    "tokpar/corpus/manifest.py: Shard.divided": _MANIFEST,
+    "tokpar/corpus/manifest.py: Shard.skipped": _MANIFEST,
+    "tokpar/corpus/shard_output.py: ShardOutput.closed": "pyarrow asks a file for it",
+    "tokpar/corpus/verify.py: VerifyReport.of": "a method that users call: `report.of(check)`",
+    "tokpar/corpus/verify.py: VerifyReport.sampled": _REPORT,
+    "tokpar/corpus/verify.py: verify.against": _OPTION,
+}
 """The other names that may stay, and why."""
 
 COMPILED = {
@@ -185,42 +202,14 @@ NOT_YET_CLEAN = frozenset(
         "tokpar/cli/summary.py",
         "tokpar/cli/texts.py",
         "tokpar/cli/trial.py",
-        "tokpar/corpus/__init__.py",
         "tokpar/corpus/audit.py",
         "tokpar/corpus/audit_against.py",
         "tokpar/corpus/audit_documents.py",
         "tokpar/corpus/audit_edges.py",
         "tokpar/corpus/audit_report.py",
         "tokpar/corpus/audit_texts.py",
-        "tokpar/corpus/build_progress.py",
-        "tokpar/corpus/building.py",
-        "tokpar/corpus/chat.py",
-        "tokpar/corpus/columnar.py",
-        "tokpar/corpus/document_blocks.py",
-        "tokpar/corpus/document_encoder.py",
-        "tokpar/corpus/estimate.py",
-        "tokpar/corpus/folder_lock.py",
         "tokpar/corpus/id_texts.py",
-        "tokpar/corpus/inputs.py",
-        "tokpar/corpus/job.py",
-        "tokpar/corpus/journal.py",
-        "tokpar/corpus/json_rows.py",
-        "tokpar/corpus/lines.py",
-        "tokpar/corpus/local.py",
-        "tokpar/corpus/manifest.py",
-        "tokpar/corpus/part_reading.py",
-        "tokpar/corpus/ray_backend.py",
-        "tokpar/corpus/read_ahead.py",
-        "tokpar/corpus/respelling.py",
-        "tokpar/corpus/shard_arrow.py",
-        "tokpar/corpus/shard_builder.py",
-        "tokpar/corpus/shard_megatron.py",
-        "tokpar/corpus/stats.py",
-        "tokpar/corpus/tokenizer_source.py",
         "tokpar/corpus/verify.py",
-        "tokpar/corpus/verify_seams.py",
-        "tokpar/corpus/writers.py",
-        "tokpar/corpus/written.py",
         "tokpar/cuts/added_token_edges.py",
         "tokpar/cuts/added_token_guard.py",
         "tokpar/cuts/all_cuts.py",
