@@ -255,7 +255,7 @@ class Recount:
         return np.concatenate(ids_before)
 
     def _lengths(self, texts: Sequence[str], counts_by_text: dict[str, int]) -> list[int]:
-        """Returns how many ids each text has. `counts_by_text` keeps the counts of earlier texts."""
+        """Returns how many ids each text has. `counts_by_text` keeps counts of earlier texts."""
         new = list({text for text in texts if text not in counts_by_text})
         if isinstance(self.tokenizer, EncodesMany) and new:
             counts = np.diff(self.tokenizer.encode_many(new, False).offsets).tolist()
