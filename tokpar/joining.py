@@ -97,9 +97,7 @@ class Work:
                 return self._build(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
-            repaired: Sequence[Chunk] | None = self.plan.mended(
-                self.text, chunks, failed, tokenizer
-            )
+            repaired: Sequence[Chunk] | None = self.plan.mend(self.text, chunks, failed, tokenizer)
             if repaired is None:
                 self.retries += 1
                 again = self.plan.splitter.split(self.text, tokenizer, self.retries)

@@ -24,7 +24,7 @@ from tokpar.interfaces import (
     licence_of,
     look_up_of,
     matches_spans,
-    mended_of,
+    mend_of,
     traits_of,
     without_cache_of,
 )
@@ -75,9 +75,9 @@ class Plan:
         return matches_spans(self.merger) and not self.facts.tiles
 
     @cached_property
-    def mended(self) -> MendChunks:
+    def mend(self) -> MendChunks:
         """The merger's repair of failed seams."""
-        return mended_of(self.merger)
+        return mend_of(self.merger)
 
     @cached_property
     def look_up(self) -> LookUp | None:

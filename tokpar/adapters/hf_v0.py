@@ -174,7 +174,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns an adapter for a copy of this tokenizer, with the same cache.
 
         None if the copy has another fingerprint, or if its engine finds other added tokens."""
-        if self.refreshed() is not self:
+        if self.refresh() is not self:
             return None
         chunks = self._chunks
         if caller.own is not self.caller.own:
@@ -349,7 +349,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         None also if the caller may have changed the tokenizer and checking for changes takes too
         long."""
-        if not self.caller.is_fixed and (self._many_added or self.refreshed() is not self):
+        if not self.caller.is_fixed and (self._many_added or self.refresh() is not self):
             return None
         return super().cached_ids(text)
 
@@ -419,7 +419,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
-    def refreshed(self) -> HuggingFaceTokenizer:
+    def refresh(self) -> HuggingFaceTokenizer:
         """Returns this adapter, or a new adapter if the caller has changed the tokenizer."""
         caller = self.caller
         if caller.is_fixed:
@@ -434,11 +434,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             saw_training(caller.own.model)
         return HuggingFaceTokenizer(caller)
 
-    def detached(self) -> HuggingFaceTokenizer:
-        """Returns this adapter without the caller's object. Only `attached` may be called on it."""
+    def detach(self) -> HuggingFaceTokenizer:
+        """Returns this adapter without the caller's object. Only `attach` may be called on it."""
         return self._twin_for(replace(self.caller, own=None, wrapper=None))
 
-    def attached(self, source: object) -> HuggingFaceTokenizer:
+    def attach(self, source: object) -> HuggingFaceTokenizer:
         """Returns the adapter again, for the tokenizer object that it was loaded from."""
         caller = caller_of(source)
         assert caller is not None

@@ -243,7 +243,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
-    def refreshed(self) -> HuggingFaceOneTokenizer:
+    def refresh(self) -> HuggingFaceOneTokenizer:
         """Returns this adapter, or a new adapter if the caller has set another truncation or
         padding."""
         if (self._own.truncation, self._own.padding) == self._state:

@@ -336,14 +336,14 @@ class TiktokenTokenizer(EncodingAdapter):
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 
-    def detached(self) -> TiktokenTokenizer:
-        """Returns this adapter without the caller's object. Only `attached` may be called on it."""
+    def detach(self) -> TiktokenTokenizer:
+        """Returns this adapter without the caller's object. Only `attach` may be called on it."""
         assert self.facts is not None  # compute the facts now, so that the copy has them
         twin = copy(self)
         del twin.encoding, twin._encodings
         return twin
 
-    def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
+    def attach(self, source: object) -> TiktokenTokenizer | OwnEncoding:
         """Returns the adapter of the encoding again, or another one if a method of the encoding was
         replaced since."""
         assert isinstance(source, tiktoken.Encoding)

@@ -16,7 +16,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
     matches_spans,
-    mended_of,
+    mend_of,
 )
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, joins_at_cuts, licensed
@@ -62,7 +62,7 @@ class OverlapMerger:
         joins = _joins(chunks, pieces, join)
         return joins if licences.none_inside else licences.kept(joins)
 
-    def mended(
+    def mend(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         """Returns chunks that meet, without overlap, at a certified cut near each failed seam.
@@ -113,7 +113,7 @@ class InsideMerger:
 
         return licences.kept(_joins(chunks, pieces, join))
 
-    def mended(
+    def mend(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk]:
         """Returns one chunk around each failed seam.
@@ -182,10 +182,10 @@ class LicensedMerger:
             last = last if found is None else found.seam.position
         return kept
 
-    def mended(
+    def mend(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
-        return mended_of(self.merger)(text, chunks, failed, tokenizer)
+        return mend_of(self.merger)(text, chunks, failed, tokenizer)
 
 
 def _joins(
