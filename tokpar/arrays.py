@@ -149,7 +149,7 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
-def together(pieces: Sequence[IdArray]) -> IdArray:
+def concatenate_or_view(pieces: Sequence[IdArray]) -> IdArray:
     """Returns all ids in order, without a copy if the pieces are neighbours in one array."""
     pieces = [piece for piece in pieces if len(piece)]
     if len(pieces) < 2 or not _in_a_row(pieces):
@@ -198,14 +198,14 @@ def copy_rows(
             target[b : b + n] = source[a : a + n]
         return
     full = lengths > 0
-    places = _inside(len(target), start[full], (start + lengths)[full])
+    places = _is_in_range(len(target), start[full], (start + lengths)[full])
     if int(lengths.sum()) == len(source):
         target[places] = source
     else:
-        target[places] = source[_inside(len(source), first[full], (first + lengths)[full])]
+        target[places] = source[_is_in_range(len(source), first[full], (first + lengths)[full])]
 
 
-def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
+def _is_in_range(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
     """Returns which of `count` places lie in one of the ranges: 4, [1], [3] -> [F, T, T, F].
 
     No range is empty."""
@@ -216,11 +216,11 @@ def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
     return inside
 
 
-def spaces_behind_text(text: str, start: int, stop: int, beside: bytes = b"") -> IntArray:
+def spaces_behind_text(text: str, start: int, stop: int, neighbour_bits: bytes = b"") -> IntArray:
     """Returns each place in (start, stop) before an ASCII space and after a character other than
     white space: "a  b c", 0, 6 -> [1, 4]. Code points, ascending.
 
-    `beside`: empty, or 129 bytes: one for each ASCII character, and one for all other characters.
+    `neighbour_bits`: empty, or 129 bytes: one for each ASCII character, and one for all others.
     Bit 1: the character may stand directly before the space. Bit 2: it may stand two places before
     the space. Bit 4: it may stand directly after the space. Characters outside of [start, stop) are
     not checked."""
@@ -231,27 +231,27 @@ def spaces_behind_text(text: str, start: int, stop: int, beside: bytes = b"") ->
         codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     places = np.flatnonzero(codes[1:] == ord(" "))
     kept = places[~(np.isin(codes[places], _SPACE_CODES))] + 1
-    if beside:
-        bits = np.frombuffer(beside, np.uint8)[np.minimum(codes, 128)]
+    if neighbour_bits:
+        bits = np.frombuffer(neighbour_bits, np.uint8)[np.minimum(codes, 128)]
         bits = np.concatenate(([7], bits, [7]))  # characters outside of the range are not checked
         kept = kept[bits[kept] & bits[kept - 1] >> 1 & bits[kept + 2] >> 2 & 1 == 1]
     found: IntArray = kept.astype(np.int64) + start
     return found
 
 
-def sides_of_spaces(left: str, spared: str) -> bytes:
-    """Returns the argument `beside` of `spaces_behind_text` for a licence of theorem 50.
+def sides_of_spaces(left: str, excluded_chars: str) -> bytes:
+    """Returns the argument `neighbour_bits` of `spaces_behind_text` for a licence of theorem 50.
 
-    Every character but the ASCII characters in `spared` may stand before and after the space. With
-    `left` "sure", only visible ASCII may stand next to the space, and visible ASCII or blanks two
-    places before the space."""
+    Every character but the ASCII characters in `excluded_chars` may stand before and after the
+    space. With `left` "sure", only visible ASCII may stand next to the space, and visible ASCII or
+    blanks two places before the space."""
     bits = bytearray([7] * 128 + [0 if left == "sure" else 7])
     for code in range(128):
         char = chr(code)
         if left == "sure":
             visible = "!" <= char <= "~"
             bits[code] = 5 * visible + 2 * (visible or char in " \t\n\r")
-        if char in spared:
+        if char in excluded_chars:
             bits[code] = 0 if left == "sure" else 6
     return bytes(bits)
 

@@ -51,7 +51,7 @@ class AsyncCalls:
         self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
         self._of_loop = WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._closed = False
+        self._is_closed = False
 
     async def run(self, work: Work[Result]) -> Result:
         """Returns the result of `work`, which runs in a thread. Raises what `work` raises.
@@ -61,9 +61,9 @@ class AsyncCalls:
         loop = asyncio.get_running_loop()
         places = self._places_of(loop)
         await places.acquire()
-        cancelled = threading.Event()
+        cancel_event = threading.Event()
         try:
-            future = self._pool.submit(work, partial(self._before_slice, cancelled))
+            future = self._pool.submit(work, partial(self._before_slice, cancel_event))
         except RuntimeError:  # the pool was shut down
             places.release()
             raise EngineError(_CLOSED) from None
@@ -71,18 +71,18 @@ class AsyncCalls:
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
-            cancelled.set()
+            cancel_event.set()
             raise
         except _StoppedError:
             raise EngineError(_CLOSED) from None
 
     def close(self) -> None:
         """End all calls: those that run end before their next slice. Waits for the threads."""
-        self._closed = True
+        self._is_closed = True
         self._pool.shutdown(wait=True)
 
-    def _before_slice(self, cancelled: threading.Event) -> None:
-        if cancelled.is_set() or self._closed:
+    def _before_slice(self, cancel_event: threading.Event) -> None:
+        if cancel_event.is_set() or self._is_closed:
             raise _StoppedError
 
     def _places_of(self, loop: asyncio.AbstractEventLoop) -> asyncio.Semaphore:

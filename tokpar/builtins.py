@@ -78,7 +78,7 @@ SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
 }
 
 
-def _certified(
+def _build_certified(
     *, min_match: int | Literal["longest"] = 0, on_failure: Literal["repair", "restart"] = "repair"
 ) -> Merger:
     require_min_match(min_match, least=0)
@@ -86,17 +86,17 @@ def _certified(
     return OverlapMerger(partial(certified, least=min_match), restart=on_failure == "restart")
 
 
-def _match(*, min_match: int | Literal["longest"] = 2) -> Merger:
+def _build_match(*, min_match: int | Literal["longest"] = 2) -> Merger:
     require_min_match(min_match)
     return OverlapMerger(partial(by_match, least=min_match))
 
 
 MERGERS: Mapping[str, Callable[..., Merger]] = {
-    "certified": _certified,
+    "certified": _build_certified,
     "concatenate": ConcatenatingMerger,
     "cut": CutMerger,
     "inside": InsideMerger,
-    "match": _match,
+    "match": _build_match,
     "midpoint": lambda: OverlapMerger(by_midpoint),
     "runs": RunMerger,
 }
@@ -105,7 +105,7 @@ MERGERS: Mapping[str, Callable[..., Merger]] = {
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [
-        TokenizerSource(name, _later(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
+        TokenizerSource(name, _import_later(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
         for name, module in ADAPTERS.items()
     ]
 
@@ -113,7 +113,7 @@ def tokpar_tokenizers() -> list[TokenizerSource]:
 @hookimpl
 def tokpar_executors() -> list[ExecutorKind]:
     kinds = [
-        ExecutorKind(name, _later(f"tokpar.executors.{module}", made), suits)
+        ExecutorKind(name, _import_later(f"tokpar.executors.{module}", made), suits)
         for name, (module, made), suits in EXECUTORS
     ]
     return [*kinds, ExecutorKind("serial", lambda workers: SerialExecutor(), lambda it: True)]
@@ -144,7 +144,7 @@ def tokpar_commands() -> list[Command]:
     ]
 
 
-def _later(module: str, name: str) -> Callable[..., Any]:
+def _import_later(module: str, name: str) -> Callable[..., Any]:
     """A function of a module that is imported when it is called."""
 
     def call(*arguments: object, **settings: object) -> Any:

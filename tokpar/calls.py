@@ -28,7 +28,7 @@ from tokpar.registry import PluginRecord, StrategyRecord, registry
 MOST_KEPT = 4
 """Paths and names of tokenizers, and for each tokenizer object ways to encode."""
 
-_Given = TypeVar("_Given")
+_Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
 _lock = threading.Lock()
 os.register_at_fork(after_in_child=lambda: globals().update(_lock=threading.Lock()))
@@ -51,7 +51,7 @@ def encode(
     array([6728, 5246], dtype=uint32)
     """
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
-    return _called(tokenizer, arguments, Encoder.encode, text)
+    return _call_encoder(tokenizer, arguments, Encoder.encode, text)
 
 
 def encode_batch(
@@ -67,7 +67,7 @@ def encode_batch(
     """The ids of texts, padded as the tokenizer's own batch call pads them. `texts`: str, UTF-8
     bytes, or an Arrow array of strings; see `Encoder.encode_batch`."""
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
-    return _called(tokenizer, arguments, Encoder.encode_batch, texts)
+    return _call_encoder(tokenizer, arguments, Encoder.encode_batch, texts)
 
 
 def encode_iter(
@@ -88,18 +88,18 @@ def encode_iter(
     [2, 1]
     """
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
-    encoder = _called(tokenizer, arguments, _with_own_pools, None)
+    encoder = _call_encoder(tokenizer, arguments, _with_own_pools, None)
     return _closing(encoder, encoder.encode_iter(texts, batch_bytes=batch_bytes))
 
 
 def count(text: str, tokenizer: object = DEFAULT_TOKENIZER) -> int:
     """How many ids `encode` gives."""
-    return _called(tokenizer, _USUAL, Encoder.count, text)
+    return _call_encoder(tokenizer, _USUAL, Encoder.count, text)
 
 
 def decode(ids: Sequence[int] | IdArray, tokenizer: object = DEFAULT_TOKENIZER) -> str:
     """The tokenizer's own decoding. Raises LookupError if it has none."""
-    return _called(tokenizer, _USUAL, Encoder.decode, ids)
+    return _call_encoder(tokenizer, _USUAL, Encoder.decode, ids)
 
 
 def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iterator[IdArray]:
@@ -157,15 +157,15 @@ class _Kept:
 
 
 _Table = OrderedDict[Hashable, _Kept]
-_named: _Table = OrderedDict()
-_of_objects: weakref.WeakKeyDictionary[Any, _Table] = weakref.WeakKeyDictionary()
+_path_encoders: _Table = OrderedDict()
+_object_encoders: weakref.WeakKeyDictionary[Any, _Table] = weakref.WeakKeyDictionary()
 
 
-def _called(
+def _call_encoder(
     tokenizer: object,
     arguments: Mapping[str, Any],
-    call: Callable[[Encoder, _Given], _Result],
-    given: _Given,
+    call: Callable[[Encoder, _Argument], _Result],
+    argument: _Argument,
 ) -> _Result:
     """What a call of an encoder returns, whose pools are this call's own."""
     table, key = _place(tokenizer, arguments)
@@ -176,7 +176,7 @@ def _called(
         before = kept.adapter_of(tokenizer)
         encoder = kept.encoder.with_tokenizer(before)
     try:
-        return call(encoder, given)
+        return call(encoder, argument)
     finally:
         encoder.close()
         if table is not None and encoder.current is not before:
@@ -204,10 +204,10 @@ def _place(tokenizer: object, arguments: Mapping[str, Any]) -> tuple[_Table | No
     try:
         hash(key)
         if isinstance(tokenizer, (str, os.PathLike)):
-            return _named, (os.fspath(tokenizer), _stamp(tokenizer), key)
+            return _path_encoders, (os.fspath(tokenizer), _stamp(tokenizer), key)
         if type(tokenizer).__eq__ is not object.__eq__:
             return None, None
-        return _of_objects.setdefault(tokenizer, OrderedDict()), key
+        return _object_encoders.setdefault(tokenizer, OrderedDict()), key
     except TypeError:
         return None, None
 
@@ -229,11 +229,11 @@ def _stamp(path: str | os.PathLike[str]) -> Hashable:
 
 def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> None:
     adapter = encoder.current
-    adapter_of: Callable[[object], object] = _itself
+    adapter_of: Callable[[object], object] = _return_itself
     if adapter is tokenizer:
         pass
     elif isinstance(tokenizer, (str, os.PathLike)):
-        adapter_of = partial(_known, adapter)
+        adapter_of = partial(_return_adapter, adapter)
     elif isinstance(adapter, Detaches):
         adapter_of = adapter.detached().attached
     else:
@@ -244,9 +244,9 @@ def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> 
             table.popitem(last=False)
 
 
-def _itself(tokenizer: object) -> object:
+def _return_itself(tokenizer: object) -> object:
     return tokenizer
 
 
-def _known(adapter: object, tokenizer: object) -> object:
+def _return_adapter(adapter: object, tokenizer: object) -> object:
     return adapter

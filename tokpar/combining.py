@@ -16,7 +16,7 @@ both parts: "lines+edges"."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class StrategyParts:
     """The splitter and the merger of a strategy.
 
     `tunable`: the caller set no option, so the encoder may choose the sizes."""
@@ -27,7 +27,9 @@ class Chosen:
     tunable: bool
 
 
-def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate: bool) -> Chosen:
+def build_parts(
+    strategy: StrategyName, options: Mapping[str, Any], allow_approximate: bool
+) -> StrategyParts:
     """Returns the parts of a strategy, made with `options`.
 
     Two combined parts promise nothing, so without `allow_approximate` a seam that no rule licenses
@@ -38,13 +40,13 @@ def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate
         if not allow_approximate:
             _require_lossless(record, options)
         tunable = record.lossless and not options
-        return Chosen(record.name, *build_strategy(record, options), tunable)
+        return StrategyParts(record.name, *build_strategy(record, options), tunable)
     if not isinstance(parts, tuple) or len(parts) != 2:
         raise OptionError(
             "strategy must be a name, or a splitter and a merger, such as ('cut', 'certified'); "
             f"got {strategy!r}"
         )
-    found = _combined(*parts, options)
+    found = _combine_parts(*parts, options)
     if allow_approximate:
         return found
     from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
@@ -53,14 +55,16 @@ def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate
     return replace(found, splitter=splitter, merger=merger)
 
 
-def _combined(splitter: str | Splitter, merger: str | Merger, options: Mapping[str, Any]) -> Chosen:
+def _combine_parts(
+    splitter: str | Splitter, merger: str | Merger, options: Mapping[str, Any]
+) -> StrategyParts:
     cut, join = _maker(splitter, "splitter"), _maker(merger, "merger")
     name = "+".join(
         part if isinstance(part, str) else type(part).__name__ for part in (splitter, merger)
     )
     require_options(f"strategy {name!r}", [make for make, _ in (cut, join)], options)
     cutting, joining = (make(**own_options(make, options)) for make, _ in (cut, join))
-    return Chosen(name, cutting, joining, tunable=cut[1] and not options)
+    return StrategyParts(name, cutting, joining, tunable=cut[1] and not options)
 
 
 def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tokpar import pipeline
 from tokpar.arrays import IdArray
-from tokpar.combining import StrategyName, chosen
+from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import (
@@ -84,7 +84,7 @@ class Encoder:
             **options,
         }
         self._workers = worker_count(workers)
-        parts = chosen(strategy, options, allow_approximate)
+        parts = build_parts(strategy, options, allow_approximate)
         self._strategy = parts.name
         self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
@@ -105,7 +105,7 @@ class Encoder:
             and traits_of(own).returns_objects
             and not traits_of(own).has_own_cache
         )
-        self._cached = slow and executor in ("auto", "memo")
+        self._caches_short_texts = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
         self._decode_tables: DecodeTables | None = None
@@ -113,8 +113,8 @@ class Encoder:
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
-        chosen = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
-        return f"<Encoder of {self._tokenizer.name!r}, {chosen}>"
+        arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
+        return f"<Encoder of {self._tokenizer.name!r}, {arguments}>"
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
@@ -171,7 +171,11 @@ class Encoder:
         The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
         costs a little."""
         self._short_chars += len(text)
-        if self._short_chars < CACHE_AFTER or not self._cached or len(text) < LEAST_CACHED:
+        if (
+            self._short_chars < CACHE_AFTER
+            or not self._caches_short_texts
+            or len(text) < LEAST_CACHED
+        ):
             return None
         short = self._short_texts
         if short is None or short.tokenizer is not self._tokenizer:
@@ -206,12 +210,12 @@ class Encoder:
 
     def _encodings_of(self, texts: Sequence[str]) -> Callable[[int], Encoding]:
         """Returns a function that returns the encoding of text k, as `encode` returns it."""
-        from tokpar.text_batches import post_processed  # see `encode_batch`
+        from tokpar.text_batches import postprocess_each  # see `encode_batch`
 
         tokenizer = self.tokenizer
         if len(texts) == 1:
             return self._encode_batch(texts, tokenizer).__getitem__
-        return post_processed(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
+        return postprocess_each(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
 
     async def aencode(self, text: str) -> Encoding:
         """Returns what `encode` returns, without blocking the event loop of the caller.
@@ -396,7 +400,7 @@ class Encoder:
 
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
-        return self._decode_tables.of(self.tokenizer, skip_special_tokens)
+        return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
@@ -423,7 +427,7 @@ class Encoder:
         from tokpar.integrations.tiktoken_subclass import made_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
-        rebuild = partial(_tiktoken_again, self._arguments, smallest_text)
+        rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
         return made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -438,7 +442,7 @@ class Encoder:
                 raise TypeError(
                     f"an Encoder of {tokenizer.name} cannot be pickled: it {error}"
                 ) from None
-            return _built, (build, dict(settings), self._arguments)
+            return _rebuild, (build, dict(settings), self._arguments)
         try:
             pickle.dumps(tokenizer)
         except Exception as error:
@@ -477,7 +481,7 @@ class Encoder:
         name = executor if isinstance(executor, str) else ""
         plan = plans.by_executor.get(name)
         if plan is None:
-            built = self._built_executor(executor) if isinstance(executor, str) else executor
+            built = self._build_executor(executor) if isinstance(executor, str) else executor
             whole = self._smallest_split > 0  # the caller set no chunk size
             parts = self._splitter, built, self._merger
             plan = Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
@@ -491,7 +495,7 @@ class Encoder:
             plans = self._plans = _Plans(tokenizer, facts, fit_for(tokenizer))
         return plans
 
-    def _built_executor(self, name: str) -> Executor:
+    def _build_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
@@ -519,7 +523,7 @@ def _known_executor(executor: str | Executor) -> str | Executor:
     return executor
 
 
-def _built(
+def _rebuild(
     build: Callable[..., TokenizerAdapter],
     settings: Mapping[str, Any],
     arguments: Mapping[str, Any],
@@ -527,7 +531,7 @@ def _built(
     return Encoder(build(**settings), **arguments)
 
 
-def _tiktoken_again(
+def _rebuild_tiktoken(
     arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
 ) -> tiktoken.Encoding:
     """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""

@@ -47,8 +47,8 @@ class RowOrigin(Protocol):
     @property
     def origin(self) -> Origin: ...
 
-    def alone(self) -> RowOrigin:
-        """Returns the origin of this text alone, which keeps no other text of a batch alive."""
+    def without_batch(self) -> RowOrigin:
+        """Returns the origin of this text by itself, which keeps no other text of a batch alive."""
 
 
 _MADE_LATER = ("seams", "report", "origin")
@@ -78,11 +78,11 @@ class Encoding:
         values["ids"], values["make_row"] = ids, make_row
         return encoding
 
-    def alone(self, ids: IdArray) -> Encoding:
+    def with_ids(self, ids: IdArray) -> Encoding:
         """Returns an encoding of the text with other final `ids`, as if encoded without a batch.
 
         Only for an encoding of `of_row`. The result keeps no other text of the batch alive."""
-        row: RowOrigin = self.__dict__["make_row"]().alone()
+        row: RowOrigin = self.__dict__["make_row"]().without_batch()
         return Encoding.of_row(ids, lambda: row)
 
     if not TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Encoding:
     @cached_property
     def truncated(self) -> bool:
         """True if the tokenizer's own truncation left out ids of the text."""
-        return self._origin("truncated").truncated(self.ids)
+        return self._origin("truncated").is_truncated(self.ids)
 
     @cached_property
     def untruncated(self) -> int:
@@ -141,11 +141,11 @@ class Encoding:
         """True if a rule licenses every seam, or there is no seam."""
         return self.seams.lossless
 
-    def _origin(self, asked: str) -> Origin:
+    def _origin(self, attribute: str) -> Origin:
         if self.origin is None:
             raise LookupError(
-                f"{asked}: text and tokenizer were left behind when this encoding was pickled or "
-                f"copied; ask for {asked} before, or encode the text again"
+                f"{attribute}: text and tokenizer were left behind when this encoding was pickled "
+                f"or copied; ask for {attribute} before, or encode the text again"
             )
         return self.origin
 
@@ -207,13 +207,13 @@ class Batch(Sequence[Encoding]):
 
         int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of its text. Raises LookupError
         when the tokenizer cannot locate its tokens."""
-        return self._located(False)
+        return self._locate_ids(False)
 
     def char_spans(self) -> SpanArray:
         """Returns `Encoding.char_spans` of all texts in one array: `spans` in code points."""
-        return self._located(True)
+        return self._locate_ids(True)
 
-    def _located(self, code_points: bool) -> SpanArray:
+    def _locate_ids(self, code_points: bool) -> SpanArray:
         if self._spans is None:
             raise LookupError(
                 "spans: texts and tokenizer were left behind when this batch was pickled or "

@@ -10,10 +10,12 @@ class TokparError(Exception):
 class UnknownNameError(TokparError, LookupError):
     """A name that nothing is registered under; lists what exists."""
 
-    def __init__(self, kind: str, got: object, known: Iterable[str], advice: str = "") -> None:
+    def __init__(
+        self, kind: str, got: object, known_names: Iterable[str], advice: str = ""
+    ) -> None:
         from difflib import get_close_matches  # slow to import
 
-        names = sorted(known)
+        names = sorted(known_names)
         near = get_close_matches(str(got), names, 1)
         told = [f"unknown {kind} {got!r}", f"did you mean {near[0]!r}?" if near else ""]
         told += [f"known: {', '.join(names)}" if names else "", advice]

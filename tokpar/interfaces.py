@@ -26,7 +26,7 @@ from tokpar.types import (
     Rows,
     Seam,
     Split,
-    fused,
+    fuse_chunks,
 )
 
 _Member = TypeVar("_Member", bound=Callable[..., Any])
@@ -138,10 +138,10 @@ class Merger(Protocol):
             self,
             text: str,
             chunks: Sequence[Chunk],
-            failed: Sequence[int],
+            failed_seams: Sequence[int],
             tokenizer: TokenizerAdapter,
         ) -> list[Chunk] | None:
-            """Returns other chunks, without the seams in `failed`.
+            """Returns other chunks, without the seams in `failed_seams`.
 
             Seam i is the seam between chunks i - 1 and i. Chunks that do not change are not encoded
             again. None: start over with the splitter's next attempt. Without this member, the two
@@ -384,13 +384,13 @@ def matches_spans(merger: Merger) -> bool:
 
 def mended_of(merger: Merger) -> Mended:
     """Returns the merger's `mended`, or a function that fuses the chunks at each failed seam."""
-    return _optional_method(merger, "mended") or _fused
+    return _optional_method(merger, "mended") or _fuse_at_failed_seams
 
 
-def _fused(
-    text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+def _fuse_at_failed_seams(
+    text: str, chunks: Sequence[Chunk], failed_seams: Sequence[int], tokenizer: TokenizerAdapter
 ) -> list[Chunk]:
-    return fused(chunks, failed)
+    return fuse_chunks(chunks, failed_seams)
 
 
 def _optional_method(part: object, name: str) -> Callable[..., Any] | None:

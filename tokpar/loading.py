@@ -38,7 +38,9 @@ class Detaches(Protocol, metaclass=Ability):
 
 
 # Each object's adapters, by the repr of (engine, settings).
-_loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()
+_detached_adapters: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def load(
@@ -64,15 +66,16 @@ def load(
     if original is not None:  # a result of `as_hf` or `as_tiktoken`
         source = original(source)
     try:
-        known = _loaded.setdefault(source, {})
+        known_adapters = _detached_adapters.setdefault(source, {})
     except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots
         return _load(source, engine, settings)
     key = repr((engine, sorted(settings.items())))
-    adapter = known[key].attached(source) if key in known else _load(source, engine, settings)
+    detached = known_adapters.get(key)
+    adapter = _load(source, engine, settings) if detached is None else detached.attached(source)
     if isinstance(adapter, Refreshes) and adapter is not source:
         adapter = adapter.refreshed()
     if isinstance(adapter, Detaches) and adapter is not source:
-        known[key] = adapter.detached()
+        known_adapters[key] = adapter.detached()
     return adapter
 
 
@@ -97,14 +100,14 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
             adapter = entry.load(source, **settings)
             if adapter is not None:
                 return adapter
-    known = [entry.name for entry in sources]
-    if engine is not None and engine not in known:
+    known_names = [entry.name for entry in sources]
+    if engine is not None and engine not in known_names:
         advice = ""
         if engine in PLUGIN_ENGINES:
             package = PLUGIN_ENGINES[engine]
             loaded = "`tokpar plugins` shows what is loaded"
             advice = f"it comes with {package}: {install(package)} ({loaded})"
-        raise UnknownNameError("engine", engine, known, advice)
+        raise UnknownNameError("engine", engine, known_names, advice)
     if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
 

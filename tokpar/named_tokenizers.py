@@ -23,14 +23,14 @@ SENTENCEPIECE = (
     "transformers.AutoTokenizer.from_pretrained returns"
 )
 OFFLINE = "HF_HUB_OFFLINE"
-_TOLD = logging.getLogger("tokpar")
+_LOGGER = logging.getLogger("tokpar")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = ("tokenizer.json", "vocab.txt")
 """What is read of a directory, the first that is there."""
-_KNOWN = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
+_KNOWN_NAMES = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
 """Names that others are likely to be misspellings of."""
 _NEAR = 0.8
-_EXPECTED = (
+_EXPECTED_SOURCES = (
     "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
     "with one, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
     "(Qwen/Qwen3-8B)"
@@ -50,7 +50,7 @@ def tokenizer_named(name: str) -> object:
     if encoding is not None:
         return encoding
     if _REPOSITORY.fullmatch(name) is None:
-        raise UnknownNameError("tokenizer", name, (), f"there is no such file; {_EXPECTED}")
+        raise UnknownNameError("tokenizer", name, (), f"there is no such file; {_EXPECTED_SOURCES}")
     return _from_hub(name)
 
 
@@ -114,10 +114,10 @@ def _no_download() -> Iterator[None]:
     loading: Any = import_module("tiktoken.load")
     before = loading.read_file
 
-    def refused(blobpath: str) -> bytes:
+    def refuse_download(blobpath: str) -> bytes:
         raise OSError(f"{blobpath} is not in the cache")
 
-    loading.read_file = refused
+    loading.read_file = refuse_download
     try:
         yield
     finally:
@@ -134,7 +134,7 @@ def _from_hub(repository: str) -> Path:
             return Path(kept)
         why = _unreachable(repository, hub)
         if why is None:
-            _TOLD.warning("%s: downloading tokenizer.json from the Hugging Face Hub", repository)
+            _LOGGER.warning("%s: downloading tokenizer.json from the Hugging Face Hub", repository)
             return Path(hub.hf_hub_download(repository, "tokenizer.json"))
     except ImportError:
         why = (
@@ -142,8 +142,8 @@ def _from_hub(repository: str) -> Path:
         )
     except Exception as error:  # of any of the libraries that it downloads with
         why = _why(hub, error)
-    near = get_close_matches(repository, _KNOWN, 1, _NEAR)
-    raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED}")
+    near = get_close_matches(repository, _KNOWN_NAMES, 1, _NEAR)
+    raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED_SOURCES}")
 
 
 def _unreachable(repository: str, hub: Any) -> str | None:
@@ -151,7 +151,7 @@ def _unreachable(repository: str, hub: Any) -> str | None:
     absent = "it is not in the cache of the Hugging Face Hub"
     if hub.constants.HF_HUB_OFFLINE or is_offline():
         return f"{absent}, and {OFFLINE} is set"
-    if "/" not in repository and get_close_matches(repository, _KNOWN, 1, _NEAR):
+    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _NEAR):
         return absent  # a slip of the pen
     host = urlsplit(hub.constants.ENDPOINT).hostname
     try:

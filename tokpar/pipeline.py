@@ -39,26 +39,26 @@ def encode_batch(
     _check(result, long)
     looked_up = plan.whole and watch is None
     asked, known = _look_up(result, () if looked_up else long)
-    if result.served.all() and len(texts):
+    if result.cache_answered.all() and len(texts):
         return result.batch(known, postprocess)
-    long = [row for row in long if not result.served[row]]
+    long = [row for row in long if not result.cache_answered[row]]
     works = _split(result, long)
     if len(texts) == 1 and not works:
         return _whole_batch(result, postprocess)
     try:
         rest, own = _encode(result, works)
         for row in works:
-            result.encodings[row] = _joined(result, works[row], row, watch)
+            result.encodings[row] = _encoding_of(result, works[row], row, watch)
     except (MismatchError, WorkerError):
         raise
     except EngineError:  # encode the texts one by one, to learn which text fails, and where
         works = _split(result, long)  # new `Work` objects, without any pieces
         rest, own = np.array([], dtype=np.int64), NO_ROWS
-        for row in np.flatnonzero(~result.served).tolist():
-            result.encodings[row] = _joined(result, works.get(row), row, watch)
+        for row in np.flatnonzero(~result.cache_answered).tolist():
+            result.encodings[row] = _encoding_of(result, works.get(row), row, watch)
     alone = sorted(result.encodings)
     cut = alone, Rows.of(result.encodings[row].ids for row in alone)
-    return result.batch(Rows.placed(len(texts), [(asked, known), (rest, own), cut]), postprocess)
+    return result.batch(Rows.scatter(len(texts), [(asked, known), (rest, own), cut]), postprocess)
 
 
 def _check(result: Result, long: Sequence[int]) -> None:
@@ -97,7 +97,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     if plan.look_up is None or not len(numbers):
         return numbers, NO_ROWS
     some = texts if len(numbers) == len(texts) else select_texts(texts, numbers)
-    rows, result.served[numbers] = plan.look_up(some, plan.tokenizer)
+    rows, result.cache_answered[numbers] = plan.look_up(some, plan.tokenizer)
     result.clock.lap("tokenize")
     return numbers, rows
 
@@ -123,7 +123,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
 
     Returns the numbers of these texts, and their rows. Each `Work` takes the rows of its own
     chunks. If the merger needs spans, each `Work` encodes its chunks by itself later."""
-    rest = ~result.served
+    rest = ~result.cache_answered
     rest[list(works)] = False
     numbers = np.flatnonzero(rest)
     slices = result.texts  # not copied: a list of many small texts is long
@@ -146,7 +146,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
     return numbers, rows.part(0, len(numbers)) if opened else rows
 
 
-def _joined(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
+def _encoding_of(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
     """Returns the encoding of one text before post-processing: joined, or from one serial call."""
     try:
         joined = None if work is None else work.join()
@@ -169,7 +169,7 @@ def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> En
     known: dict[str, Any] = {"seconds": result.clock.seconds}
     if work is not None:
         known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
-        known["redundant"] = work.tokenized
+        known["redundant"] = work.encoded_chars
     return replace(encoding, report=replace(encoding.report, **known))
 
 

@@ -84,9 +84,9 @@ class Plan:
         """The executor's lookup in a cache, or None."""
         return look_up_of(self.executor)
 
-    def executor_name(self, answered: bool) -> str:
-        """Returns the executor's name in reports. `answered`: the cache answered something."""
-        return self.executor.name if answered else without_cache_of(self.executor)
+    def executor_name(self, is_answered: bool) -> str:
+        """Returns the executor's name in reports. `is_answered`: the cache answered something."""
+        return self.executor.name if is_answered else without_cache_of(self.executor)
 
     def split(self, text: str) -> Split:
         """Returns the splitter's first answer, or one chunk if the merger needs spans that the
@@ -115,7 +115,7 @@ class Plan:
         except EngineError as error:
             error.row = others[min(error.row, len(others) - 1)]
             raise
-        return Rows.placed(len(texts), [(places, known), (others, rest)]), served
+        return Rows.scatter(len(texts), [(places, known), (others, rest)]), served
 
     def map(self, texts: Sequence[str], spans: bool = False) -> Rows:
         """Returns the executor's rows. Raises EngineError if they are not one row per text."""

@@ -155,7 +155,7 @@ class Registry:
                 source=strategy.source,
                 conditions=strategy.conditions,
                 owner=plugin.owner,
-                options=_shown_options(strategy.build),
+                options=_describe_options(strategy.build),
             )
             for strategy, plugin in self._tables["strategy"].values()
         ]
@@ -234,7 +234,7 @@ def require_options(
     allowed = [own_options(build, options) for build in builds]
     unknown = sorted(options.keys() - {name for own in allowed for name in own})
     if unknown:
-        shown = dict.fromkeys(each for build in builds for each in _shown_options(build))
+        shown = dict.fromkeys(each for build in builds for each in _describe_options(build))
         raise OptionError(_no_option(label, unknown[0], list(shown), options[unknown[0]]))
     for build in builds:
         for name, each in _options(build).items():
@@ -243,15 +243,15 @@ def require_options(
                 raise OptionError(f"{label} needs the option {name!r}")
 
 
-def _no_option(label: str, name: str, known: Sequence[str], value: object) -> str:
+def _no_option(label: str, name: str, known_options: Sequence[str], value: object) -> str:
     said = f"{label} has no option {name!r}"
     if name in SETTINGS:
         return f"{said}: it is a setting of the tokenizer, tokpar.load(..., {name}={value!r})"
     from difflib import get_close_matches  # slow to import
 
-    near = get_close_matches(name, [each.partition(":")[0] for each in known], 1)
+    near = get_close_matches(name, [each.partition(":")[0] for each in known_options], 1)
     asked = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{said}{asked}; its options: {', '.join(known) or '(none)'}"
+    return f"{said}{asked}; its options: {', '.join(known_options) or '(none)'}"
 
 
 def own_options(build: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,11 +266,11 @@ def _options(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(build).parameters
 
 
-def _shown_options(build: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(_shown(each) for each in _options(build).values())
+def _describe_options(build: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(_describe_option(each) for each in _options(build).values())
 
 
-def _shown(parameter: inspect.Parameter) -> str:
+def _describe_option(parameter: inspect.Parameter) -> str:
     """Returns a parameter as in the source: "chunk_chars: int | None = None"."""
     annotation, shown = parameter.annotation, str(parameter)
     return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown

@@ -23,7 +23,7 @@ from tokpar.interfaces import (
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
+from tokpar.spans import Origin, finished_spans, postprocess_single, spans_of, stand_in_ids
 from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
@@ -48,48 +48,48 @@ class BatchFacts:
 class BatchRow:
     """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
 
-    `own`: the ids before post-processing. `why`: why the text was not cut. `divided`: the text was
-    divided at every certified space. `joined`: the seams and the report of a text that was encoded
-    by itself. `layout`: see `Origin`; it may keep the whole batch alive."""
+    `own`: the ids before post-processing. `why`: why the text was not cut. `is_divided`: the text
+    was divided at every certified space. `seams_and_report`: those of a text that was encoded by
+    itself. `layout`: see `Origin`; it may keep the whole batch alive."""
 
     text: str
     own: IdArray
-    shared: BatchFacts
+    batch_facts: BatchFacts
     why: str
-    divided: bool
-    joined: tuple[Seams, Report] | None
+    is_divided: bool
+    seams_and_report: tuple[Seams, Report] | None
     layout: Callable[[int], IdArray] | None
 
     @property
     def seams(self) -> Seams:
-        if self.divided:
-            assert self.shared.licence is not None
-            seams_of = seams_of_wholes(self.shared.tokenizer, self.shared.licence)
+        if self.is_divided:
+            assert self.batch_facts.licence is not None
+            seams_of = seams_of_wholes(self.batch_facts.tokenizer, self.batch_facts.licence)
             return seams_of(self.text, len(self.own))
-        return NO_SEAMS if self.joined is None else self.joined[0]
+        return NO_SEAMS if self.seams_and_report is None else self.seams_and_report[0]
 
     @property
     def origin(self) -> Origin:
-        return Origin(self.text, self.shared.tokenizer, self.own, self.layout)
+        return Origin(self.text, self.batch_facts.tokenizer, self.own, self.layout)
 
     @property
     def report(self) -> Report:
-        whole = self.shared.report
-        share = len(self.text) / self.shared.code_points
+        whole = self.batch_facts.report
+        share = len(self.text) / self.batch_facts.code_points
         seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
-        if self.joined is not None:
-            return replace(self.joined[1], seconds=seconds, cache=whole.cache)
+        if self.seams_and_report is not None:
+            return replace(self.seams_and_report[1], seconds=seconds, cache=whole.cache)
         return Report(
             whole.strategy,
-            DIVIDED if self.divided else "serial",
-            NO_REGION_LEFT if self.divided else self.why,
+            DIVIDED if self.is_divided else "serial",
+            NO_REGION_LEFT if self.is_divided else self.why,
             executor=whole.executor,
             seconds=seconds,
             agreement=whole.agreement,
             cache=whole.cache,
         )
 
-    def alone(self) -> BatchRow:
+    def without_batch(self) -> BatchRow:
         """Returns this row without the rest of the batch, post-processed as a single text."""
         return replace(self, own=self.own.copy(), layout=None)
 
@@ -98,14 +98,15 @@ class BatchRow:
 class Result:
     """The texts of one call, and what is known of their ids so far. The pipeline fills it in.
 
-    `served`: which texts the cache answered, bool, (texts,). `whys`: why the splitter did not cut a
-    text, by the number of the text. `encodings`: the encodings of texts that were cut, or encoded
-    by themselves, before post-processing. `own`: the ids of all texts before post-processing;
-    `final`: the ids after post-processing. `report`: the report of all texts together."""
+    `cache_answered`: True for each text that the cache answered, bool, (texts,). `whys`: why the
+    splitter did not cut a text, by the number of the text. `encodings`: the encodings of texts
+    that were cut, or encoded by themselves, before post-processing. `own`: the ids of all texts
+    before post-processing; `final`: the ids after post-processing. `report`: the report of all
+    texts together."""
 
     texts: Sequence[str]
     plan: Plan
-    served: NDArray[np.bool_]
+    cache_answered: NDArray[np.bool_]
     clock: Clock = field(default_factory=Clock)
     whys: dict[int, str] = field(default_factory=dict)
     encodings: dict[int, Encoding] = field(default_factory=dict)
@@ -134,7 +135,7 @@ class Result:
     def _added_up(self) -> Report:
         reports = [encoding.report for encoding in self.encodings.values()]
         cut = sum(each.chunks > 1 for each in reports)
-        plan, divided = f"{cut:,} of {len(self.texts):,} texts cut", int(self.served.sum())
+        plan, divided = f"{cut:,} of {len(self.texts):,} texts cut", int(self.cache_answered.sum())
         return replace(
             self.report,
             plan=f"{plan}, {divided:,} {DIVIDED}" if divided else plan,
@@ -147,7 +148,7 @@ class Result:
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
         first, stop = self.final.offsets[k : k + 2].tolist()
-        return Encoding.of_row(self._shown[first:stop], partial(self._row, k))
+        return Encoding.of_row(self._final_ids[first:stop], partial(self._row, k))
 
     def _row(self, k: int) -> BatchRow:
         joined = self.encodings.get(k)
@@ -155,20 +156,20 @@ class Result:
         return BatchRow(
             self.texts[k],
             self.own.ids[first:stop],
-            self._shared,
+            self._batch_facts,
             self.whys.get(k, self.plan.uncut),
-            bool(self.served[k]),
+            bool(self.cache_answered[k]),
             None if joined is None else (joined.seams, joined.report),
             partial(self._layout, k),
         )
 
     @cached_property
-    def _shown(self) -> IdArray:
+    def _final_ids(self) -> IdArray:
         """The final ids of all texts, read-only."""
         return frozen_ids(self.final.ids)
 
     @cached_property
-    def _shared(self) -> BatchFacts:
+    def _batch_facts(self) -> BatchFacts:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
         code_points = max(1, int(lengths_of(self.texts).sum()))
@@ -182,19 +183,19 @@ class Result:
         tokenizer, known = self.plan.tokenizer, self.encodings
         seams = [known[k].seams if k in known else NO_SEAMS for k in range(len(self.texts))]
         spans = spans_of(tokenizer, self.texts, self.own, seams, code_points=code_points)
-        origin = numbered(len(self.own.ids))
+        origin = stand_in_ids(len(self.own.ids))
         if self.final is not self.own and isinstance(tokenizer, PostProcesses):
             origin = tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
         return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
-        """Returns `numbered(count)`, post-processed as the ids of text `k` are."""
+        """Returns `stand_in_ids(count)`, post-processed as the ids of text `k` are."""
         tokenizer = self.plan.tokenizer
         if self.final is self.own or not isinstance(tokenizer, PostProcesses):
-            return numbered(count)
+            return stand_in_ids(count)
         if inserted_ids(tokenizer) is not None or len(self.texts) == 1:
-            return alone(tokenizer, numbered(count), self.texts[k])
-        stand_ins = numbered(len(self.own.ids)) - np.repeat(
+            return postprocess_single(tokenizer, stand_in_ids(count), self.texts[k])
+        stand_ins = stand_in_ids(len(self.own.ids)) - np.repeat(
             self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
         )
         return tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
@@ -217,8 +218,8 @@ def in_one_call(
     except BaseException as panic:
         raise engine_error(panic, len(text)) from panic
     report = replace(report, seconds={"tokenize": time.perf_counter() - start})
-    final = alone(tokenizer, ids, text) if postprocess else ids
-    origin = Origin(text, tokenizer, ids, None if postprocess else numbered)
+    final = postprocess_single(tokenizer, ids, text) if postprocess else ids
+    origin = Origin(text, tokenizer, ids, None if postprocess else stand_in_ids)
     return Encoding(frozen_ids(final), NO_SEAMS, report, origin)
 
 

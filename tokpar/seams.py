@@ -54,7 +54,7 @@ class Everywhere:
 def sides_of(licence: Seam) -> bytes:
     """Returns which characters may stand next to the spaces of this licence.
 
-    The result is the argument `beside` of `spaces_behind_text`."""
+    The result is the argument `neighbour_bits` of `spaces_behind_text`."""
     values = dict(licence.witness)
     if "spared" not in values:
         return b""

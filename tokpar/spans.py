@@ -38,8 +38,8 @@ class Origin:
     """Where the ids of one text came from: enough to find their spans.
 
     `own`: the ids before special tokens, truncation and padding; None if the engine's own call
-    returned the final ids. `layout(n)`: `numbered(n)` after post-processing, which shows where each
-    final id came from; None if the text was post-processed on its own."""
+    returned the final ids. `layout(n)`: `stand_in_ids(n)` after post-processing, which shows where
+    each final id came from; None if the text was post-processed on its own."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -51,17 +51,17 @@ class Origin:
         if self.own is not None:
             return self.own
         own = self.tokenizer.encode(self.text)
-        if not np.array_equal(alone(self.tokenizer, own, self.text), final):
+        if not np.array_equal(postprocess_single(self.tokenizer, own, self.text), final):
             name = self.tokenizer.name
             raise LookupError(f"{name} cannot tell where the tokens of its own call lie")
         return own
 
     def origin(self, count: int) -> IdArray:
-        """Returns where each final id came from, see `numbered`. `count`: ids before
+        """Returns where each final id came from, see `stand_in_ids`. `count`: ids before
         post-processing."""
         if self.layout is not None:
             return self.layout(count)
-        return alone(self.tokenizer, numbered(count), self.text)
+        return postprocess_single(self.tokenizer, stand_in_ids(count), self.text)
 
     def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
         """Returns the spans of the final ids in UTF-8 bytes, or in code points.
@@ -71,7 +71,7 @@ class Origin:
         spans = spans_of(self.tokenizer, [self.text], own, [seams], code_points=code_points)
         return finished_spans(spans, self.origin(len(own.ids)))
 
-    def truncated(self, final: IdArray) -> bool:
+    def is_truncated(self, final: IdArray) -> bool:
         """Returns True if post-processing dropped ids of the text."""
         if inserted_ids(self.tokenizer) is not None:
             return False
@@ -79,14 +79,14 @@ class Origin:
         return int(np.count_nonzero(self.origin(len(own)) >= _FIRST)) < len(own)
 
 
-def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
+def postprocess_single(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
     """Returns `ids` after post-processing as the ids of a single text."""
     if not isinstance(tokenizer, PostProcesses):
         return ids
     return tokenizer.postprocess(Rows.of([ids]), [text])[0]
 
 
-def numbered(length: int) -> IdArray:
+def stand_in_ids(length: int) -> IdArray:
     """Returns numbers in place of ids. Post-processing never reads values, so a number that comes
     out shows which id came out."""
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
@@ -96,7 +96,7 @@ def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
     """Returns the spans of the final ids, (0, 0) for inserted ids.
 
     `spans`: of the ids before post-processing. `origin`: where each final id came from, see
-    `numbered`."""
+    `stand_in_ids`."""
     finished = np.zeros((len(origin), 2), dtype=np.int64)
     core = origin >= _FIRST
     finished[core] = spans[origin[core] - _FIRST]

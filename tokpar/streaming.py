@@ -56,7 +56,7 @@ def stream(
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     if not encodes_parts(tokenizer):
         return _not_empty(_at_the_end(_strings(chunks), whole))
-    checked = _checked(_strings(chunks), tokenizer)
+    checked = _check_chunks(_strings(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
     ids = _between_cuts(checked, tokenizer, tokenizer.encode) if eager is None else eager
     return _with_special_tokens(ids, tokenizer)
@@ -69,7 +69,7 @@ def stream_parts(
 
     `encode` encodes each part without special tokens: in parallel, or from a cache. Parts are as
     long as the chunks allow."""
-    checked = _checked(_strings(chunks), tokenizer)
+    checked = _check_chunks(_strings(chunks), tokenizer)
     return _with_special_tokens(_between_cuts(checked, tokenizer, encode), tokenizer)
 
 
@@ -108,7 +108,7 @@ def _strings(chunks: Iterable[str]) -> Iterator[str]:
         yield chunk
 
 
-def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str]:
+def _check_chunks(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str]:
     """Yield the chunks after a check of each chunk.
 
     A forbidden string may cross two chunks, so the end of the text before is checked again."""
@@ -147,14 +147,14 @@ def _between_cuts(
         if seam is None:
             tried = max(tried, horizon)
             continue
-        ids = _encoded(encode, text[: seam.position], start)
+        ids = _encode_part(encode, text[: seam.position], start)
         taken = seam.position + seam.absorbed
         text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
         yield ids
-    yield _encoded(encode, text, start)
+    yield _encode_part(encode, text, start)
 
 
-def _encoded(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray:
+def _encode_part(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray:
     """Encode `text`. An EngineError gets positions that count from the start of the whole text."""
     try:
         return encode(text)
@@ -179,30 +179,32 @@ def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[I
         tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
         if tokens:
             sink = TokenSplitter(tokens, sink, merging.ids.append)
-    return _fed(chunks, sink, merging)
+    return _feed_chunks(chunks, sink, merging)
 
 
 class _Merging:
-    """The last sink: turns pre-tokens into ids. Caches short pre-tokens that end before `taken`."""
+    """The last sink: turns pre-tokens into ids.
+
+    Caches the ids of a short pre-token that ends before `take_ids` gets a part of it."""
 
     def __init__(self, model: EagerModel) -> None:
         self.ids: list[int] = []
         self._model = model
-        self._text, self._begun = "", False
+        self._text, self._is_partly_fed = "", False
         self._cached_ids = lru_cache(MEMO_PIECES)(self._encode)
 
     def feed(self, text: str) -> None:
         self._text += text
 
     def end(self) -> None:
-        may_cache = not self._begun and len(self._text) <= MEMO_LENGTH
+        may_cache = not self._is_partly_fed and len(self._text) <= MEMO_LENGTH
         self.ids += self._cached_ids(self._text) if may_cache else self._encode(self._text)
-        self._text, self._begun = "", False
+        self._text, self._is_partly_fed = "", False
 
-    def taken(self) -> IdArray:
+    def take_ids(self) -> IdArray:
         """Returns the ids since the last call, with the final ids of the unfinished pre-token."""
         self.ids += self._model.feed(self._text.encode())
-        self._text, self._begun = "", self._begun or bool(self._text)
+        self._text, self._is_partly_fed = "", self._is_partly_fed or bool(self._text)
         taken = np.array(self.ids, dtype=np.uint32)
         self.ids.clear()
         return taken
@@ -211,9 +213,9 @@ class _Merging:
         return self._model.feed(rest.encode()) + self._model.finish()
 
 
-def _fed(chunks: Iterator[str], sink: Sink, merging: _Merging) -> Iterator[IdArray]:
+def _feed_chunks(chunks: Iterator[str], sink: Sink, merging: _Merging) -> Iterator[IdArray]:
     for chunk in chunks:
         sink.feed(chunk)
-        yield merging.taken()
+        yield merging.take_ids()
     sink.end()
-    yield merging.taken()
+    yield merging.take_ids()

@@ -13,7 +13,7 @@ from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 
 _ARROW_ROWS = 1 << 16
 """Rows of an Arrow array whose offsets are read together."""
@@ -58,7 +58,7 @@ def _batches(texts: Iterator[Any], batch_bytes: int) -> Generator[list[Any], Non
             if total >= batch_bytes:
                 yield batch
                 batch, total = [], 0
-    except Exception:  # of the source: the texts that it gave before come first
+    except Exception:  # of the source: the texts that the source returned before come first
         if batch:
             yield batch
         raise
@@ -89,26 +89,28 @@ def each_encoding(batches: Generator[Any, None, None], encode: EncodeBatch) -> I
     are yielded, and the failing text raises its own error, which then names its number."""
     first = 0
     with closing(batches):
-        for given in batches:
-            row = _rows_of(given, encode, first)
-            for k in range(len(given)):
+        for batch in batches:
+            row = _rows_of(batch, encode, first)
+            for k in range(len(batch)):
                 yield row(k)
-            first += len(given)
-            del given, row  # before the next batch is read
+            first += len(batch)
+            del batch, row  # before the next batch is read
 
 
-def _rows_of(given: Any, encode: EncodeBatch, first: int) -> Callable[[int], Encoding]:
+def _rows_of(batch: Any, encode: EncodeBatch, first: int) -> Callable[[int], Encoding]:
     """Returns a function that returns the encoding of text k of a batch."""
     try:
-        row = encode(texts_of(given, first))
+        row = encode(texts_of(batch, first))
     except (MismatchError, WorkerError):
         raise
     except Exception:  # which text fails, and by what error, shows when each is encoded alone
-        return lambda k: _named(lambda: encode(texts_of(given[k : k + 1], first + k))(0), first + k)
-    return lambda k: _named(lambda: row(k), first + k)
+        return lambda k: _name_failing_text(
+            lambda: encode(texts_of(batch[k : k + 1], first + k))(0), first + k
+        )
+    return lambda k: _name_failing_text(lambda: row(k), first + k)
 
 
-def _named(make: Callable[[], Encoding], number: int) -> Encoding:
+def _name_failing_text(make: Callable[[], Encoding], number: int) -> Encoding:
     """Returns the result of `make`. An error of a text names the number of the text."""
     try:
         return make()
@@ -124,7 +126,7 @@ def _named(make: Callable[[], Encoding], number: int) -> Encoding:
         raise
 
 
-def post_processed(
+def postprocess_each(
     batch: Batch, texts: Sequence[str], tokenizer: TokenizerAdapter
 ) -> Callable[[int], Encoding]:
     """Returns a function that returns the encoding of text k, post-processed as a single text.
@@ -136,7 +138,7 @@ def post_processed(
         if inserted_ids(tokenizer) is None:  # truncation and padding depend on the text
 
             def final(k: int) -> IdArray:
-                return alone(tokenizer, batch.rows[k], texts[k])
+                return postprocess_single(tokenizer, batch.rows[k], texts[k])
 
         else:
             final = tokenizer.postprocess(batch.rows, texts).__getitem__
@@ -144,6 +146,6 @@ def post_processed(
     def encoding(k: int) -> Encoding:
         ids = np.array(final(k))
         ids.flags.writeable = False
-        return batch[k].alone(ids)
+        return batch[k].with_ids(ids)
 
     return encoding

@@ -16,9 +16,9 @@ from tokpar.arrays import (
     IntArray,
     SpanArray,
     concatenate_ids,
+    concatenate_or_view,
     copy_rows,
     offsets_of,
-    together,
 )
 
 _Made = TypeVar("_Made")
@@ -101,7 +101,7 @@ class Seam:
     token: int = -1
 
     @classmethod
-    def by(cls, theorem: Theorem, position: int, witness: Witness = ()) -> Seam:
+    def licensed_by(cls, theorem: Theorem, position: int, witness: Witness = ()) -> Seam:
         """Returns the seam at `position` that `theorem` licenses."""
         return cls(position, theorem.rule, theorem, witness)
 
@@ -163,20 +163,20 @@ def tiles(chunks: Sequence[Chunk], length: int) -> bool:
     )
 
 
-def united(left: Chunk, right: Chunk) -> Chunk:
+def unite_chunks(left: Chunk, right: Chunk) -> Chunk:
     """Returns the one chunk that covers two neighbouring chunks."""
     return Chunk(
         left.start, right.stop, left.core_start, right.core_stop, left.absorbed, cut=left.cut
     )
 
 
-def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
+def fuse_chunks(chunks: Sequence[Chunk], failed_seams: Sequence[int]) -> list[Chunk]:
     """Returns the chunks, the two chunks at each failed seam united. Seam i is before chunk i."""
-    broken = set(failed)
+    broken = set(failed_seams)
     whole: list[Chunk] = []
     for i, chunk in enumerate(chunks):
         if i in broken:
-            whole[-1] = united(whole[-1], chunk)
+            whole[-1] = unite_chunks(whole[-1], chunk)
         else:
             whole.append(chunk)
     return whole
@@ -261,20 +261,20 @@ class Rows:
         return rows if not spans else replace(rows, spans=np.concatenate(spans))
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
+    def concatenate(cls, parts: Sequence[Rows]) -> Rows:
         """Returns the rows of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
         lengths = [np.diff(part.offsets) for part in parts]
         spans = [part.spans for part in parts if part.spans is not None]
         return cls(
-            together([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
+            concatenate_or_view([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
             offsets_of(np.concatenate(lengths) if lengths else ()),
             np.concatenate(spans) if spans else None,
         )
 
     @classmethod
-    def placed(cls, count: int, groups: Iterable[tuple[Sequence[int] | IntArray, Rows]]) -> Rows:
+    def scatter(cls, count: int, groups: Iterable[tuple[Sequence[int] | IntArray, Rows]]) -> Rows:
         """Returns `count` rows from groups of rows without spans, each with its rows' places.
 
         `places`: ascending. A place may be in several groups if all its rows but one are empty."""
@@ -403,16 +403,16 @@ class Facts:
 
     proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     """The proofs that cut finders hand to checkers, by their sha256 (rule K10)."""
-    _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+    _derived_values: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def derived(self, make: Callable[[Facts], _Made]) -> _Made:
+    def derive(self, make: Callable[[Facts], _Made]) -> _Made:
         """Returns `make(self)`. The result is made once and lives as long as these facts.
 
         A cache outside of this object could keep the facts and the tokenizer alive, because the
         result may refer to them."""
-        if make not in self._derived:
-            self._derived.setdefault(make, make(self))
-        found: _Made = self._derived[make]
+        if make not in self._derived_values:
+            self._derived_values.setdefault(make, make(self))
+        found: _Made = self._derived_values[make]
         return found
 
 

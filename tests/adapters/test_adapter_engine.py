@@ -291,11 +291,16 @@ def test_a_setting_that_there_is_not_is_refused(settings: dict[str, Any], said: 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     assert load_engine(ENGINE, object()) is None
     with pytest.raises(OptionError, match=r"reads tokenizer\.json files and \.tiktoken files, got"):
-        load(tmp_path / "vocab.txt")
+        load(Path(__file__))
     with pytest.raises(OptionError, match=r"reads tokenizer\.json files, got .*x\.tiktoken"):
         load(tmp_path / "x.tiktoken", replace(ENGINE, of_ranks=None))
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.json")
+
+
+def test_directories_and_names_are_left_to_load_which_finds_their_files(tmp_path: Path) -> None:
+    assert load_engine(ENGINE, tmp_path) is None
+    assert load_engine(ENGINE, "Qwen/Qwen2.5-7B") is None
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tokpar import interfaces, loading
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.vocabulary import byte_alphabet
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
@@ -125,7 +125,7 @@ def test_a_file_an_object_and_a_rebuilt_adapter_give_the_native_ids(name: str) -
             assert ids.dtype == np.uint32
             assert ids.tolist() == expected
             assert adapter.encode_whole(text).tolist() == native.encode(text).ids
-            assert alone(adapter, ids, text).tolist() == native.encode(text).ids
+            assert postprocess_single(adapter, ids, text).tolist() == native.encode(text).ids
 
 
 @pytest.mark.parametrize("name", PART_NAMES)
@@ -216,7 +216,7 @@ def test_the_callers_object_is_never_changed() -> None:
     adapter = adapter_of(tokenizer)
     for text in TEXTS:
         ids = adapter.encode(text)
-        alone(adapter, ids, text)
+        postprocess_single(adapter, ids, text)
         adapter.encode_many([text], True)
         adapter.encode_whole(text)
         adapter.locate(ids, text)
@@ -289,7 +289,7 @@ def test_a_change_of_the_callers_object_is_noticed_and_followed(change: Any) -> 
     fresh = adapter.refreshed()
     assert fresh is not adapter
     assert fresh.refreshed() is fresh
-    assert alone(fresh, fresh.encode(text), text).tolist() == new
+    assert postprocess_single(fresh, fresh.encode(text), text).tolist() == new
 
 
 def test_an_adapter_of_a_file_has_nothing_to_refresh() -> None:
@@ -328,7 +328,7 @@ def test_add_special_tokens_false_is_that_of_the_native_call() -> None:
     adapter = adapter_of(tokenizer, add_special_tokens=False)
     native = tokenizer.encode("the cat", add_special_tokens=False).ids
     assert adapter.encode_whole("the cat").tolist() == native
-    assert alone(adapter, adapter.encode("the cat"), "the cat").tolist() == native
+    assert postprocess_single(adapter, adapter.encode("the cat"), "the cat").tolist() == native
 
 
 @pytest.mark.parametrize("text", ["\ud800", "he \udc80 a", "\ud83d\ude00"])
@@ -396,9 +396,9 @@ def test_a_special_token_that_became_plain_is_unprovable_when_encoded_as_text() 
     assert "altered" in str(adapter.facts.unprovable)
     native = tokenizer.encode("a ").ids
     assert adapter.encode_whole("a ").tolist() == native
-    assert alone(adapter, adapter.encode("a "), "a ").tolist() == native
+    assert postprocess_single(adapter, adapter.encode("a "), "a ").tolist() == native
     with pytest.raises(LookupError):
-        alone(adapter, np.arange(2, dtype=np.uint32), "a ")
+        postprocess_single(adapter, np.arange(2, dtype=np.uint32), "a ")
 
 
 added_tokens = st.builds(
@@ -499,7 +499,9 @@ def test_dropout_is_unprovable_and_still_finished() -> None:
     assert "dropout" in str(adapter.facts.unprovable)
     for _ in range(20):
         ids = adapter.encode("he he")
-        assert alone(adapter, ids, "he he").tolist() == ids.tolist() + [0] * (9 - len(ids))
+        assert postprocess_single(adapter, ids, "he he").tolist() == ids.tolist() + [0] * (
+            9 - len(ids)
+        )
 
 
 def test_the_adapter_has_every_ability() -> None:
@@ -528,7 +530,7 @@ def test_a_transformers_tokenizer_follows_its_own_encode() -> None:
     for text in (*TEXTS, "the man " * 100):
         native = tokenizer.encode(text)
         assert adapter.encode_whole(text).tolist() == native
-        assert alone(adapter, adapter.encode(text), text).tolist() == native
+        assert postprocess_single(adapter, adapter.encode(text), text).tolist() == native
     assert len(adapter.encode_whole("the man " * 100)) == 202
     short = adapter_of(tokenizer, add_special_tokens=False)
     assert short.encode_whole("the man").tolist() == tokenizer.encode(
@@ -542,7 +544,7 @@ def test_calls_that_truncate_do_not_make_a_transformers_adapter_stale() -> None:
     adapter = adapter_of(tokenizer)
     tokenizer("the man", truncation=True, padding="max_length", max_length=2)
     assert adapter.refreshed() is adapter
-    ids = alone(adapter, adapter.encode("the man the man"), "the man the man")
+    ids = postprocess_single(adapter, adapter.encode("the man the man"), "the man the man")
     assert ids.tolist() == tokenizer.encode("the man the man")
 
 

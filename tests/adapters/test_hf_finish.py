@@ -16,7 +16,7 @@ from tests.support.paths import VOCAB
 from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_v0 import load
 from tokpar.errors import EngineError
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.types import Rows
 
 CLS, SEP, PAD = 90, 91, 92
@@ -111,7 +111,10 @@ def test_finish_equals_the_native_call_for_every_setting(
         native = native_or_error(
             lambda t=text: tokenizer.encode(t, add_special_tokens=add_special_tokens).ids
         )
-        assert native_or_error(lambda i=ids, t=text: alone(adapter, i, t).tolist()) == native
+        assert (
+            native_or_error(lambda i=ids, t=text: postprocess_single(adapter, i, t).tolist())
+            == native
+        )
         assert native_or_error(lambda t=text: adapter.encode_whole(t).tolist()) == native
     batch = native_or_error(
         lambda: [
@@ -148,7 +151,7 @@ def test_a_max_length_below_the_number_of_special_tokens_leaves_the_text_whole()
     tokenizer.enable_truncation(1)
     adapter = load(tokenizer)
     assert adapter is not None
-    assert alone(adapter, adapter.encode("abc"), "abc").tolist() == [CLS, 0, 1, 2, SEP]
+    assert postprocess_single(adapter, adapter.encode("abc"), "abc").tolist() == [CLS, 0, 1, 2, SEP]
     assert tokenizer.encode("abc").ids == [CLS, 0, 1, 2, SEP]
 
 
@@ -157,9 +160,9 @@ def test_only_second_raises_the_native_error_when_something_must_go() -> None:
     tokenizer.enable_truncation(2, strategy="only_second")
     adapter = load(tokenizer)
     assert adapter is not None
-    assert alone(adapter, adapter.encode("ab"), "ab").tolist() == [0, 1]
+    assert postprocess_single(adapter, adapter.encode("ab"), "ab").tolist() == [0, 1]
     with pytest.raises(Exception, match="Second sequence not provided"):
-        alone(adapter, adapter.encode("abc"), "abc")
+        postprocess_single(adapter, adapter.encode("abc"), "abc")
     with pytest.raises(Exception, match="Second sequence not provided"):
         finished(adapter, [adapter.encode("abc")], ["abc"])
 
@@ -169,9 +172,9 @@ def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_erro
     tokenizer.enable_truncation(3, stride=3)
     adapter = load(tokenizer)
     assert adapter is not None
-    assert alone(adapter, adapter.encode("abc"), "abc").tolist() == [0, 1, 2]
+    assert postprocess_single(adapter, adapter.encode("abc"), "abc").tolist() == [0, 1, 2]
     with pytest.raises(EngineError, match="stride"):
-        alone(adapter, adapter.encode("abcd"), "abcd")
+        postprocess_single(adapter, adapter.encode("abcd"), "abcd")
     with pytest.raises(EngineError, match="stride"):
         finished(adapter, [adapter.encode("abcd")], ["abcd"])
 
@@ -182,7 +185,7 @@ def test_a_smaller_stride_changes_no_id(stride: int) -> None:
     tokenizer.enable_truncation(3, stride=stride, direction="left")
     adapter = load(tokenizer)
     assert adapter is not None
-    assert alone(adapter, adapter.encode("abcdefgh"), "abcdefgh").tolist() == [5, 6, 7]
+    assert postprocess_single(adapter, adapter.encode("abcdefgh"), "abcdefgh").tolist() == [5, 6, 7]
     assert tokenizer.encode("abcdefgh").ids == [5, 6, 7]
 
 
@@ -197,7 +200,7 @@ def test_a_template_that_repeats_or_drops_the_text_is_unprovable(single: str) ->
     assert adapter.encode("abc").tolist() == [0, 1, 2]
     texts = ["abc", "a"]
     plain = [adapter.encode(text) for text in texts]
-    assert alone(adapter, plain[0], "abc").tolist() == tokenizer.encode("abc").ids
+    assert postprocess_single(adapter, plain[0], "abc").tolist() == tokenizer.encode("abc").ids
     native = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
     assert finished(adapter, plain, texts) == native
 
@@ -209,7 +212,10 @@ def test_two_inserting_post_processors_are_unprovable() -> None:
     adapter = load(tokenizer)
     assert adapter is not None
     assert "only one may insert tokens" in str(adapter.facts.unprovable)
-    assert alone(adapter, adapter.encode("ab"), "ab").tolist() == tokenizer.encode("ab").ids
+    assert (
+        postprocess_single(adapter, adapter.encode("ab"), "ab").tolist()
+        == tokenizer.encode("ab").ids
+    )
 
 
 def test_the_bert_file_is_cut_and_padded_to_its_stored_128() -> None:
@@ -219,7 +225,7 @@ def test_the_bert_file_is_cut_and_padded_to_its_stored_128() -> None:
     adapter = load(path)
     assert adapter is not None
     for text in ("", "the", "the man " * 62, "the man " * 63, "the man " * 500):
-        ids = alone(adapter, adapter.encode(text), text)
+        ids = postprocess_single(adapter, adapter.encode(text), text)
         assert len(ids) == 128
         assert ids.dtype == np.uint32
         assert ids.tolist() == tokenizer.encode(text).ids == adapter.encode_whole(text).tolist()

@@ -241,7 +241,7 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
     others = [k for k, kind in enumerate(kinds) if kind != "known"]
     known = Rows.of(np.array(rows[k] if kinds[k] == "known" else [], np.uint32) for k in own)
     rest = Rows.of(np.array(rows[k], np.uint32) for k in others)
-    found = Rows.placed(len(rows), [(np.array(own), known), (others, rest)])
+    found = Rows.scatter(len(rows), [(np.array(own), known), (others, rest)])
     assert [found[k].tolist() for k in range(len(rows))] == rows
 
 

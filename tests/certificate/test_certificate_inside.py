@@ -53,7 +53,7 @@ from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.pretoken_regions import Scanner
 from tokpar.certificate.within_pretoken_rule import Vocabulary
 from tokpar.encoding import Encoding
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.types import Facts, Rows, Seam
 
 CJK = "".join(random.Random(4).choices("中文的一是在不了有和人这大为上个国我以要他时来用们", k=300))
@@ -997,7 +997,7 @@ def test_whatever_is_licensed_gives_the_serial_ids(
     good = []
     for position, seams in groupby(claims(tokenizer, text), lambda seam: seam.position):
         halved, joined = ids_by_hand(tokenizer, text, [forced(position, 0, len(text))])
-        ids = alone(tokenizer, halved, text)
+        ids = postprocess_single(tokenizer, halved, text)
         for seam in seams:
             if seam.rule == "K5":
                 last = min(len(text), dict(seam.witness)["left_stop"])

@@ -195,8 +195,8 @@ def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(
     ends = [match.end() for match in pattern.finditer(text)]
     places = boundaries.MatchPlaces(text, pattern)
     for last in range(1, len(text)):
-        assert list(places.down(0, last)) == [end for end in reversed(ends) if end <= last]
-    assert next(places.down(0, len(text))) == len(text)
+        assert list(places.descend(0, last)) == [end for end in reversed(ends) if end <= last]
+    assert next(places.descend(0, len(text))) == len(text)
     for start in range(1, len(text)):
         first = next((end for end in ends if start <= end < len(text)), None)
         assert places.first(start, len(text)) == first

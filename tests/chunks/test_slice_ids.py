@@ -30,7 +30,7 @@ def assert_every_slice(tokenizer: Tokenizer, text: str) -> None:
     slices.whole.token_start(1 << 20)  # encodes all of it
     for start in range(len(text)):
         for stop in range(start + 1, len(text) + 1):
-            ids, _ = slices.of(start, stop)
+            ids, _ = slices.find_ids(start, stop)
             own = tokenizer.encode(text[start:stop], add_special_tokens=False).ids
             assert ids.tolist() == own, (start, stop)
 

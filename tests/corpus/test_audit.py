@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from tests.corpus.written_shards import (
 from tests.support.corpus_texts import TEXTS, names_of
 from tests.vocab import samples
 from tokpar.corpus import AuditReport, audit
+from tokpar.encoder import Encoder
 from tokpar.errors import FileFormatError, OptionError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -82,6 +84,22 @@ def test_both_ways_to_write_a_special_token_of_tiktoken_are_accepted(tmp_path: P
     assert any("special token that is written" in note for note in report.not_checked)
     source = write_input(tmp_path / "texts.jsonl", [text])
     assert audit(write_numpy(tmp_path / "plain", [plain]), of.adapter, against=source)
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_a_special_token_in_the_input_has_the_ids_of_the_callers_tokenizer(
+    is_allowed: bool, tmp_path: Path
+) -> None:
+    of = kind("cl100k")
+    encoding, text = of.adapter.encoding, "one<|endoftext|>two"
+    special = encoding.encode(text, allowed_special="all")
+    plain = encoding.encode(text, disallowed_special=())
+    allowed = frozenset(encoding.special_tokens_set) if is_allowed else frozenset()
+    source = write_input(tmp_path / "texts.jsonl", [text])
+    adapter = of.adapter.allowing(allowed)
+    for name, ids, is_right in (("special", special, is_allowed), ("plain", plain, not is_allowed)):
+        report = audit(write_numpy(tmp_path / name, [ids]), adapter, against=source)
+        assert names_of(report) == ([] if is_right else ["changed"])
 
 
 def test_documents_of_the_unknown_token_are_no_fault(tmp_path: Path) -> None:
@@ -299,6 +317,49 @@ def test_ids_that_are_not_canonical_are_found_with_both_spellings(tmp_path: Path
     [fault] = report.of("ids").shown
     assert "'H'" in fault.found
     assert "'Hello'" in fault.expected
+
+
+def test_other_ids_of_a_text_of_the_input_are_found_beside_its_own_ids(tmp_path: Path) -> None:
+    of = kind("cl100k")
+    encode = of.adapter.encoding.encode
+    texts, letters = ["Hello", "Hello", "Hello"], encode("H") + encode("ello")
+    rows = [encode("Hello"), letters, encode("Hello")]
+    source = write_input(tmp_path / "texts.jsonl", texts)
+    report = audit(write_numpy(tmp_path / "shard", rows), of.adapter, against=source)
+    assert names_of(report) == ["ids", "missing", "extra"]
+    alone = audit(write_numpy(tmp_path / "alone", [letters] * 3), of.adapter, against=source)
+    assert alone.of("changed").count == 3
+
+
+def test_a_text_is_not_taken_for_a_document_that_holds_it_beside_a_special_token(
+    tmp_path: Path,
+) -> None:
+    of = kind("cl100k")
+    own, end = of.adapter.encoding.encode("Hello"), of.adapter.encoding.eot_token
+    rows = [own, [*own, end, *of.adapter.encoding.encode("x")]]
+    source = write_input(tmp_path / "texts.jsonl", ["Hello"])
+    report = audit(write_numpy(tmp_path / "shard", rows), of.adapter, against=source)
+    assert names_of(report) == ["extra"]
+    assert [fault.document for fault in report.of("extra").shown] == [1]
+
+
+def test_texts_of_checked_documents_are_not_encoded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of, encoded = kind("deepseek"), []
+    unprocessed = Encoder.unprocessed_batch
+
+    def noting(self: Encoder, texts: Sequence[str], tokenizer: Any) -> Any:
+        encoded.extend(texts)
+        return unprocessed(self, texts, tokenizer)
+
+    monkeypatch.setattr(Encoder, "unprocessed_batch", noting)
+    path = write_numpy(tmp_path / "shard", of.documents(TEXTS))
+    source = write_input(tmp_path / "texts.jsonl", [*TEXTS, "a text without a document"])
+    report = audit(path, of.adapter, against=source)
+    assert names_of(report) == ["missing"]
+    assert [text for text in encoded if text not in TEXTS] == ["a text without a document"]
+    assert len(encoded) == len([text for text in TEXTS if text]) + 1
 
 
 def test_words_in_pieces_that_wordpiece_does_not_give_are_found(tmp_path: Path) -> None:

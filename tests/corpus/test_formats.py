@@ -24,6 +24,8 @@ from tests.support.corpus_ids import own_ids
 from tokpar.certificate.certificate_file import from_bytes
 from tokpar.corpus import build
 from tokpar.corpus.document_encoder import certificate_of
+from tokpar.corpus.durable_files import Disk
+from tokpar.corpus.written import ShardOutput
 from tokpar.errors import FileFormatError, OptionError
 
 
@@ -235,3 +237,16 @@ def test_megatron_shards_are_those_of_megatrons_own_builder(tmp_path: Path) -> N
     for end in (".bin", ".idx"):
         written = (tmp_path / f"shard{end}").read_bytes()
         assert written == (golden / f"megatron{end}").read_bytes()
+
+
+def test_two_writers_of_one_shard_do_not_write_into_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "shard.bin"
+    given_up, again = ShardOutput(Disk(), path), ShardOutput(Disk(), path)
+    given_up.write(b"abcd")
+    for output in (again, given_up):
+        output.write(b"abcd" if output is again else b"efgh")
+    again.write(b"efgh")
+    for output in (again, given_up):
+        output.sync()
+        output.rename()
+        assert path.read_bytes() == b"abcdefgh"

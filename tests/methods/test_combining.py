@@ -20,7 +20,7 @@ from tests.support.tokenizers_drawn import Added, named_tokenizers
 from tests.support.toy import Toy
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
-from tokpar.combining import chosen
+from tokpar.combining import build_parts
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
@@ -172,12 +172,12 @@ def test_names_and_objects_may_be_mixed_and_a_plus_joins_names() -> None:
 
 
 def test_each_part_takes_its_own_options() -> None:
-    parts = chosen(("lopt", "certified"), {"chunk_chars": 9, "min_match": 3}, True)
+    parts = build_parts(("lopt", "certified"), {"chunk_chars": 9, "min_match": 3}, True)
     assert parts.splitter.chunk_chars == 9  # type: ignore[attr-defined]
     assert parts.merger.accept.keywords == {"least": 3}  # type: ignore[attr-defined]
     assert not parts.tunable
-    assert chosen("cut+cut", {}, False).tunable
-    assert not chosen((CutSplitter(9), "cut"), {}, False).tunable
+    assert build_parts("cut+cut", {}, False).tunable
+    assert not build_parts((CutSplitter(9), "cut"), {}, False).tunable
 
 
 @pytest.mark.parametrize(

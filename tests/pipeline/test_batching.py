@@ -18,7 +18,7 @@ from tests.conftest import needs_kernel
 from tests.support.drawn_runs import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tests.support.toy import Toy
-from tokpar.arrays import together
+from tokpar.arrays import concatenate_or_view
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial_executor import SerialExecutor
@@ -123,7 +123,7 @@ def test_arrays_in_a_row_are_one_without_copying(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, 20))
     edges = sorted(data.draw(st.lists(st.integers(start, 20), min_size=2)))
     pieces = [whole[a:b] for a, b in pairwise(edges)]
-    found = together(pieces)
+    found = concatenate_or_view(pieces)
     assert found.tolist() == np.concatenate(pieces).tolist()
     assert np.shares_memory(found, whole) == (edges[0] < edges[-1])
 
@@ -133,7 +133,9 @@ def test_any_other_arrays_are_concatenated(parts: list[tuple[int, int, int]]) ->
     whole = np.arange(9, dtype=np.uint32)
     pieces = [whole[first:stop:step] for first, stop, step in parts]
     pieces += [np.arange(3, dtype=np.uint32)] * (len(parts) % 2)
-    assert together(pieces).tolist() == [each for piece in pieces for each in piece.tolist()]
+    assert concatenate_or_view(pieces).tolist() == [
+        each for piece in pieces for each in piece.tolist()
+    ]
 
 
 def test_the_error_is_that_of_the_first_text_which_cannot_be_encoded() -> None:

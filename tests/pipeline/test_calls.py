@@ -38,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         build(self, tokenizer, **given)
 
     monkeypatch.setattr(Encoder, "__init__", told)
-    calls._named.clear()
+    calls._path_encoders.clear()
     return found
 
 
@@ -143,7 +143,7 @@ def test_few_names_and_ways_are_kept(made: list[object]) -> None:
     for size in range(1, 3 * calls.MOST_KEPT):
         tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=size)
         tokpar.encode(TEXT, FILE, strategy="cut", chunk_chars=size)
-    assert len(calls._of_objects[tokenizer]) == len(calls._named) == calls.MOST_KEPT
+    assert len(calls._object_encoders[tokenizer]) == len(calls._path_encoders) == calls.MOST_KEPT
 
 
 @pytest.mark.ids

@@ -48,7 +48,7 @@ def test_the_rules_read_facts_of_every_row_and_none_for_speed() -> None:
     read = set().union(*map(facts_read, RULES))
     assert set(with_rows()) == read - OF_PROOFS
     assert set(SPEED).isdisjoint(read)
-    assert {*with_rows(), *SPEED, *OF_PROOFS, "_derived"} == KNOWN
+    assert {*with_rows(), *SPEED, *OF_PROOFS, "_derived_values"} == KNOWN
 
 
 @pytest.mark.parametrize(("module", "name"), CODE)

@@ -38,7 +38,7 @@ from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.pure.traced import Traced
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Rows
 
 EVERY = "".join(generate_classes.CHARACTERS)
@@ -525,7 +525,7 @@ def test_named_tokenizers_give_the_ids_of_hf(name: str, text: str) -> None:
     assert ids.dtype == np.uint32
     assert ids.tolist() == plain.ids
     assert pure(name).encode_whole(text).tolist() == whole
-    assert alone(pure(name), ids, text).tolist() == whole
+    assert postprocess_single(pure(name), ids, text).tolist() == whole
     decoded = native(name).decode(plain.ids, skip_special_tokens=False)
     assert pure(name).decode(ids.tolist()) == decoded
 

@@ -136,7 +136,7 @@ def _no_single_word(edges: list[Edge]) -> list[Edge]:
     return [edge._replace(single_word=False) for edge in edges]
 
 
-_BEGUN, _ENDED = Window._begun.func, Window._ended.func  # type: ignore[attr-defined]
+_STARTS, _ENDS = Window._open_starts.func, Window._open_ends.func  # type: ignore[attr-defined]
 _RULE = StableCuts._read_by_rule
 
 
@@ -153,11 +153,11 @@ def _whole_text(self: Editing, first: int) -> str:
 
 MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
     "a": (Window, {"_last_read": lambda self, seam, right: 0}),
-    "b": (Window, {"_begun": property(lambda self: _no_single_word(_BEGUN(self)))}),
+    "b": (Window, {"_open_starts": property(lambda self: _no_single_word(_STARTS(self)))}),
     "d": (Window, {"_strips_nothing_before": lambda self, p: True}),
     "N": (StableCuts, {"_reads_image": lambda self, seam: False}),
     "co a": (Window, {"_first_read": lambda self, seam, left: len(self.text)}),
-    "co b": (Window, {"_ended": property(lambda self: _no_single_word(_ENDED(self)))}),
+    "co b": (Window, {"_open_ends": property(lambda self: _no_single_word(_ENDS(self)))}),
     "co c": (Window, {"_strips_nothing_behind": lambda self, p: True}),
     "co N": (StableCuts, {"_reads_image": lambda self, seam: False}),
     "co K2": (StableCuts, {"_read_by_rule": _without_anchor}),
@@ -222,10 +222,10 @@ def test_truncation_judges_the_cut_in_what_is_left() -> None:
 def test_a_session_that_judges_a_truncation_in_the_whole_text_has_wrong_ids() -> None:
     """Llama 2, "a b": the space is absorbed only as long as "b" follows it."""
     adapter, found = tokpar.load(part("llama_style"), add_special_tokens=False), []
-    for judged in (Editing._judged_before, _whole_text):
+    for left_context in (Editing._left_context_from, _whole_text):
         with (
             mock.patch.multiple(editing, SEGMENT=1, _SEEN=20),
-            mock.patch.object(Editing, "_judged_before", judged),
+            mock.patch.object(Editing, "_left_context_from", left_context),
         ):
             session = tokpar.Encoder(adapter).session("a b")
             session.truncate(2)

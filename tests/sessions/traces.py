@@ -259,7 +259,7 @@ def check_pins(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]
 
 def sum_of(session: Session) -> int:
     """Where the text after the last pin begins, code points."""
-    return session._pinned.chars
+    return session._pins.chars
 
 
 def check_tokenizer(rng: random.Random, seen: Counter[str], steps: int = 14) -> None:

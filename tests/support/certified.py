@@ -23,7 +23,7 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.encoding import Encoding
 from tokpar.seams import Seams
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Facts, NormalizerStage, Report, Seam, Witness
 
 POOL = [
@@ -360,7 +360,7 @@ def encoding_of(ids: IdArray, seams: Sequence[Seam]) -> Encoding:
 
 def by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> Encoding:
     ids, joined = ids_by_hand(tokenizer, text, seams)
-    return encoding_of(alone(tokenizer, ids, text), joined)
+    return encoding_of(postprocess_single(tokenizer, ids, text), joined)
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from tests.support.tokenizers_drawn import (
 from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.errors import OptionError
 from tokpar.pure.added import AddedTokens
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, EngineTraits, Facts, Piece, Rows
 
 GPT2 = PATTERNS["gpt2"][0]
@@ -151,7 +151,7 @@ class Toy:
 
     def encode_whole(self, text: str) -> IdArray:
         self.check_text(text)
-        return alone(self, self.encode(text), text)
+        return postprocess_single(self, self.encode(text), text)
 
     special_tokens: Any = None
     truncates_to = None

@@ -36,7 +36,7 @@ from tokpar.methods.lopt import LoptSplitter
 from tokpar.overlap.acceptance import certified
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added import AddedTokens
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.testing import (
     ConformanceError,
     check_executor,
@@ -289,7 +289,7 @@ ROWS: dict[str, Callable[[Rows], Any]] = {
     "lengths for offsets": lambda rows: replace(rows, offsets=np.diff(rows.offsets)),
     "two rows swapped": swapped,
     "a row missing": lambda rows: rows.part(0, max(0, len(rows) - 1)),
-    "a row too many": lambda rows: Rows.joined([rows, Rows.of([[1]])]),
+    "a row too many": lambda rows: Rows.concatenate([rows, Rows.of([[1]])]),
     "an id too many": lambda rows: replace(rows, ids=np.append(rows.ids, np.uint32(1))),
     "ids of int64": lambda rows: replace(rows, ids=rows.ids.astype(np.int64)),
     "lists": as_lists,
@@ -532,7 +532,7 @@ class RefusesMoreThanItsOwnCall(Toy):
             raise OptionError("NUL")
 
     def encode_whole(self, text: str) -> IdArray:
-        return alone(self, self.encode(text), text)
+        return postprocess_single(self, self.encode(text), text)
 
 
 class RefusesLessThanItsOwnCall(Toy):

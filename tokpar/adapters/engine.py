@@ -61,6 +61,9 @@ class Engine:
     differs: Callable[[JsonFile], str | None] = lambda file: None
 
 
+_SUFFIXES = (".json", ".tiktoken")
+
+
 def engine_source(engine: Engine) -> TokenizerSource:
     """Returns the source that a plugin offers: it loads a file by `load_engine` if the user names
     the engine."""
@@ -80,13 +83,16 @@ def load_engine(
     OptionError, FileFormatError, FileNotFoundError."""
     if not isinstance(source, (str, os.PathLike)):
         return None
+    path = Path(source)
+    if path.is_dir() or (path.suffix not in _SUFFIXES and not path.exists()):
+        return None  # `load` finds the file of a directory, or of a name
     for name, flag in (("trust", trust), ("cut", cut)):
         if not isinstance(flag, bool):
             raise OptionError(f"{name} must be True or False, got {flag!r}")
     if trust and cut:
         raise OptionError("cut=True needs the comparison that trust=True leaves out: pass only one")
     module = engine_module(engine)
-    file = _file(engine, Path(source), settings)
+    file = _file(engine, path, settings)
     why = engine.differs(file) if isinstance(file, JsonFile) and not trust else None
     if why is not None:
         raise EngineError(f"{file.path}: {why}; {_advice(file.path)}")
@@ -265,9 +271,9 @@ _WHOLE = (
 
 
 def _file(engine: Engine, path: Path, settings: Mapping[str, Any]) -> JsonFile | RankFile:
-    if path.suffix == ".json":
+    if path.suffix == _SUFFIXES[0]:
         return JsonFile(path, **settings)
-    if path.suffix == ".tiktoken" and engine.of_ranks is not None:
+    if path.suffix == _SUFFIXES[1] and engine.of_ranks is not None:
         return RankFile(path, settings)
     kinds = "tokenizer.json files" + " and .tiktoken files" * (engine.of_ranks is not None)
     raise OptionError(f"engine {engine.name!r} reads {kinds}, got {path}; {_advice(path)}")

@@ -117,7 +117,7 @@ def engine_pieces_for(facts: Facts, seeds: NDArray[np.uint64]) -> EnginePieces |
     """Returns the encoder of new segments for BERT's normalizer and pre-tokenizer, or None."""
     if kernel_modules.PRETOKENS is None or facts.scheme != "bert":
         return None
-    machine = facts.derived(_make_separator_machine)
+    machine = facts.derive(_make_separator_machine)
     return EnginePieces(machine, Unbatcher(separator=separator_of(facts.added_tokens)), seeds)
 
 

@@ -37,7 +37,7 @@ class Machine:
 
 def machine_for(facts: Facts) -> Machine | str:
     """Returns the machine of these facts, or why there is none. The facts keep the machine."""
-    return facts.derived(_machine)
+    return facts.derive(_machine)
 
 
 def _machine(facts: Facts) -> Machine | str:

@@ -115,10 +115,10 @@ class RuleChecker:
         space = (named, ("left", _UNIVERSAL[0]), ("right", _UNIVERSAL[1]))
         window = (named, ("left", 1), ("right", 1))
         try:
-            self._universal(Seam.by(Theorem.SPACE_AFTER_NONSPACE, position, space))
+            self._universal(Seam.licensed_by(Theorem.SPACE_AFTER_NONSPACE, position, space))
         except RefusedError:
             theorem = Theorem.WINDOW_OF_SPLITS if rows else Theorem.WINDOW
-            self._window(Seam.by(theorem, position, window))
+            self._window(Seam.licensed_by(theorem, position, window))
         ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:

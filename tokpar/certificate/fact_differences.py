@@ -68,7 +68,7 @@ def checked_facts(tokenizer: TokenizerAdapter, seams: Seams) -> CheckedFacts:
     origin = origin_of(tokenizer)
     if origin is None:
         return CheckedFacts(told, told, notes=(AS_TOLD,))
-    readings, state = told.derived(_readings), state_of(origin)
+    readings, state = told.derive(_readings), state_of(origin)
     found = next((each for before, each in readings if before == state), None)
     if found is None:
         found = _read(told, origin, tokenizer)

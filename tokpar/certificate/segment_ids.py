@@ -97,7 +97,7 @@ def _distinct_rows(
         groups.append((chosen[known], rows))
         left = np.delete(left, chosen[known])
     groups.append((left, _encoded(codes, starts[left], stops[left], answers)))
-    return Rows.placed(len(starts), groups)
+    return Rows.scatter(len(starts), groups)
 
 
 def _encoded(codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe) -> Rows:
@@ -113,4 +113,4 @@ def _encoded(codes: Bytes, starts: IntArray, stops: IntArray, answers: Tokenizer
             parts.append(tokenizer.encode_many(texts, False))
         except EngineError as error:
             raise RefusedError("tokenizer", f"it fails on a segment: {error}") from error
-    return Rows.joined(parts) if parts else Rows.of([])
+    return Rows.concatenate(parts) if parts else Rows.of([])

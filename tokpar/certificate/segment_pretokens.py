@@ -195,7 +195,7 @@ def _encoded(gate: PretokenGate, distinct: Parts, answers: TokenizerProbe) -> tu
         left = np.delete(left, whole)
     sure = np.ones(len(distinct), dtype=np.bool_)
     sure[left] = False
-    return sure, Rows.placed(len(distinct), groups)
+    return sure, Rows.scatter(len(distinct), groups)
 
 
 def _together(
@@ -212,7 +212,7 @@ def _together(
         _block_rows(gate, parts, first, last, apart, answers)
         for first, last in zip(blocks.tolist(), [*blocks[1:].tolist(), len(parts)], strict=True)
     ]
-    return np.concatenate([places for places, _ in groups]) // stride, Rows.joined(
+    return np.concatenate([places for places, _ in groups]) // stride, Rows.concatenate(
         [rows for _, rows in groups]
     )
 

@@ -99,7 +99,7 @@ class Spaces:
         require(facts.normalizers and only_spaces, "pre-tokenizer", "its stages may part a text")
         told = facts.adjacent is not None
         require(told, "facts", "they do not tell which characters tokens join")
-        return facts.derived(_adjacent_of)
+        return facts.derive(_adjacent_of)
 
 
 def cuts_at_spaces(facts: Facts) -> bool:

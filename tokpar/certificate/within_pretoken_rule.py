@@ -54,7 +54,7 @@ class Inside:
         region = self._region(start, stop)
         self._regions.require_parts(region, between)
         facts = self._ground.facts
-        vocabulary = facts.derived(_vocabulary)
+        vocabulary = facts.derive(_vocabulary)
         named = facts.tokens is not None and vocabulary.longest <= facts.longest_token
         require(named, "facts", "the facts do not name the tokens, or not the longest")
         text, position = self._ground.text, between.seam.position

@@ -27,8 +27,8 @@ _WINDOW = 1 << 10
 class Places(Protocol):
     """The places of one boundary in one text."""
 
-    def down(self, after: int, last: int) -> Iterator[int]:
-        """Yield the places in (after, last], in falling order. The end of the text is a place."""
+    def descend(self, lower_bound: int, last: int) -> Iterator[int]:
+        """Yield the places in (lower_bound, last], last first. The end of the text is a place."""
 
     def first(self, start: int, stop: int) -> int | None:
         """Returns the first place in [start, stop), 0 < start, or None."""
@@ -40,12 +40,12 @@ class TokenPlaces:
     def __init__(self, whole: EncodedText) -> None:
         self._whole = whole
 
-    def down(self, after: int, last: int) -> Iterator[int]:
-        found = self._whole.last_token_edge(after, last)
+    def descend(self, lower_bound: int, last: int) -> Iterator[int]:
+        found = self._whole.last_token_edge(lower_bound, last)
         while found is not None:
             yield found
             last = found - 1
-            found = self._whole.last_token_edge(after, last) if last > after else None
+            found = self._whole.last_token_edge(lower_bound, last) if last > lower_bound else None
 
     def first(self, start: int, stop: int) -> int | None:
         return self._whole.first_token_edge(start, stop)
@@ -57,15 +57,15 @@ class CutPlaces:
     def __init__(self, slices: SliceIds) -> None:
         self._slices = slices
 
-    def down(self, after: int, last: int) -> Iterator[int]:
+    def descend(self, lower_bound: int, last: int) -> Iterator[int]:
         whole = self._slices.whole
         if last == len(whole.text):
             yield last
             last -= 1
-        if last > after and whole.has_cuts:
+        if last > lower_bound and whole.has_cuts:
             if self._slices.is_cut(last):
                 yield last
-            likely = likely_cuts(whole.finder, whole.text, after + 1, last)
+            likely = likely_cuts(whole.finder, whole.text, lower_bound + 1, last)
             yield from filter(self._slices.is_cut, likely)
 
     def first(self, start: int, stop: int) -> int | None:
@@ -82,24 +82,26 @@ class MatchPlaces:
     def __init__(self, text: str, pattern: re.Pattern[str]) -> None:
         self._text, self._pattern = text, pattern
 
-    def down(self, after: int, last: int) -> Iterator[int]:
+    def descend(self, lower_bound: int, last: int) -> Iterator[int]:
         if last == len(self._text):
             yield last
             last -= 1
         size = _WINDOW
-        while last > after:
-            low = max(after, last - size)
+        while last > lower_bound:
+            low = max(lower_bound, last - size)
             yield from reversed(self._ends(low, last))
             last, size = low, 4 * size
 
     def first(self, start: int, stop: int) -> int | None:
         return next(iter(self._ends(start - 1, stop - 1)), None)
 
-    def _ends(self, after: int, last: int) -> list[int]:
-        """Returns the ends in (after, last]. A match may begin earlier, and looks ahead further."""
-        low, high = max(0, after - 64), min(len(self._text), last + 2)
+    def _ends(self, lower_bound: int, last: int) -> list[int]:
+        """Returns the ends in (lower_bound, last].
+
+        A match may begin earlier, and looks ahead further."""
+        low, high = max(0, lower_bound - 64), min(len(self._text), last + 2)
         ends = (match.end() for match in self._pattern.finditer(self._text, low, high))
-        return [end for end in ends if after < end <= last]
+        return [end for end in ends if lower_bound < end <= last]
 
 
 def places_of(boundary: Boundary, slices: SliceIds) -> list[Places]:

@@ -55,16 +55,16 @@ class ChunkRuns:
         self._table: PairTable | None = None
         if self._whole.has_cuts and self._whole.facts.tiles:
             self._table = pair_table(self._whole.finder)
-        self._size, self._reached = _FEWEST, (0, 0)
+        self._size, self._resume_point = _FEWEST, (0, 0)
 
-    def after(self, start: int) -> list[TextChunk]:
+    def next_chunks(self, start: int) -> list[TextChunk]:
         """Returns the next chunks from `start` on, or none where each chunk needs a look."""
         if self._table is None:
             return []
         region = self._whole.region_at(start)
-        if region.tiles is None or region.absorbed[0]:
+        if region.tiles is None or region.absorbed_chars[0]:
             return []
-        place, token = self._reached
+        place, token = self._resume_point
         if place != start:
             token = self._whole.tokens_before(start)
         token -= int(region.tokens[0])
@@ -74,7 +74,7 @@ class ChunkRuns:
         ends = ends_of(region.tiles, start, token, self._budget, self._size, last)
         found = self._chunks(region, region.tiles, ends) if len(ends.tokens) > 1 else []
         reached = ends.tokens[len(found)] + int(region.tokens[0])
-        self._reached = ends.positions[len(found)], reached
+        self._resume_point = ends.positions[len(found)], reached
         self._size = min(_MOST, max(_FEWEST, _GROWTH * len(found)))
         return found
 
@@ -91,9 +91,9 @@ class ChunkRuns:
         firsts = tiles.tokens_before(ends.bytes, heads, 1)
         stops = tiles.tokens_before(ends.bytes[1:], tails, -1)
         inner_ids = [region.ids[first:stop] for first, stop in zip(firsts, stops, strict=False)]
-        return self._fitting(places, head_ids, inner_ids, tail_ids)
+        return self._take_fitting(places, head_ids, inner_ids, tail_ids)
 
-    def _fitting(
+    def _take_fitting(
         self,
         places: list[int],
         heads: list[IdArray | None],

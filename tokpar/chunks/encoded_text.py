@@ -32,7 +32,7 @@ EncodeRows = Callable[[Sequence[str]], Rows]
 REGION, PIECE = 1 << 20, 256
 """Code points of a region, which is encoded at once, and of a piece, whose tokens are located at
 once where tokens do not tile the text. Both end at the next certified cut."""
-_AHEAD = 64
+_PIECES_AHEAD = 64
 """How many pieces are located in one call of the engine, where tokens do not tile the text."""
 _WINDOW = 64
 """Code points that a search for the next certified cut looks at in one step."""
@@ -49,7 +49,7 @@ class Region:
 
     `start`, `stop`: where the region begins and ends. `positions`: where the pieces begin, and
     `stop`. `tokens`: how many tokens of the whole text lie before each of these positions.
-    `absorbed`: the code points at the beginning of each piece that the engine did not get.
+    `absorbed_chars`: the code points at the beginning of each piece that the engine did not get.
     `every_space`: every space after a character other than white space is a certified cut.
     `tiles`: where the tokens end, if they tile the text. Pieces then begin between two tokens, else
     at certified cuts."""
@@ -57,7 +57,7 @@ class Region:
     ids: IdArray
     positions: IntArray
     tokens: IntArray
-    absorbed: Sequence[int]
+    absorbed_chars: Sequence[int]
     every_space: bool
     start: int
     stop: int
@@ -79,10 +79,10 @@ class EncodedText:
         self._encode, self._region = encode, region
         self._regions: list[Region] = []
         self._next, self._tokens = (0, 0), 0
-        self._places = lru_cache(8)(self._located)
-        self._ahead: dict[tuple[int, int], Places] = {}
+        self._places = lru_cache(8)(self._locate)
+        self._places_ahead: dict[tuple[int, int], Places] = {}
         self._sure = lru_cache(3)(self._sure_pairs)
-        self.certify = lru_cache(8)(self._certified)
+        self.certify = lru_cache(8)(self._certify)
         self.tokens_before = lru_cache(4)(self._tokens_before)
         self.tokens_before_cut = lru_cache(4)(self._tokens_before_cut)
 
@@ -106,7 +106,7 @@ class EncodedText:
         places = self._places(region, k)
         if places.exact:
             return int(region.tokens[k]) + int(places.stops.searchsorted(cut, "right"))
-        prefix = self.text[first + region.absorbed[k] : cut]
+        prefix = self.text[first + region.absorbed_chars[k] : cut]
         return int(region.tokens[k]) + len(self.tokenizer.encode(prefix))
 
     def token_start(self, token: int, step: int = 0) -> int:
@@ -120,21 +120,22 @@ class EncodedText:
             return len(self.text)
         region = next(r for r in self._regions if token < r.tokens[-1])
         k = int(region.tokens.searchsorted(token, "right")) - 1
-        if step and region.tiles is None and (region.start, k) not in self._ahead:
+        if step and region.tiles is None and (region.start, k) not in self._places_ahead:
             self._locate_ahead(region, token, step)
         return int(self._places(region, k).starts[token - int(region.tokens[k])])
 
-    def last_token_edge(self, after: int, last: int) -> int | None:
-        """Returns the last position in (after, last] between two tokens and two characters, or
-        None. The end of the text is such a position."""
+    def last_token_edge(self, lower_bound: int, last: int) -> int | None:
+        """Returns the last position in (lower_bound, last] between two tokens and two characters.
+
+        None if there is no such position. The end of the text is one."""
         if last == len(self.text):
-            return last if last > after else None
-        while last > after:
+            return last if last > lower_bound else None
+        while last > lower_bound:
             region, k = self._piece_at(last)
             edges = self._places(region, k).edges
             at = int(edges.searchsorted(last, "right")) - 1
             if at >= 0:
-                return int(edges[at]) if edges[at] > after else None
+                return int(edges[at]) if edges[at] > lower_bound else None
             last = int(region.positions[k]) - 1
         return None
 
@@ -178,7 +179,7 @@ class EncodedText:
             return None
         return windows.sure_pairs(self.text, region.start, region.stop)
 
-    def _certified(self, position: int) -> Seam | None:
+    def _certify(self, position: int) -> Seam | None:
         """Returns the seam if `position`, inside the text, is a certified cut, or None."""
         if not self.has_cuts:
             return None
@@ -190,7 +191,7 @@ class EncodedText:
         """Returns the region with the character at `position`."""
         return self._piece_at(position)[0]
 
-    def alone(self, start: int, stop: int) -> IdArray:
+    def encode_slice(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) by the tokenizer itself."""
         text = self.text[start:stop]
         known = getattr(self.tokenizer, "cached_ids", None)
@@ -294,32 +295,32 @@ class EncodedText:
             absorbed.append(absorbed_at(seam))
         return [*positions, stop], absorbed
 
-    def _located(self, region: Region, k: int) -> Places:
+    def _locate(self, region: Region, k: int) -> Places:
         """Find the tokens of one piece. A piece whose tokens cannot be located is one place."""
-        known = self._ahead.get((region.start, k))
+        known = self._places_ahead.get((region.start, k))
         if known is not None:
             return known
         first, stop = int(region.positions[k]), int(region.positions[k + 1])
         ids, text = self._piece(region, k)
         try:
             if self.facts.tiles and isinstance(self.tokenizer, Locates):
-                begin = first + region.absorbed[k]
+                begin = first + region.absorbed_chars[k]
                 return tiled_places(self.tokenizer.locate(ids, text), text, begin)
             spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
         except LookupError:
             return one_place(first, stop, len(ids))
-        return spanned_places(spans, first, region.absorbed[k])
+        return spanned_places(spans, first, region.absorbed_chars[k])
 
     def _piece(self, region: Region, k: int) -> tuple[IdArray, str]:
         """Returns the ids and the text of a piece, as the engine got it."""
-        base, begin = int(region.tokens[0]), int(region.positions[k]) + region.absorbed[k]
+        base, begin = int(region.tokens[0]), int(region.positions[k]) + region.absorbed_chars[k]
         ids = region.ids[int(region.tokens[k]) - base : int(region.tokens[k + 1]) - base]
         return ids, self.text[begin : int(region.positions[k + 1])]
 
     def _locate_ahead(self, region: Region, token: int, step: int) -> None:
         """Find the tokens of many pieces in one call of the engine, see `token_start`."""
-        self._ahead.clear()
-        numbers = np.arange(token, min(int(region.tokens[-1]), token + _AHEAD * step), step)
+        self._places_ahead.clear()
+        numbers = np.arange(token, min(int(region.tokens[-1]), token + _PIECES_AHEAD * step), step)
         pieces = np.unique(region.tokens.searchsorted(numbers, "right") - 1).tolist()
         ids, texts = zip(*(self._piece(region, k) for k in pieces), strict=True)
         rows = Rows.of(ids)
@@ -329,5 +330,5 @@ class EncodedText:
             return
         for n, k in enumerate(pieces):
             own = spans[rows.offsets[n] : rows.offsets[n + 1]]
-            places = spanned_places(own, int(region.positions[k]), region.absorbed[k])
-            self._ahead[region.start, k] = places
+            places = spanned_places(own, int(region.positions[k]), region.absorbed_chars[k])
+            self._places_ahead[region.start, k] = places

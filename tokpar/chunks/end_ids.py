@@ -44,11 +44,11 @@ def kept_ids(
         )
     _check(text, tokenizer)
     most = max_tokens if special.truncates_to is None else special.truncates_to
-    wanted = max(0, min(max_tokens, most) - special.count)
-    ids = _first(text, tokenizer, encode, wanted, side)
-    kept = ids[:wanted] if side == "right" else ids[max(0, len(ids) - wanted) :]
+    least_count = max(0, min(max_tokens, most) - special.count)
+    ids = _first(text, tokenizer, encode, least_count, side)
+    kept = ids[:least_count] if side == "right" else ids[max(0, len(ids) - least_count) :]
     report = serial_report("truncated", f"max_tokens={max_tokens} from the {side}", tokenizer)
-    return Encoding(frozen_ids(special.around(kept, text, 0, len(text))), NO_SEAMS, report)
+    return Encoding(frozen_ids(special.add_to_slice(kept, text, 0, len(text))), NO_SEAMS, report)
 
 
 def count_up_to(
@@ -80,20 +80,22 @@ def _check(text: str, tokenizer: TokenizerAdapter) -> None:
 
 
 def _first(
-    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, wanted: int, side: Side
+    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, least_count: int, side: Side
 ) -> IdArray:
-    """Returns the first ids of the text, or the last, `wanted` or more; all, if there are fewer."""
+    """Returns the first ids of the text, or the last ids: `least_count` or more.
+
+    Returns all ids if the text has fewer."""
     found: IdArray = encode([""])[0]
-    for part in _ends(text, tokenizer, wanted, side):
+    for part in _ends(text, tokenizer, least_count, side):
         found = encode([part])[0]
-        if len(found) >= wanted:
+        if len(found) >= least_count:
             break
     return found
 
 
-def _ends(text: str, tokenizer: TokenizerAdapter, wanted: int, side: Side) -> Iterator[str]:
+def _ends(text: str, tokenizer: TokenizerAdapter, least_count: int, side: Side) -> Iterator[str]:
     """Yield longer and longer beginnings (or ends) of the text up to a certified cut, then all."""
-    size = max(_LEAST, _CHARS * wanted)
+    size = max(_LEAST, _CHARS * least_count)
     finder = finder_for(facts_of(tokenizer))
     cut = finder.refusal_for(text) is None
     while cut and 2 * size < len(text):

@@ -21,7 +21,7 @@ class SliceIds:
 
     whole: EncodedText
 
-    def of(self, start: int, stop: int) -> tuple[IdArray, bool]:
+    def find_ids(self, start: int, stop: int) -> tuple[IdArray, bool]:
         """Returns the ids of the slice [start, stop) encoded alone, before special tokens.
 
         True with ids that are a slice of the ids of the whole text, because both ends are certified
@@ -32,21 +32,21 @@ class SliceIds:
             first = whole.tokens_before_cut(start)
             return whole.ids_between(first, whole.tokens_before_cut(stop)), True
         if not whole.has_cuts:
-            return whole.alone(start, stop), False
+            return whole.encode_slice(start, stop), False
         left, right, resume = start, stop, stop
         part = whole.text[start:stop]
         if not begins:
             first_cut = self._first_cut(part, start)
             if first_cut is None:
-                return whole.alone(start, stop), False
+                return whole.encode_slice(start, stop), False
             left = first_cut.position
         if not ends:
             last_cut = self._last_cut(part, start, left)
             if last_cut is None:
-                return whole.alone(start, stop), False
+                return whole.encode_slice(start, stop), False
             right, resume = last_cut.position, last_cut.position + absorbed_at(last_cut)
-        head = [] if begins else [whole.alone(start, left)]
-        tail = [] if ends else [whole.alone(resume, stop)]
+        head = [] if begins else [whole.encode_slice(start, left)]
+        tail = [] if ends else [whole.encode_slice(resume, stop)]
         first = whole.tokens_before_cut(left)
         inner = whole.ids_between(first, whole.tokens_before_cut(right))
         return concatenate_ids([*head, inner, *tail]), False
@@ -89,7 +89,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(start + 1))
             if at < len(pairs) and pairs[at] < start + stop:
-                return Seam.by(Theorem.WINDOW, int(pairs[at]))
+                return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         while place < stop:
@@ -102,16 +102,16 @@ class SliceIds:
             place = seam.position + 1
         return None
 
-    def _last_cut(self, part: str, start: int, left: int) -> Seam | None:
-        """Returns the last seam near the end of a slice, at `left` or behind it, that is a cut of
+    def _last_cut(self, part: str, start: int, lowest: int) -> Seam | None:
+        """Returns the last seam near the end of a slice, at `lowest` or behind it, that is a cut of
         the slice and of the text, or None."""
         finder, stop = self.whole.finder, start + len(part)
-        least = max(1, left - start, len(part) - _REACH)
+        least = max(1, lowest - start, len(part) - _REACH)
         pairs = self.whole.sure_pairs_at(stop - 1)
         if pairs is not None:
             at = int(pairs.searchsorted(stop)) - 1
             if at >= 0 and pairs[at] >= start + least:
-                return Seam.by(Theorem.WINDOW, int(pairs[at]))
+                return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         for place in likely_cuts(finder, part, least, len(part)):

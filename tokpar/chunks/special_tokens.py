@@ -9,7 +9,7 @@ import numpy as np
 from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 
 _NONE: IdArray = np.empty(0, np.uint32)
 
@@ -24,7 +24,7 @@ class SpecialTokens(Protocol):
     def require(self, max_tokens: int, overlap: int) -> None:
         """Raises OptionError if no chunk of `max_tokens` ids can be made."""
 
-    def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray | None:
+    def add_to_slice(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray | None:
         """Returns the ids of text[start:stop] with special tokens, or None if the tokenizer's own
         call leaves out ids of the slice. `ids`: without special tokens."""
 
@@ -48,7 +48,7 @@ class FixedTokens:
             )
         _require_room(max_tokens, overlap, self.count)
 
-    def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray:
+    def add_to_slice(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray:
         return np.concatenate((self.prefix, ids, self.suffix)) if self.count else ids
 
 
@@ -63,8 +63,8 @@ class OwnCall:
     def require(self, max_tokens: int, overlap: int) -> None:
         _require_room(max_tokens, overlap, 0)
 
-    def around(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray | None:
-        final = alone(self._tokenizer, ids, text[start:stop])
+    def add_to_slice(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray | None:
+        final = postprocess_single(self._tokenizer, ids, text[start:stop])
         return None if len(final) < len(ids) else final
 
 

@@ -72,7 +72,7 @@ class _Chunker:
         start, reached, length = 0, 0, len(self._whole.text)
         while reached < length:
             self._whole.forget_before(start)
-            if self._runs is not None and (run := self._runs.after(start)):
+            if self._runs is not None and (run := self._runs.next_chunks(start)):
                 yield from run
                 start = reached = run[-1].stop
                 continue
@@ -81,7 +81,7 @@ class _Chunker:
                 chunk = self._next(reached)
             yield chunk
             reached = chunk.stop
-            start = self._overlapping(chunk.start, reached) if self._overlap else reached
+            start = self._overlap_start(chunk.start, reached) if self._overlap else reached
 
     def _next(self, start: int) -> TextChunk:
         """Returns the chunk from `start` on."""
@@ -89,7 +89,7 @@ class _Chunker:
         budget = self._most - self._special.count
         last = whole.token_start(whole.tokens_before(start) + budget, budget - self._overlap)
         for places in self._places:
-            for stop in places.down(start, last):
+            for stop in places.descend(start, last):
                 chunk = self._chunk(start, stop)
                 if chunk is not None:
                     return chunk
@@ -97,8 +97,8 @@ class _Chunker:
 
     def _chunk(self, start: int, stop: int) -> TextChunk | None:
         """Returns the chunk [start, stop), or None if it has too many ids alone."""
-        ids, certified = self._slices.of(start, stop)
-        final = self._special.around(ids, self._whole.text, start, stop)
+        ids, certified = self._slices.find_ids(start, stop)
+        final = self._special.add_to_slice(ids, self._whole.text, start, stop)
         if final is None or len(final) > self._most:
             return None
         return TextChunk(start, stop, frozen_ids(final), certified)
@@ -127,7 +127,7 @@ class _Chunker:
 
     def _too_small(self, start: int) -> OptionError:
         char = self._whole.text[start]
-        needed = len(self._whole.alone(start, start + 1)) + self._special.count
+        needed = len(self._whole.encode_slice(start, start + 1)) + self._special.count
         also = f", {self._special.count} of them special tokens" if self._special.count else ""
         return OptionError(
             f"max_tokens={self._most} is too small for the character {char!r} "
@@ -135,7 +135,7 @@ class _Chunker:
             f"pass max_tokens={needed} or more"
         )
 
-    def _overlapping(self, start: int, stop: int) -> int:
+    def _overlap_start(self, start: int, stop: int) -> int:
         """Returns where the chunk after [start, stop) begins: the first place at which at most
         `overlap` tokens of the whole text lie before `stop`."""
         whole = self._whole

@@ -139,14 +139,14 @@ def one_place(start: int, stop: int, tokens: int) -> Places:
     return Places(starts, np.full(tokens, stop, np.int64), starts[:1], exact=False)
 
 
-def spanned_places(spans: SpanArray, first: int, absorbed: int) -> Places:
+def spanned_places(spans: SpanArray, first: int, absorbed_chars: int) -> Places:
     """Returns the places of tokens by the offsets of the engine.
 
-    `spans`: code points from the start of what the engine got, `absorbed` code points after
+    `spans`: code points from the start of what the engine got, `absorbed_chars` code points after
     `first`."""
-    starts, stops = spans[:, 0] + (first + absorbed), spans[:, 1] + (first + absorbed)
+    starts, stops = spans[:, 0] + (first + absorbed_chars), spans[:, 1] + (first + absorbed_chars)
     starts, stops = np.maximum.accumulate(starts), np.maximum.accumulate(stops)
-    if len(starts) and absorbed:
+    if len(starts) and absorbed_chars:
         starts[0] = first
     is_edge = np.ones(len(starts), np.bool_)
     np.less_equal(stops[:-1], starts[1:], out=is_edge[1:])

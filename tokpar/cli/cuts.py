@@ -14,7 +14,7 @@ from tokpar.cli.screen import plural
 from tokpar.seams import Everywhere, Seams
 
 if TYPE_CHECKING:
-    from tokpar.combining import Chosen
+    from tokpar.combining import StrategyParts
     from tokpar.interfaces import Splitter, TokenizerAdapter
     from tokpar.types import Chunk, Split
 
@@ -52,7 +52,7 @@ def rule_counts(seams: Seams, text: str) -> dict[str, int]:
     return {rule: count for rule, count in sorted(counts.items()) if count}
 
 
-def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[Split, Cuts]:
+def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts) -> tuple[Split, Cuts]:
     """The chunks of a text, and where `encode` cuts it, with the executor that suits the tokenizer
     and a cache that has room. Nothing is tokenized."""
     from tokpar.encoder import why_never_cut

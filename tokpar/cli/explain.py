@@ -173,10 +173,10 @@ def _print(
 
 def _cuts(traced: Trace, arguments: argparse.Namespace) -> Cuts:
     """Where `encode` cuts the text: between the chunks that are traced, and maybe inside them."""
-    from tokpar.combining import chosen
+    from tokpar.combining import build_parts
 
     options_given = options.strategy_options(arguments)
-    strategy = chosen(arguments.strategy, options_given, arguments.allow_approximate)
+    strategy = build_parts(arguments.strategy, options_given, arguments.allow_approximate)
     found = foreseen(traced.text, traced.tokenizer, strategy)[1]
     if found.at_spaces:
         return found

@@ -62,7 +62,7 @@ class ProgressExecutor:
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         inner = self._chosen(texts, tokenizer)
         rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
-        return Rows.joined(rows or [Rows.of([])])
+        return Rows.concatenate(rows or [Rows.of([])])
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """One text goes to the cache of the other executor part by part, between certified cuts."""
@@ -72,7 +72,7 @@ class ProgressExecutor:
         if len(texts) > 1:
             found = [look_up(texts[own], tokenizer) for own in self._moving(texts)]
             served = np.concatenate([flags for _, flags in found])
-            return Rows.joined([rows for rows, _ in found]), served
+            return Rows.concatenate([rows for rows, _ in found]), served
         places = certified_spaces(texts[0], tokenizer)
         if not places:
             return look_up(texts, tokenizer)

@@ -47,10 +47,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.combining import chosen
+    from tokpar.combining import build_parts
 
     own = options.strategy_options(arguments)
-    strategy = chosen(arguments.strategy, own, allow_approximate=True)
+    strategy = build_parts(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
     source = one_source(arguments, arguments.file)
     described: dict[str, Any]

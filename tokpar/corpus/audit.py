@@ -21,6 +21,7 @@ from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, traits_of
+from tokpar.limits import worker_count
 
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
@@ -50,21 +51,26 @@ def audit(
     ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
     with the bytes of ids that were checked since.
 
-    Needs memory for the longest document, and about 200 bytes for each document, twice that with
-    `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at all,
-    OptionError, and what `load` raises."""
+    Needs memory for the longest document, and about 200 bytes for each document, three times that
+    with `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at
+    all, OptionError, and what `load` raises."""
     adapter = load_for_corpus(tokenizer, None, {}).adapter
     tokens = tokens_of(adapter)
-    opened = [open_shard(name) for name in find_shards(_listed(shards))]
+    opened = [open_shard(name) for name in find_shards(_as_list(shards))]
     if packed:
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
-    texts = InputFiles(find_inputs(_listed(against), lines), field) if against else None
-    with Encoder(plain_tokenizer(adapter), workers=workers) as encoder:
+    texts = InputFiles(find_inputs(_as_list(against), lines), field) if against else None
+    # a text with a special token that the tokenizer refuses is taken for plain text
+    plain = plain_tokenizer(adapter)
+    adapter_of_texts = plain if traits_of(adapter).forbidden else adapter
+    with Encoder(plain, workers=1) as encoder:  # each worker compares a block of its own
         compared = None
         if isinstance(tokens.spelling, Respelling):
-            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
-        run = DocumentAudit(tokens, edges, compared, Digests(with_heads=texts is not None))
+            same = texts is not None and adapter_of_texts is plain
+            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder, same)
+        digests = Digests(with_heads=texts is not None)
+        run = DocumentAudit(tokens, edges, compared, digests, worker_count(workers))
         counts = []
         for shard in opened:
             counts.append(0)
@@ -73,9 +79,7 @@ def audit(
                 if on_read is not None:
                     on_read(block.ids.nbytes)
         if texts is not None:
-            # a text with a special token that the tokenizer refuses is taken for plain text
-            refuses = bool(traits_of(adapter).forbidden)
-            with Encoder(plain_tokenizer(adapter) if refuses else adapter, workers=workers) as own:
+            with Encoder(adapter_of_texts, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
                 run.notes += compare(documents, texts, own, run.log, ordered)
             if texts.unusable:
@@ -91,7 +95,7 @@ def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
     return adapter if allowing is None else allowing(frozenset())
 
 
-def _listed(names: Paths) -> list[str]:
+def _as_list(names: Paths) -> list[str]:
     some = [names] if isinstance(names, (str, os.PathLike)) else names
     return [os.fspath(name) for name in some]
 
@@ -111,8 +115,8 @@ def _documents(
         k = bisect_right(ends, document)
         return shards[k].name, document - (ends[k] - counts[k])
 
-    def read(wanted: Collection[int]) -> Iterator[tuple[int, RawIds]]:
-        asked, done = set(wanted), 0
+    def read(numbers: Collection[int]) -> Iterator[tuple[int, RawIds]]:
+        asked, done = set(numbers), 0
         for shard, count in zip(shards, counts, strict=True):
             if not asked.isdisjoint(range(done, done + count)):
                 for block in shard.blocks():
@@ -141,13 +145,13 @@ def _report(
         tuple(summaries),
         run.log.results(tuple(checks)),
         run.text_bytes,
-        (*run.notes, *run.edges.notes, *_counted(run)),
-        (*run.edges.not_checked, *_unchecked(run)),
+        (*run.notes, *run.edges.notes, *_notes_of_counts(run)),
+        (*run.edges.not_checked, *_reasons_not_checked(run)),
     )
 
 
-def _counted(run: DocumentAudit) -> Iterator[str]:
-    """What is worth knowing and no fault."""
+def _notes_of_counts(run: DocumentAudit) -> Iterator[str]:
+    """Yields the notes of the report: facts that are worth knowing but are no faults."""
     strange = sum(run.log.total(check) for check in ("range", "utf8", "ids"))
     if 2 * strange > len(run.digests.whole):
         yield "most documents are not what this tokenizer gives: another one made them"
@@ -161,7 +165,7 @@ def _counted(run: DocumentAudit) -> Iterator[str]:
         yield f"{run.long_runs:,} runs of {RUN} equal ids and more are the ids of their text"
 
 
-def _unchecked(run: DocumentAudit) -> Iterator[str]:
+def _reasons_not_checked(run: DocumentAudit) -> Iterator[str]:
     """What the checks could not tell, and why."""
     if run.texts is None:
         yield f"whether the ids are those of a text: {run.tokens.why_not}"

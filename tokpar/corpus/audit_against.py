@@ -1,8 +1,9 @@
-"""Compare the documents of shards with the texts that they were made of.
+"""Compare the documents of shards with the texts of the input.
 
-Both sides are known by digests of their ids, without BOS and EOS: about 300 bytes of memory for
-each document. A second reading of shards and input tells what became of documents that have no
-equal on the other side."""
+The comparison uses digests of ids without BOS and EOS, about 600 bytes of memory for each document.
+An input text that equals the text of a checked document has the ids of this document; all other
+texts are encoded. Documents and texts without a partner are read a second time, and the report says
+how they differ."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, IntArray
 from tokpar.corpus.audit_report import FaultLog
 from tokpar.corpus.shards import RawIds
 from tokpar.encoder import Encoder
@@ -35,28 +36,42 @@ class InputTexts(Protocol):
         """Where text `row`, from 0, is in the input: "a.jsonl:17"."""
 
 
-def digest_of(ids: RawIds | IdArray) -> bytes:
-    """A digest of ids, 16 bytes, the same for each dtype that stores them."""
-    written = np.ascontiguousarray(ids, "<u4")
-    return hashlib.blake2b(written.view(np.uint8).data, digest_size=16).digest()
+def digest_of(data: bytes | memoryview) -> bytes:
+    """A digest of bytes, 16 bytes."""
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 @dataclass
 class Digests:
-    """The digests of documents in order, and `with_heads` of their first `HEAD` ids."""
+    """The digests of documents in order, and `with_heads` the bytes of their first `HEAD` ids.
+
+    `document_of`: by the digest of a text's UTF-8 bytes, a document with the ids that the tokenizer
+    gives for this text. `empty`: documents without ids."""
 
     with_heads: bool = True
     whole: list[bytes] = field(default_factory=list)
     heads: list[bytes] = field(default_factory=list)
     empty: set[int] = field(default_factory=set)
+    document_of: dict[bytes, int] = field(default_factory=dict)
 
-    def add(self, ids: RawIds | IdArray) -> None:
-        """One more document."""
-        if not len(ids):
+    def add_block(self, ids: RawIds | IdArray, starts: IntArray, stops: IntArray) -> None:
+        """More documents: number k has ids[starts[k] : stops[k]]. The digests are the same for each
+        dtype of `ids`."""
+        data = np.ascontiguousarray(ids, "<u4").data.cast("B")
+        for start, stop in zip((4 * starts).tolist(), (4 * stops).tolist(), strict=True):
+            if start == stop:
+                self.empty.add(len(self.whole))
+            self.whole.append(digest_of(data[start:stop]))
+            if self.with_heads:
+                end = start + 4 * HEAD
+                self.heads.append(bytes(data[start : min(end, stop)]))
+
+    def add_copy(self, other: Digests, document: int) -> None:
+        """One more document, with the ids of a document of `other`."""
+        if document in other.empty:
             self.empty.add(len(self.whole))
-        self.whole.append(digest_of(ids))
-        if self.with_heads:
-            self.heads.append(self.whole[-1] if len(ids) <= HEAD else digest_of(ids[:HEAD]))
+        self.whole.append(other.whole[document])
+        self.heads.append(other.heads[document])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,35 +86,39 @@ class ShardDocuments:
 
 @dataclass
 class Matching:
-    """Which text each document is. `row_of`: by document, None without one. `doubled`: documents
-    whose text has a document already, with the row. `missing`: rows without a document."""
+    """Which text each document has.
+
+    `row_of`: for each document, the row of its text, or None. `row_of_double`: the row for each
+    document whose text already belongs to another document. `missing`: rows without a document."""
 
     row_of: list[int | None]
-    doubled: dict[int, int]
+    row_of_double: dict[int, int]
     missing: list[int]
 
 
-def matched(shard: Digests, texts: Digests) -> Matching:
+def match_documents(shard: Digests, texts: Digests) -> Matching:
     """Pairs equal documents and texts, the first with the first."""
-    rows: dict[bytes, deque[int]] = {}
-    for row, digest in enumerate(texts.whole):
-        rows.setdefault(digest, deque()).append(row)
+    first: dict[bytes, int] = {}  # the first text with this digest that has no document yet
+    following = [-1] * len(texts.whole)  # the next text with the same digest
+    for row in reversed(range(len(texts.whole))):
+        following[row] = first.get(texts.whole[row], -1)
+        first[texts.whole[row]] = row
     last: dict[bytes, int] = {}
     row_of: list[int | None] = []
-    doubled: dict[int, int] = {}
+    row_of_double: dict[int, int] = {}
     for document, digest in enumerate(shard.whole):
-        waiting = rows.get(digest)
-        row_of.append(waiting.popleft() if waiting else None)
-        found = row_of[-1]
-        if found is not None:
-            last[digest] = found
+        row = first.get(digest, -1)
+        row_of.append(row if row >= 0 else None)
+        if row >= 0:
+            first[digest] = following[row]
+            last[digest] = row
         elif digest in last:
-            doubled[document] = last[digest]
-    missing = sorted(row for waiting in rows.values() for row in waiting)
-    return Matching(row_of, doubled, missing)
+            row_of_double[document] = last[digest]
+    taken = {row for row in row_of if row is not None}
+    return Matching(row_of, row_of_double, [k for k in range(len(texts.whole)) if k not in taken])
 
 
-def moved(rows: Sequence[int]) -> set[int]:
+def out_of_order(rows: Sequence[int]) -> set[int]:
     """The places of a sequence that are not in its longest ascending part: [0, 2, 1, 3] -> {1}."""
     ends: list[int] = []
     at: list[int] = []
@@ -124,9 +143,9 @@ def compare(
 
     `ordered`: documents must be in the order of the texts."""
     known = Digests()
-    for ids in _encoded(texts, encoder):
-        known.add(ids)
-    found = matched(documents.digests, known)
+    for batch in texts.batches():
+        _add_texts(known, batch, documents.digests, encoder)
+    found = match_documents(documents.digests, known)
     pairs = _pairs(documents.digests, known, found)
     _report_pairs(documents, texts, encoder, log, pairs)
     taken = set(pairs.values())
@@ -134,11 +153,11 @@ def compare(
     for row in missing:
         where = texts.place(row) if log.room("missing") else ""
         log.add("missing", "the input", None, "no document", f"input row {row}, {where}")
-    for document, row in found.doubled.items():
+    for document, row in found.row_of_double.items():
         first = f"input row {row} a second time"
         _report(documents, log, "doubled", document, first, "each text once")
     for document, matched_row in enumerate(found.row_of):
-        unknown = matched_row is None and document not in found.doubled
+        unknown = matched_row is None and document not in found.row_of_double
         if unknown and document not in pairs and document not in documents.digests.empty:
             _report(documents, log, "extra", document, "no text of the input", "a text")
     if ordered:
@@ -162,7 +181,23 @@ def _report(
     log.add(check, shard, number, found, expected, place)
 
 
-def _encoded(texts: InputTexts, encoder: Encoder) -> Iterator[IdArray]:
+def _add_texts(known: Digests, batch: list[str], shard: Digests, encoder: Encoder) -> None:
+    """Adds the texts of a batch. Encodes only the texts that no checked document spells."""
+    documents = [shard.document_of.get(digest_of(text.encode())) for text in batch]
+    others = [text for text, found in zip(batch, documents, strict=True) if found is None]
+    rows = encoder.unprocessed_batch(others, encoder.tokenizer).rows
+    encoded = Digests()
+    encoded.add_block(rows.ids, rows.offsets[:-1], rows.offsets[1:])
+    row = 0
+    for document in documents:
+        if document is not None:
+            known.add_copy(shard, document)
+        else:
+            known.add_copy(encoded, row)
+            row += 1
+
+
+def _encode_all(texts: InputTexts, encoder: Encoder) -> Iterator[IdArray]:
     for batch in texts.batches():
         rows = encoder.unprocessed_batch(batch, encoder.tokenizer).rows
         yield from (rows[k] for k in range(len(rows)))
@@ -181,7 +216,7 @@ def _pairs(shard: Digests, texts: Digests, found: Matching) -> dict[int, int]:
         if own is not None:
             before = own
             continue
-        if document in found.doubled or len(pairs) >= MOST_PAIRS:
+        if document in found.row_of_double or len(pairs) >= MOST_PAIRS:
             continue
         alike = heads.get(shard.heads[document])
         while alike and alike[0] not in missing:
@@ -204,7 +239,7 @@ def _report_pairs(
     rows = dict.fromkeys(pairs.values())
     wanted = {
         row: ids.copy()
-        for row, ids in enumerate(_encoded(texts, encoder) if pairs else ())
+        for row, ids in enumerate(_encode_all(texts, encoder) if pairs else ())
         if row in rows
     }
     for document, ids in documents.read(pairs):
@@ -229,7 +264,7 @@ def _report_pairs(
 
 def _report_order(documents: ShardDocuments, found: Matching, log: FaultLog) -> None:
     pairs = [(k, row) for k, row in enumerate(found.row_of) if row is not None]
-    strange = moved([row for _, row in pairs])
+    strange = out_of_order([row for _, row in pairs])
     for k in sorted(strange):
         document, row = pairs[k]
         before = f"after input row {pairs[k - 1][1]}" if k else "at the beginning"

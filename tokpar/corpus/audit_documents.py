@@ -19,19 +19,31 @@ from tokpar.corpus.shards import Block, ShardSource
 
 RUN = 64
 """Equal ids in a row that are reported."""
-AHEAD = 2
-"""Blocks whose texts are compared at a time: one is spelled while another one is encoded."""
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparison:
+    """The running comparison of one block. `usable`: True for documents in which each id is a
+    token. `first`: the number of the block's first document, counted over all shards."""
+
+    block: Block
+    usable: Mask
+    first: int
+    running: Future[Compared]
 
 
 @dataclass
 class DocumentAudit:
-    """Checks shards one after the other, and counts what a report needs."""
+    """Checks shards one after the other, and counts what a report needs.
+
+    `workers`: the texts of so many blocks are compared at a time."""
 
     tokens: Tokens
     edges: Edges
     texts: TextAudit | None
     digests: Digests
+    workers: int
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
@@ -47,14 +59,14 @@ class DocumentAudit:
             self.log.add("index", shard.name, problem.document, problem.found, problem.expected)
         self.notes += [f"{shard.name}: {note}" for note in shard.notes]
         self._dtype(shard)
-        with ThreadPoolExecutor(AHEAD) as pool:
-            running: deque[tuple[Block, Mask, Future[Compared]]] = deque()
+        with ThreadPoolExecutor(self.workers) as pool:
+            running: deque[_Comparison] = deque()
             for block in shard.blocks():
                 running.append(self._begin(shard.name, block, pool))
-                if len(running) > AHEAD:
-                    yield self._end(shard.name, *running.popleft())
+                if len(running) > self.workers:
+                    yield self._end(shard.name, running.popleft())
             while running:
-                yield self._end(shard.name, *running.popleft())
+                yield self._end(shard.name, running.popleft())
 
     def _dtype(self, shard: ShardSource) -> None:
         if shard.dtype.kind not in "iu":
@@ -64,9 +76,7 @@ class DocumentAudit:
             found = f"ids of {shard.dtype}, {most}"
             self.log.add("dtype", shard.name, None, found, f"ids up to {self.tokens.size - 1:,}")
 
-    def _begin(
-        self, name: str, block: Block, pool: ThreadPoolExecutor
-    ) -> tuple[Block, Mask, Future[Compared]]:
+    def _begin(self, name: str, block: Block, pool: ThreadPoolExecutor) -> _Comparison:
         """Has the texts of a block compared in another thread, and checks the rest here."""
         usable = self._range(name, block)
         bodies = bodies_of(block, self.edges)
@@ -76,15 +86,19 @@ class DocumentAudit:
         else:
             compared = pool.submit(self.texts.compare, block, bodies, usable)
         self._edges(name, block, bodies)
+        first = len(self.digests.whole)
         self._digests(name, block, bodies)
-        return block, usable, compared
+        return _Comparison(block, usable, first, compared)
 
-    def _end(self, name: str, block: Block, usable: Mask, comparing: Future[Compared]) -> Block:
+    def _end(self, name: str, comparison: _Comparison) -> Block:
         """Reports what the comparison found, and the runs that it does not explain."""
-        compared = comparing.result()
+        block, usable = comparison.block, comparison.usable
+        compared = comparison.running.result()
+        for document, digest in compared.texts:
+            self.digests.document_of[digest] = comparison.first + document
         for total in ("unknown", "rewritten", "text_bytes"):
             setattr(self, total, getattr(self, total) + getattr(compared, total))
-        doubtful = set(np.flatnonzero(~usable).tolist()) | compared.skipped
+        doubtful = set(np.flatnonzero(~usable).tolist()) | compared.not_compared
         for each in compared.found:
             doubtful.add(each.document)
             place = block.first + each.document
@@ -98,10 +112,10 @@ class DocumentAudit:
         ids, size = block.ids, self.tokens.size
         if not len(ids):
             return usable
-        if size and ids.min() >= 0 and ids.max() < size and self.tokens.known[ids].all():
+        if size and ids.min() >= 0 and ids.max() < size and self.tokens.is_known[ids].all():
             return usable
         good = (ids >= 0) & (ids < size)
-        good[good] = self.tokens.known[ids[good].astype(np.int64)]
+        good[good] = self.tokens.is_known[ids[good].astype(np.int64)]
         places = np.flatnonzero(~good)
         owners = np.searchsorted(block.offsets, places, side="right") - 1
         expected = f"an id below {size:,} that is a token"
@@ -114,14 +128,14 @@ class DocumentAudit:
 
     def _edges(self, name: str, block: Block, bodies: Bodies) -> None:
         some = np.diff(block.offsets) > 0
-        wanted = ", ".join(map(self.tokens.shown, self.edges.prefix))
+        wanted = ", ".join(map(self.tokens.show, self.edges.prefix))
         for k in np.flatnonzero(~bodies.has_prefix & (some | bool(self.edges.prefix))).tolist():
-            found = self._at(block, k, 0)
+            found = self._token_at(block, k, 0)
             self.log.add("bos", name, block.first + k, f"begins with {found}", wanted, 0)
         needs_end = some if self.edges.inferred_suffix else np.ones(len(block), np.bool_)
-        wanted = ", ".join(map(self.tokens.shown, self.edges.suffix))
+        wanted = ", ".join(map(self.tokens.show, self.edges.suffix))
         for k in np.flatnonzero(~bodies.has_suffix & needs_end).tolist():
-            found = self._at(block, k, -1)
+            found = self._token_at(block, k, -1)
             place = max(int(block.offsets[k + 1] - block.offsets[k]) - 1, 0)
             self.log.add("eos", name, block.first + k, f"ends with {found}", wanted, place)
         self._again(name, block, bodies)
@@ -140,23 +154,20 @@ class DocumentAudit:
         ):
             unwanted = special if bare else np.array(edge, np.int64)
             for k in np.flatnonzero(np.isin(ids, unwanted) & inside).tolist():
-                shown = self.tokens.shown(int(ids[k]))
+                shown = self.tokens.show(int(ids[k]))
                 found = f"{word} with {shown}" if bare else f"{word} with {shown} twice"
                 self.log.add(check, name, block.first + k, found, "none" if bare else "one")
 
-    def _at(self, block: Block, k: int, place: int) -> str:
+    def _token_at(self, block: Block, k: int, place: int) -> str:
         ids = block[k]
-        return self.tokens.shown(int(ids[place])) if len(ids) else "nothing, it is empty"
+        return self.tokens.show(int(ids[place])) if len(ids) else "nothing, it is empty"
 
     def _digests(self, name: str, block: Block, bodies: Bodies) -> None:
-        ids = block.ids.astype(np.uint32)
-        spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
-        for k, (start, stop) in enumerate(spans):
-            if start == stop:
-                self.empties += 1
-                if len(self.empty) < SHOWN:
-                    self.empty.append(f"{name}: document {block.first + k}")
-            self.digests.add(ids[start:stop])
+        for k in np.flatnonzero(bodies.starts == bodies.stops).tolist():
+            self.empties += 1
+            if len(self.empty) < SHOWN:
+                self.empty.append(f"{name}: document {block.first + k}")
+        self.digests.add_block(block.ids, bodies.starts, bodies.stops)
 
     def _runs(self, name: str, block: Block, doubtful: set[int]) -> None:
         """Reports runs of one id, where the text of the ids does not explain them."""
@@ -177,5 +188,5 @@ class DocumentAudit:
                 self.long_runs += 1
                 continue
             at = start - int(block.offsets[document])
-            found = f"{count:,} times {self.tokens.shown(id_)}"
+            found = f"{count:,} times {self.tokens.show(id_)}"
             self.log.add("runs", name, block.first + document, found, "text", at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from tokpar.arrays import IntArray
@@ -14,6 +15,7 @@ from tokpar.corpus.inputs import Input
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.manifest import Position
 from tokpar.corpus.part_reading import PartReader
+from tokpar.corpus.read_ahead import ReadAhead
 
 
 @dataclass
@@ -33,7 +35,7 @@ class InputFiles:
     def batches(self) -> Iterator[list[str]]:
         """The texts, some at a time. Raises OSError, FileFormatError."""
         self._firsts, self._begins, self.unusable = [], [], 0
-        row = 0
+        row, memory = 0, Memory(BUDGET)
         for part in plan_parts(self.inputs, SHARD_BYTES):
             reader = PartReader(
                 self.inputs,
@@ -42,15 +44,16 @@ class InputFiles:
                 self.text_field,
                 None,
                 self.text_of,
-                Memory(BUDGET),
+                memory,
                 Progress(),
             )
-            for block in reader.blocks():
-                self._firsts.append(row)
-                self._begins.append((block.input, block.begins))
-                self.unusable += len(block.faults)
-                row += len(block.texts)
-                yield block.texts
+            with closing(ReadAhead(reader.blocks(), memory.in_flight)) as blocks:
+                for block in blocks:
+                    self._firsts.append(row)
+                    self._begins.append((block.input, block.begins))
+                    self.unusable += len(block.faults)
+                    row += len(block.texts)
+                    yield block.texts
 
     def place(self, row: int) -> str:
         """Where text `row` is: "a.jsonl:17"."""

@@ -1,4 +1,4 @@
-"""Compare the ids of documents with those that the tokenizer gives for the text they spell."""
+"""Compare the ids of each document with the ids that the tokenizer gives for its text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, byte_length, offsets_of
+from tokpar.arrays import IdArray, byte_length
+from tokpar.corpus.audit_against import digest_of
 from tokpar.corpus.audit_edges import Bodies
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.respelling import Respelling
@@ -23,8 +24,10 @@ CONTEXT = 4
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A document whose ids are not those of its text. `document`: in the block. `place`: which id
-    of the document. `kind`: "ids" or "utf8"."""
+    """A document whose ids differ from the tokenizer's ids for its text.
+
+    `document`: its number in the block. `place`: the number of the first wrong id in the document.
+    `kind`: "ids" or "utf8"."""
 
     document: int
     place: int
@@ -35,16 +38,20 @@ class Difference:
 
 @dataclass
 class Compared:
-    """The comparison of one block. `found`: documents that differ. `skipped`: documents that could
-    not be compared, by their number in the block; `unknown` of them because the unknown token hides
-    a text, `rewritten` because the tokenizer does not leave their text as it is. `text_bytes`:
-    UTF-8 bytes that were encoded."""
+    """The result of comparing one block. Documents are numbers in the block.
+
+    `found`: documents that differ. `not_compared`: documents that could not be compared. `unknown`:
+    how many of them hold the unknown token, which hides text. `rewritten`: how many of them have a
+    text that the tokenizer changes before it encodes the text. `text_bytes`: UTF-8 bytes that were
+    encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the tokenizer gives
+    exactly the ids of the whole document."""
 
     found: list[Difference] = field(default_factory=list)
-    skipped: set[int] = field(default_factory=set)
+    not_compared: set[int] = field(default_factory=set)
     unknown: int = 0
     rewritten: int = 0
     text_bytes: int = 0
+    texts: list[tuple[int, bytes]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +66,15 @@ class _Part:
 
 @dataclass
 class TextAudit:
-    """Encodes the texts that ids spell, and compares. Threads may share it."""
+    """Encodes the texts that ids spell, and compares. Threads may share it.
+
+    `with_digests`: fills `Compared.texts`."""
 
     tokenizer: TokenizerAdapter
     tokens: Tokens
     spelling: Respelling
     encoder: Encoder
+    with_digests: bool = False
     _is_cut: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,10 +90,16 @@ class TextAudit:
         flat = np.concatenate(ids) if ids else np.empty(0, np.uint32)
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
         if np.array_equal(lengths, np.diff(rows.offsets)) and np.array_equal(flat, rows.ids):
-            return result
-        for k, part in enumerate(kept):
-            if not np.array_equal(ids[k], rows[k]):
-                self._differs(block, part, ids[k], rows[k], texts[k], result)
+            equal = list(range(len(kept)))
+        else:
+            equal = [k for k in range(len(kept)) if np.array_equal(ids[k], rows[k])]
+            for k in sorted(set(range(len(kept))).difference(equal)):
+                self._differs(block, kept[k], ids[k], rows[k], texts[k], result)
+        if self.with_digests:
+            sizes = (bodies.stops - bodies.starts).tolist()
+            for k in equal:
+                if len(ids[k]) == sizes[kept[k].document]:
+                    result.texts.append((kept[k].document, digest_of(texts[k].encode())))
         return result
 
     def _parts(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
@@ -96,8 +112,10 @@ class TextAudit:
         lows, highs = np.searchsorted(cuts, bodies.starts), np.searchsorted(cuts, bodies.stops)
         if (lows == highs).all():
             return whole
-        inside = [cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
-        return [part for each in whole for part in _divided(each, inside[each.document])]
+        cuts_inside = [
+            cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)
+        ]
+        return [part for each in whole for part in _divide(each, cuts_inside[each.document])]
 
     def _texts(
         self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: Compared
@@ -105,23 +123,25 @@ class TextAudit:
         """The text of each part that has one, and these parts."""
         texts: list[str] = []
         kept: list[_Part] = []
-        spelled = self._spelled(block, parts, usable)
+        spelled = self._spell(block, parts, usable)
         for k, part in enumerate(parts):
             try:
-                text = spelled[k].decode() if spelled else self._text(block, part)
+                text = str(spelled[k], "utf-8") if spelled else self._text(block, part)
             except UnicodeDecodeError as error:
-                result.found.append(self._broken(block, part, error))
+                result.found.append(self._utf8_difference(block, part, error))
                 continue
             result.text_bytes += len(spelled[k]) if spelled else byte_length(text or "")
             if text is None:
-                result.skipped.add(part.document)
+                result.not_compared.add(part.document)
             elif text or not spelled:
                 texts.append(text)
                 kept.append(part)
-        result.unknown = len(result.skipped)
+        result.unknown = len(result.not_compared)
         return texts, kept
 
-    def _spelled(self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]) -> list[bytes]:
+    def _spell(
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]
+    ) -> list[memoryview]:
         """The bytes of all parts at once, where each token has bytes of its own."""
         if self.spelling.kind != "bytes" or not parts:
             return []
@@ -129,9 +149,10 @@ class TextAudit:
         ids = block.ids[low:high]
         if not usable.all():
             ids = np.clip(ids, 0, self.tokens.size - 1)
-        data = self.tokens.spelled(ids)
-        edges = offsets_of(self.tokens.lengths[ids])
-        return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
+        data, edges = self.tokens.spell(ids)
+        starts = edges[[part.start - low for part in parts]].tolist()
+        stops = edges[[part.stop - low for part in parts]].tolist()
+        return [data.data[a:b] for a, b in zip(starts, stops, strict=True)]
 
     def _text(self, block: Block, part: _Part) -> str | None:
         return self.tokens.text_of(self.tokens.comparable(block.ids[part.start : part.stop]))
@@ -139,7 +160,7 @@ class TextAudit:
     def _ids(self, block: Block, part: _Part) -> RawIds:
         return self.tokens.comparable(block.ids[part.start : part.stop])
 
-    def _broken(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
+    def _utf8_difference(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
         ids = block.ids[part.start : part.stop]
         place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
         at_end = error.end >= len(error.object) and "unexpected end" in error.reason
@@ -153,51 +174,53 @@ class TextAudit:
         block: Block,
         part: _Part,
         ids: RawIds,
-        given: IdArray,
+        own_ids: IdArray,
         text: str,
         result: Compared,
     ) -> None:
-        least = min(len(ids), len(given))
-        unequal = np.flatnonzero(ids[:least] != given[:least])
+        least = min(len(ids), len(own_ids))
+        unequal = np.flatnonzero(ids[:least] != own_ids[:least])
         place = int(unequal[0]) if len(unequal) else least
-        if self._may_be_rewritten(text, given, place):
-            result.rewritten += part.document not in result.skipped
-            result.skipped.add(part.document)
+        if self._may_be_rewritten(text, own_ids, place):
+            result.rewritten += part.document not in result.not_compared
+            result.not_compared.add(part.document)
             return
         if len(result.found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
             raise MismatchError(
                 "the tokenizer's own call gives other ids than tokpar's batch call for the text "
                 f"{text[:200]!r}: please report it"
             )
-        shown = [_shown(self.tokens, some[place:]) for some in (ids, given)]
+        shown = [_show(self.tokens, some[place:]) for some in (ids, own_ids)]
         start = part.start - int(block.offsets[part.document])
         result.found.append(Difference(part.document, start + place, "ids", *shown))
 
-    def _may_be_rewritten(self, text: str, given: IdArray, place: int) -> bool:
+    def _may_be_rewritten(self, text: str, own_ids: IdArray, place: int) -> bool:
         """True if the tokenizer may have changed the text that the ids spell before it encoded it,
         so that its ids say nothing of the ids of the document."""
         if not self.spelling.normalizes:
             return False
-        if place < len(given) and int(given[place]) in self.tokens.added:
+        if place < len(own_ids) and int(own_ids[place]) in self.tokens.added_tokens:
             return True  # a normalizer may have made the content of an added token
         if self.spelling.exact:
             return False
-        known = given[given < self.tokens.size]
+        known = own_ids[own_ids < self.tokens.size]
         try:
-            return len(known) < len(given) or self.tokens.text_of(given) != text
+            return len(known) < len(own_ids) or self.tokens.text_of(own_ids) != text
         except UnicodeDecodeError:
             return True
 
 
-def _divided(part: _Part, inside: list[int]) -> list[_Part]:
+def _divide(part: _Part, cuts_inside: list[int]) -> list[_Part]:
     """The parts between the tokens at the places `inside`."""
-    edges = zip([part.start, *(cut + 1 for cut in inside)], [*inside, part.stop], strict=True)
+    edges = zip(
+        [part.start, *(cut + 1 for cut in cuts_inside)], [*cuts_inside, part.stop], strict=True
+    )
     return [_Part(part.document, a, b) for a, b in edges if a < b]
 
 
-def _shown(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
+def _show(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
     """The first ids, each with its token: "1734 'ab', 5 'c', ..."."""
-    some = [tokens.shown(int(id_)) for id_ in ids[:CONTEXT]]
+    some = [tokens.show(int(id_)) for id_ in ids[:CONTEXT]]
     if not some:
         return "the end"
     return ", ".join([*some, "..."] if len(ids) > CONTEXT else some)

@@ -69,7 +69,7 @@ class ColumnarWriter:
     def _write_group(self) -> None:
         pa = self._pa
         self._writer = self._writer or self._opened()
-        rows = Rows.joined([each for each, _ in self._waiting])
+        rows = Rows.concatenate([each for each, _ in self._waiting])
         offsets = pa.array(rows.offsets.astype(np.int32))
         arrays = [pa.ListArray.from_arrays(offsets, pa.array(rows.ids.astype(self._dtype)))]
         if len(self._schema) > 1:

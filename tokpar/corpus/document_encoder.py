@@ -113,7 +113,7 @@ class DocumentEncoder:
             if k < len(texts):
                 parts.append(self._long(texts[k], k, divided, refused))
             done = k + 1
-        return Rows.joined(parts) if parts else Rows.of([]), divided, refused
+        return Rows.concatenate(parts) if parts else Rows.of([]), divided, refused
 
     def _short(self, texts: list[str], first: int, refused: dict[int, tuple[str, str]]) -> Rows:
         encoder = self._encoder
@@ -127,7 +127,7 @@ class DocumentEncoder:
                 return Rows.of([[]])
         half = len(texts) // 2
         left = self._short(texts[:half], first, refused)
-        return Rows.joined([left, self._short(texts[half:], first + half, refused)])
+        return Rows.concatenate([left, self._short(texts[half:], first + half, refused)])
 
     def _long(
         self,

@@ -20,6 +20,8 @@ from tokpar.corpus.local import PartBuilder
 from tokpar.errors import OptionError, WorkerError
 
 RETRIES = 3
+PATIENCE = 60.0
+"""Seconds that the cluster has to end the workers."""
 OnPart = Callable[[list[Entry], Progress], object]
 
 
@@ -54,8 +56,8 @@ def build_on_ray(
     """Builds parts, given by their numbers and what is done of them, in any order; calls `on_part`
     for each. After `is_stopped`, parts in flight are finished and no other begins.
 
-    Raises OptionError without Ray, WorkerError, and what a worker raises; then no worker is
-    left that writes, and no unfinished file."""
+    Raises OptionError without Ray, WorkerError, and what a worker raises; then no worker that can
+    be reached writes any more, and there is no unfinished file."""
     ray = _ray()
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
@@ -94,11 +96,12 @@ def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
 
 
 def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
-    """Ends the workers, and returns when none of the running tasks writes any more."""
+    """Ends the workers. Waits until none of the running tasks writes any more, or until the cluster
+    has had `PATIENCE` seconds: a machine that was cut off does not answer."""
     for worker in workers:
         ray.kill(worker)
     if running:
-        ray.wait(running, num_returns=len(running))
+        ray.wait(running, num_returns=len(running), timeout=PATIENCE)
 
 
 def _ray() -> Any:

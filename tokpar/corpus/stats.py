@@ -102,7 +102,7 @@ def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
     if not isinstance(tokens.spelling, str) and tokens.spelling.kind == "words":
         prefix = tokens.spelling.prefix
         for id_, name in tokens.names.items():
-            if prefix and name.startswith(prefix) and id_ not in tokens.added:
+            if prefix and name.startswith(prefix) and id_ not in tokens.added_tokens:
                 lengths[id_] -= len(prefix.encode())
     return lengths
 

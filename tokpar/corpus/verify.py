@@ -277,7 +277,7 @@ class _Verification:
             self.log.add("samples", shard, document, str(error), "UTF-8")
             return None
         unknown = self.tokens.unknown
-        if text is None or (unknown not in self.tokens.added and (body == unknown).any()):
+        if text is None or (unknown not in self.tokens.added_tokens and (body == unknown).any()):
             text = None
             self._once("samples with the unknown token, which hides text; give the inputs")
         return text

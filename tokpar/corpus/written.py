@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -32,7 +33,8 @@ class ShardOutput:
     def __init__(self, layer: FileLayer, path: Path) -> None:
         self._layer = layer
         self._path = path
-        self._unfinished = path.with_name(UNFINISHED + path.name)
+        # a worker of a cluster that was given up may still write the same shard
+        self._unfinished = path.with_name(f"{UNFINISHED}{path.name}.{secrets.token_hex(4)}")
         self._file = layer.create(self._unfinished)
         self._digest = hashlib.sha256()
         self.size = 0

@@ -69,7 +69,7 @@ class TokenEdges:
             for p, edge in ((first, "start"), (last, "end")):
                 if start <= p < stop and self._holds(text, first, last, p):
                     witness = (("token", text[first:last]), ("edge", edge))
-                    return Seam.by(Theorem.ADDED_TOKEN_EDGE, p, witness)
+                    return Seam.licensed_by(Theorem.ADDED_TOKEN_EDGE, p, witness)
         return None
 
     def _holds(self, text: str, first: int, last: int, p: int) -> bool:

@@ -258,11 +258,11 @@ class CutFinder:
         if self.facts.scheme == "regex":
             return self._universal if self.normalized.keeps_universal else None
         if self.facts.scheme == "dummy":
-            return Seam.by(Theorem.ABSORBED_SPACE, 0, _ABSORBED)
+            return Seam.licensed_by(Theorem.ABSORBED_SPACE, 0, _ABSORBED)
         if self.spaces and self.spaces[0].behind == " ":
             left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
             witness = ("left", left), ("right", "space"), ("spared", spared)
-            return Seam.by(Theorem.STAGES_AT_SPACE, 0, witness)
+            return Seam.licensed_by(Theorem.STAGES_AT_SPACE, 0, witness)
         if self.facts.scheme == "bert":
             return self._seam(Theorem.LOCAL_PAIR, 0, _ANY_SPACE)
         return None
@@ -309,7 +309,7 @@ class CutFinder:
                 continue
             if self.tokens_safe(text, p):
                 witness = ("left", "unjoined"), ("right", "unjoined")
-                return Seam.by(Theorem.STAGES_AT_SPACE, p, witness)
+                return Seam.licensed_by(Theorem.STAGES_AT_SPACE, p, witness)
         return None
 
     @cached_property
@@ -340,7 +340,7 @@ class CutFinder:
             if cut.holds(text, p) and self.tokens_safe(text, p):
                 right = "space" if cut.behind == " " else "line end"
                 witness = ("left", cut.left), ("right", right)
-                return Seam.by(Theorem.STAGES_AT_SPACE, p, witness)
+                return Seam.licensed_by(Theorem.STAGES_AT_SPACE, p, witness)
         return None
 
     def _universal_context(self, text: str, p: int) -> bool:
@@ -359,15 +359,15 @@ class CutFinder:
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):
             return None
-        return Seam.by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
+        return Seam.licensed_by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
 
     def _seam(self, theorem: Theorem, p: int, witness: Witness) -> Seam:
-        return Seam.by(theorem, p, (("family", str(self.facts.family)), *witness))
+        return Seam.licensed_by(theorem, p, (("family", str(self.facts.family)), *witness))
 
 
 def finder_for(facts: Facts) -> CutFinder:
     """The finder for these facts. The facts cache the finder."""
-    return facts.derived(_finder)
+    return facts.derive(_finder)
 
 
 def _finder(facts: Facts) -> CutFinder:

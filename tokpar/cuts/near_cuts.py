@@ -104,7 +104,7 @@ def pair_table(finder: CutFinder) -> PairTable | None:
     """The `PairTable` of a tokenizer.
 
     None where a normalizer, a prefix or a stage that reads more than two characters decides."""
-    made = finder.facts.derived(_Tables)
+    made = finder.facts.derive(_Tables)
     return made.table(finder)
 
 

@@ -92,7 +92,7 @@ class InertGuard:
 
 def inert_for(facts: Facts) -> InertGuard:
     """The guard for these facts. The facts cache the guard."""
-    return facts.derived(InertGuard)
+    return facts.derive(InertGuard)
 
 
 @lru_cache(maxsize=8)

@@ -132,7 +132,7 @@ def _reader(
 
 def scanner_for(facts: Facts) -> Scanner:
     """The scanner for these facts. The facts cache the scanner."""
-    return facts.derived(Scanner)
+    return facts.derive(Scanner)
 
 
 @lru_cache(maxsize=1)
@@ -166,7 +166,7 @@ def run_of(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | No
     """The repeated token of long runs of an ASCII character; None if unknown.
 
     The tokenizer is probed once for each character."""
-    known = scanner.facts.derived(_no_runs)
+    known = scanner.facts.derive(_no_runs)
     if char not in known:
         known[char] = _probed(scanner, tokenizer, char)
     return known[char]

@@ -239,7 +239,7 @@ class Inside:
         place = tokens.forced(text, piece, target, stop)
         if place is None or not self.apart(text, piece, place):
             return None
-        return at(Seam.by(Theorem.NO_TOKEN_ACROSS, place, region.witness))
+        return at(Seam.licensed_by(Theorem.NO_TOKEN_ACROSS, place, region.witness))
 
     def _window(
         self,
@@ -306,7 +306,7 @@ class Inside:
             ("length", run.length),
             ("least", run.least),
         )
-        seam = Seam.by(Theorem.CONSTANT_RUN, start + times * run.length, witness)
+        seam = Seam.licensed_by(Theorem.CONSTANT_RUN, start + times * run.length, witness)
         before = [at(cut)] if cut is not None and start != last else []
         return [*before, at(seam, (run.token, times))]
 

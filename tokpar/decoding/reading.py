@@ -39,19 +39,21 @@ from tokpar.types import DecodingParts
 JOINING = frozenset({"ByteLevel", "Fuse"})
 
 
-def read_stages(given: DecodingParts) -> list[Stage]:
+def read_stages(decoding_parts: DecodingParts) -> list[Stage]:
     """Returns the stages of a decoder; without one, tokens are joined by spaces.
 
     Raises OptionError for a stage whose text may change without bound, and FileFormatError for one
     that is unknown."""
-    if given.decoder is None:
+    if decoding_parts.decoder is None:
         return [FirstToken(lambda token: token, lambda token: f" {token}")]
-    parts = [(kind(part), part) for part in stages(given.decoder, "decoder", "decoders")]
+    parts = [(kind(part), part) for part in stages(decoding_parts.decoder, "decoder", "decoders")]
     made: list[Stage] = []
     joined = left_out = False
     for number_, (name, part) in enumerate(parts):
         later = {later for later, _ in parts[number_ + 1 :]}
-        place = _Place(part, f"decoder {name}", later <= {"Fuse"}, given, tuple(made), left_out)
+        place = _Place(
+            part, f"decoder {name}", later <= {"Fuse"}, decoding_parts, tuple(made), left_out
+        )
         readers = _OF_TEXT if joined else _OF_TOKENS
         if name not in readers:
             raise OptionError(f"decode_stream does not know the decoder {name}")
@@ -61,25 +63,25 @@ def read_stages(given: DecodingParts) -> list[Stage]:
     return made
 
 
-def replacing(pairs: Sequence[tuple[str, str]]) -> list[Stage]:
+def replacement_stages(pairs: Sequence[tuple[str, str]]) -> list[Stage]:
     """Returns the stages that replace each string by another one in the whole text, in order."""
     return [ReplaceText(old, new) for old, new in pairs if old != new]
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A stage in the file; `last`: no later stage asks where a token ends. `before`: the stages
-    before it. `left_out`: one of them leaves out the whole text if that is empty."""
+    """A stage in the file; `last`: no later stage asks where a token ends. `stages_before`: the
+    stages before it. `left_out`: one of them leaves out the whole text if that is empty."""
 
     part: Json
     where: str
     last: bool
     parts: DecodingParts
-    before: tuple[Stage, ...]
+    stages_before: tuple[Stage, ...]
     left_out: bool
 
 
-def _refused(place: _Place, why: str) -> OptionError:
+def _refusal(place: _Place, why: str) -> OptionError:
     return OptionError(
         f"decode_stream cannot be used: {place.where}, after the tokens were joined, {why}; "
         "decode all ids at the end instead"
@@ -88,8 +90,8 @@ def _refused(place: _Place, why: str) -> OptionError:
 
 def _literal(place: _Place, old: str, new: str) -> list[Stage]:
     if not old:
-        raise _refused(place, "replaces the empty string")
-    return replacing([(old, new)])
+        raise _refusal(place, "replaces the empty string")
+    return replacement_stages([(old, new)])
 
 
 # ---------------------------------------------------------------------------- of tokens
@@ -136,8 +138,8 @@ def _replace(place: _Place) -> list[Stage]:
 def _bpe(place: _Place) -> list[Stage]:
     suffix = string(place.part, "suffix", place.where, default="</w>")
     longest: int | None = max(1, place.parts.longest_token())
-    for stage in place.before:
-        longest = stage.held(longest)
+    for stage in place.stages_before:
+        longest = stage.most_held(longest)
     if longest is not None and not suffix:  # a space comes between any two characters
         longest = 2 * longest + 1
     return [LastToken(suffix, place.last, longest)]
@@ -177,30 +179,32 @@ _OF_TOKENS: Mapping[str, Callable[[_Place], list[Stage]]] = {
 
 
 def _byte_level_text(place: _Place) -> list[Stage]:
-    raise _refused(place, "reads all text in another way once a character is outside its alphabet")
+    raise _refusal(place, "reads all text in another way once a character is outside its alphabet")
 
 
 def _word_piece_text(place: _Place) -> list[Stage]:
-    return replacing(CLEANED if flag(place.part, "cleanup", place.where, default=True) else ())
+    return replacement_stages(
+        CLEANED if flag(place.part, "cleanup", place.where, default=True) else ()
+    )
 
 
 def _metaspace_text(place: _Place) -> list[Stage]:
     mark, first = _marks(place)
-    return replacing([(mark, first)])
+    return replacement_stages([(mark, first)])
 
 
 def _strip_text(place: _Place) -> list[Stage]:
     char = character(place.part, "content", place.where)
     front, back = (number(place.part, end, place.where) for end in ("start", "stop"))
     if back and place.left_out:
-        raise _refused(place, "fails for an empty text, which CTC may leave out before")
+        raise _refusal(place, "fails for an empty text, which CTC may leave out before")
     return [StripText(char, front, back)]
 
 
 def _replace_text(place: _Place) -> list[Stage]:
     regex = place.part["pattern"].get("Regex")
     if regex is not None:
-        raise _refused(place, f"looks for the regex {regex!r}, of which a match has no bound")
+        raise _refusal(place, f"looks for the regex {regex!r}, of which a match has no bound")
     return _literal(
         place, place.part["pattern"]["String"], string(place.part, "content", place.where)
     )
@@ -213,7 +217,9 @@ def _bpe_text(place: _Place) -> list[Stage]:
 def _ctc_text(place: _Place) -> list[Stage]:
     pad, delimiter, cleans = _ctc_parts(place)
     made = _literal(place, pad, "")
-    return [*made, *replacing(CLEANED), *_literal(place, delimiter, " ")] if cleans else made
+    return (
+        [*made, *replacement_stages(CLEANED), *_literal(place, delimiter, " ")] if cleans else made
+    )
 
 
 _OF_TEXT: Mapping[str, Callable[[_Place], list[Stage]]] = {

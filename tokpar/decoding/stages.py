@@ -37,9 +37,10 @@ class Stage(Protocol):
     def finish(self, state: State) -> Sequence[Token]:
         """Returns the tokens that the stage still holds at the end of the stream."""
 
-    def held(self, before: int | None) -> int | None:
-        """Returns how many code points `finish` brings at most, if the stages before bring at most
-        `before`. None: without bound."""
+    def most_held(self, most_before: int | None) -> int | None:
+        """Returns the most code points that `finish` can return; None: any number.
+
+        `most_before`: the most code points that the stages before this stage still hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ class EachToken:
     def finish(self, state: State) -> Sequence[Token]:
         return ()
 
-    def held(self, before: int | None) -> int | None:
-        return before and before * (2 * self.growth + 1)
+    def most_held(self, most_before: int | None) -> int | None:
+        return most_before and most_before * (2 * self.growth + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class FirstToken:
     def finish(self, state: State) -> Sequence[Token]:
         return ()
 
-    def held(self, before: int | None) -> int | None:
-        return before and before * 2
+    def most_held(self, most_before: int | None) -> int | None:
+        return most_before and most_before * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +94,25 @@ class DropRepeats:
     def finish(self, state: State) -> Sequence[Token]:
         return ()
 
-    def held(self, before: int | None) -> int | None:
-        return before and before * 2
+    def most_held(self, most_before: int | None) -> int | None:
+        return most_before and most_before * 2
 
 
 @dataclass(frozen=True, slots=True)
 class LastToken:
     """Replaces the suffix of a word by a space, and in the last token by nothing (BPEDecoder).
 
-    `joined`: no later stage asks where a token ends, so the common beginning of both ways to write
-    the last token is final. The state is what remains of it: (inner, last)."""
+    `returns_parts`: no later stage asks where a token ends, so the common beginning of both ways to
+    write the last token is final. The state is what remains of it: (inner, last)."""
 
     suffix: str
-    joined: bool
+    returns_parts: bool
     longest_token: int | None
 
     def step(self, state: State, token: str) -> Step:
         inner, last = token.replace(self.suffix, " "), token.replace(self.suffix, "")
         final = () if state is None else (state[0],)
-        if not self.joined:
+        if not self.returns_parts:
             return final, (inner, last)
         common = common_start(inner, last)
         return (*final, inner[:common]), (inner[common:], last[common:])
@@ -119,9 +120,9 @@ class LastToken:
     def finish(self, state: State) -> Sequence[Token]:
         return () if state is None else (state[1],)
 
-    def held(self, before: int | None) -> int | None:
+    def most_held(self, most_before: int | None) -> int | None:
         longest = self.longest_token
-        return None if before is None or longest is None else before + longest
+        return None if most_before is None or longest is None else most_before + longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class ByteRuns:
             texts.append(text)
         return ("".join(reversed(texts)),)
 
-    def held(self, before: int | None) -> int | None:
+    def most_held(self, most_before: int | None) -> int | None:
         return None
 
 
@@ -178,8 +179,8 @@ class Utf8:
     def finish(self, state: State) -> Sequence[Token]:
         return (utf_8_decode(state or b"", "replace", True)[0],)
 
-    def held(self, before: int | None) -> int | None:
-        return None if before is None else before + 1
+    def most_held(self, most_before: int | None) -> int | None:
+        return None if most_before is None else most_before + 1
 
 
 def read_utf8(data: bytes, errors: str) -> tuple[str, bytes]:
@@ -213,45 +214,47 @@ class ReplaceText:
     def finish(self, state: State) -> Sequence[Token]:
         return (state or "",)
 
-    def held(self, before: int | None) -> int | None:
-        if before is None:
+    def most_held(self, most_before: int | None) -> int | None:
+        if most_before is None:
             return None
-        return (before + len(self.old) - 1) * max(1, -(-len(self.new) // len(self.old)))
+        return (most_before + len(self.old) - 1) * max(1, -(-len(self.new) // len(self.old)))
 
 
 @dataclass(frozen=True, slots=True)
 class StripText:
-    """Takes at most `front` of a character from the start of the whole text, `back` from the end.
+    """Removes a character from the ends of the whole text.
+
+    Removes it at most `front_count` times from the start and `back_count` times from the end.
 
     The state: (how many were taken from the front, how many of the end are held, whether another
     character has come)."""
 
     character: str
-    front: int
-    back: int
+    front_count: int
+    back_count: int
 
     def step(self, state: State, token: str) -> Step:
         taken, held, other = state or (0, 0, False)
         if not other:
             rest = token.lstrip(self.character)
             run = len(token) - len(rest)
-            now = min(self.front - taken, run)
+            now = min(self.front_count - taken, run)
             taken, token = taken + now, token[now:]
         text = self.character * held + token
         end = len(text) - len(text.rstrip(self.character))
-        held = min(end, self.back)
+        held = min(end, self.back_count)
         other = other or end < len(text) or len(text) > held
         return (text[: len(text) - held],), (taken, held, other)
 
     def finish(self, state: State) -> Sequence[Token]:
         taken, held, other = state or (0, 0, False)
-        if not other and self.back > held:
+        if not other and self.back_count > held:
             text = self.character * (taken + held)
             raise EngineError(f"the decoder Strip of tokenizers fails for {text!r}")
         return ()
 
-    def held(self, before: int | None) -> int | None:
-        return None if before is None else before + self.back
+    def most_held(self, most_before: int | None) -> int | None:
+        return None if most_before is None else most_before + self.back_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +279,8 @@ class ByteTokenText:
         tokens, run = runs.step(None, state)
         return (*tokens, *runs.finish(run))
 
-    def held(self, before: int | None) -> int | None:
-        return None if before is None else before + _BYTE_TOKEN_LENGTH
+    def most_held(self, most_before: int | None) -> int | None:
+        return None if most_before is None else most_before + _BYTE_TOKEN_LENGTH
 
 
 def _may_be_byte_token(text: str) -> re.Match[str] | None:

@@ -65,7 +65,7 @@ class DecodeStream:
     def finish(self) -> str:
         """Returns the rest of the text. The stream takes no ids afterwards."""
         rest = self._after_prompt(self._table.finish(self._row))
-        self._row = self._table.finished
+        self._row = self._table.finished_row
         return rest
 
     def fork(self) -> DecodeStream:
@@ -119,31 +119,31 @@ class DecodeStreams:
         if len(numbers) != len(given):
             raise OptionError(f"one stream for each id: got {len(numbers)} and {len(given)}")
         try:
-            before = [rows[number] for number in numbers]
+            rows_before = [rows[number] for number in numbers]
         except (IndexError, TypeError):
             raise self._unknown(numbers) from None
         if numbers and min(numbers) < 0:
             raise self._unknown(numbers)
         if len(set(numbers)) < len(numbers):
-            texts = self._push_in_turn(numbers, given, before)
+            texts = self._push_in_turn(numbers, given, rows_before)
         else:
-            made = [*map(operator.getitem, before, given)]  # raises before anything is changed
+            made = [*map(operator.getitem, rows_before, given)]  # raises before anything is changed
             for number, (_, row) in zip(numbers, made, strict=True):
                 rows[number] = row
             texts = [text for text, _ in made]
         return self._after_prompts(numbers, texts) if self._held_prompts else texts
 
     def _push_in_turn(
-        self, numbers: Sequence[int], ids: Sequence[int], before: Sequence[Row]
+        self, numbers: Sequence[int], ids: Sequence[int], rows_before: Sequence[Row]
     ) -> list[str]:
-        """`push` of several ids to one stream. `before`: the rows of `numbers` until now."""
+        """`push` of several ids to one stream. `rows_before`: the rows of `numbers` until now."""
         rows, texts = self._rows, []
         try:
             for number, id_ in zip(numbers, ids, strict=True):
                 text, rows[number] = rows[number][id_]
                 texts.append(text)
         except BaseException:
-            for number, row in zip(numbers, before, strict=True):
+            for number, row in zip(numbers, rows_before, strict=True):
                 rows[number] = row
             raise
         return texts
@@ -153,7 +153,7 @@ class DecodeStreams:
         if not 0 <= stream < len(self._rows):
             raise self._unknown([stream])
         rest = self._table.finish(self._rows[stream])
-        self._rows[stream] = self._table.finished
+        self._rows[stream] = self._table.finished_row
         self._free.append(stream)
         known = self._held_prompts.pop(stream, "")
         return rest[common_start(known, rest) :]
@@ -177,12 +177,12 @@ class DecodeStreams:
         return texts
 
 
-def after_prompt(known: str, text: str) -> tuple[str, str]:
+def after_prompt(prompt_text: str, text: str) -> tuple[str, str]:
     """Returns what `text` adds to the prompt's text, and what is still known of that text.
 
-    `known`: the prompt's own text from where `text` begins."""
-    common = common_start(known, text)
-    return text[common:], known[common:] if common == len(text) else ""
+    `prompt_text`: the prompt's own text from where `text` begins."""
+    common = common_start(prompt_text, text)
+    return text[common:], prompt_text[common:] if common == len(text) else ""
 
 
 def whole_numbers(ids: Ids) -> Sequence[int]:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import cast
 
-from tokpar.decoding.reading import read_stages, replacing
+from tokpar.decoding.reading import read_stages, replacement_stages
 from tokpar.decoding.stages import EachToken, Stage, State, Token, Utf8, comes_again
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
@@ -45,23 +45,23 @@ class DecodeTable:
 
     def __init__(self, parts: DecodingParts) -> None:
         read = [Utf8()] if parts.in_bytes else read_stages(parts)
-        self._stages: list[Stage] = [*read, *replacing(parts.replacements)]
+        self._stages: list[Stage] = [*read, *replacement_stages(parts.replacements)]
         self._token_of = parts.token_of
         self._changes = []
         while self._stages and isinstance(self._stages[0], EachToken):
             self._changes.append(self._stages.pop(0))
         self._tokens: dict[int, Token | None] = {}
         self._rows: dict[tuple[State, ...], Row] = {}
-        self._kept = 0
+        self._entry_count = 0
         self.start = self._row((None,) * len(self._stages))
-        self.finished = Row(self, None)
+        self.finished_row = Row(self, None)
 
     @property
     def most_held(self) -> int | None:
         """Code points of text that a stream holds at most. None: all of a run of byte tokens."""
         held: int | None = 0
         for stage in self._stages:
-            held = stage.held(held)
+            held = stage.most_held(held)
         return held
 
     def add(self, row: Row, id_: int) -> tuple[str, Row]:
@@ -75,8 +75,8 @@ class DecodeTable:
         else:
             text, state = self._step(row.state, token)
             entry = text, self._row(state)
-        if self._kept < MOST_KEPT:
-            self._kept += 1
+        if self._entry_count < MOST_KEPT:
+            self._entry_count += 1
             row[id_] = entry
         return entry
 
@@ -91,7 +91,7 @@ class DecodeTable:
                 final, state = stage.step(state, token)
                 made += final
             held = [*made, *stage.finish(state)]
-        return _joined(held)
+        return _join(held)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of all ids."""
@@ -108,7 +108,7 @@ class DecodeTable:
         token = self._token_of(id_)
         for stage in self._changes if token is not None else ():
             [token] = stage.step(None, token)[0]
-        if self._kept < MOST_KEPT:
+        if self._entry_count < MOST_KEPT:
             self._tokens[id_] = token
         return token
 
@@ -122,7 +122,7 @@ class DecodeTable:
                 made += final
             tokens = made
             later.append(state)
-        return _joined(tokens), tuple(later)
+        return _join(tokens), tuple(later)
 
     def _row(self, states: tuple[State, ...]) -> Row:
         """The row of a state. A state that hardly comes again gets a row of its own."""
@@ -131,7 +131,7 @@ class DecodeTable:
         row = self._rows.get(states)
         if row is None:
             row = Row(self, states)
-            if self._kept < MOST_KEPT:
+            if self._entry_count < MOST_KEPT:
                 row = self._rows.setdefault(states, row)
         return row
 
@@ -167,7 +167,7 @@ class DecodeTables:
         self._tokenizer: TokenizerAdapter | None = None
         self._tables: list[tuple[object, DecodeTable]] = []
 
-    def of(self, tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> DecodeTable:
+    def table_for(self, tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> DecodeTable:
         """Returns the table for the tokenizer as it is now. Raises OptionError: see `table_of`."""
         decoding_parts = getattr(tokenizer, "decoding_parts", None)
         if decoding_parts is None:
@@ -185,7 +185,7 @@ class DecodeTables:
         return table
 
 
-def _joined(tokens: Sequence[Token]) -> str:
+def _join(tokens: Sequence[Token]) -> str:
     return "".join(cast("Sequence[str]", tokens))  # a stage that reads bytes comes before the end
 
 

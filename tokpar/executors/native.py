@@ -55,7 +55,7 @@ class NativeExecutor(Pooled):
         # A wave keeps every worker busy, but has at most a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
         waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
-        return Rows.joined(self.run(encode_wave, waves))
+        return Rows.concatenate(self.run(encode_wave, waves))
 
 
 class CachedExecutor:

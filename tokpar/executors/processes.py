@@ -63,7 +63,7 @@ class ProcessExecutor(Pooled):
             self._crews.pop(os.getpid(), None)
             crew.kill()
             raise
-        return Rows.joined(done)
+        return Rows.concatenate(done)
 
     def close(self) -> None:
         """End the workers after their current block."""

@@ -50,7 +50,7 @@ class SlicedExecutor:
             except EngineError as error:
                 error.row += block.start
                 raise
-        return rows[0] if len(rows) == 1 else Rows.joined(rows)
+        return rows[0] if len(rows) == 1 else Rows.concatenate(rows)
 
     def _looked_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
@@ -60,7 +60,9 @@ class SlicedExecutor:
             for block in self._slices(texts)
         ]
         rows, flags = zip(*found, strict=True)
-        return Rows.joined(rows), np.concatenate([np.asarray(each, dtype=bool) for each in flags])
+        return Rows.concatenate(rows), np.concatenate(
+            [np.asarray(each, dtype=bool) for each in flags]
+        )
 
     def _slices(self, texts: Sequence[str]) -> Iterator[range]:
         for block in blocks(texts, self._slice_chars) or [range(0)]:

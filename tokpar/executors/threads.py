@@ -152,4 +152,4 @@ class ThreadExecutor(Pooled):
         if self._workers > 1 and wants_one_thread is not None and wants_one_thread(texts):
             return encode_block(range(len(texts)))
         blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS, BLOCKS_PER_WORKER)
-        return Rows.joined(self.share(encode_block, blocks))
+        return Rows.concatenate(self.share(encode_block, blocks))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokpar import pipeline
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts
-from tokpar.combining import StrategyName, chosen
+from tokpar.combining import StrategyName, build_parts
 from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
@@ -244,7 +244,7 @@ def trace(
         tokenizer, strategy=strategy, allow_approximate=allow_approximate, **options
     ) as encoder:  # which checks names, options and consent
         adapter = encoder.tokenizer
-    parts = chosen(strategy, options, allow_approximate)
+    parts = build_parts(strategy, options, allow_approximate)
     uncut = why_never_cut(adapter) or TOO_SHORT
     plan = Plan(adapter, parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []

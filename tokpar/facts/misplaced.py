@@ -25,7 +25,7 @@ def why_misplaced(facts: Facts, text: str) -> str | None:
     """Why the engine's token offsets for `text` may be wrong, or None.
 
     None: no reason for a wrong offset is known (proofs/window-lemma.md)."""
-    tables = facts.derived(_tables)
+    tables = facts.derive(_tables)
     return next((why for table in tables if (why := table.why(text)) is not None), None)
 
 

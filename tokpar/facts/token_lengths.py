@@ -165,11 +165,11 @@ def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
     None if the facts have no tokens, or a token longer than `longest_token`. Also None while the
     vocabulary does not pay: 200,000 tokens take 0.1 to 0.4 s to prepare. It pays after the callers
     have asked for enough text; this call adds `text` code points."""
-    asked = facts.derived(_asked)
+    asked = facts.derive(_asked)
     asked[0] += text
     if facts.token_count > max(_SOON, asked[0] // _PAYS):
         return None
-    return facts.derived(_vocabulary)
+    return facts.derive(_vocabulary)
 
 
 def _asked(_: Facts) -> list[int]:

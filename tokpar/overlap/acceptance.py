@@ -188,7 +188,7 @@ def by_two_edges(
         if inside.apart(overlap.text, piece, place):
             known = ("right_start", start), ("second", second), ("left_stop", stop)
             witness = *region.witness, *known
-            return overlap.join(Seam.by(Theorem.COMMON_BOUNDARIES, place, witness))
+            return overlap.join(Seam.licensed_by(Theorem.COMMON_BOUNDARIES, place, witness))
     return None
 
 
@@ -217,6 +217,6 @@ def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
                 ("right_stop", overlap.right.stop),
                 ("token_start", a + start),
             )
-            seam = Seam.by(Theorem.COMMON_WORD, a + stop, witness)
+            seam = Seam.licensed_by(Theorem.COMMON_WORD, a + stop, witness)
             return Join(seam, overlap.left_first + int(i) + 1, int(j) + 1)
     return None

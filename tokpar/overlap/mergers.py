@@ -33,8 +33,8 @@ from tokpar.types import (
     Rule,
     Seam,
     Split,
-    fused,
-    united,
+    fuse_chunks,
+    unite_chunks,
 )
 
 
@@ -84,7 +84,7 @@ class OverlapMerger:
             if not licences.refused:  # the first cut after the overlap's start, else before it
                 cut = inside.next_cut(text, middle, limit, FAR)
                 cut = cut or inside.next_cut(text, first, middle, FAR)
-            mended += [united(left, right)] if cut is None else _parted(left, right, cut)
+            mended += [unite_chunks(left, right)] if cut is None else _parted(left, right, cut)
         return mended
 
 
@@ -121,7 +121,7 @@ class InsideMerger:
         The chunk unites more neighbours where the text would otherwise be scanned differently."""
         licences, broken = Licences.of(text, tokenizer), set(failed)
         while True:
-            mended = fused(chunks, sorted(broken))
+            mended = fuse_chunks(chunks, sorted(broken))
             firsts = [i for i in range(len(chunks)) if i not in broken]
             more: set[int] = set()
             for whole, (first, after) in zip(mended, pairwise([*firsts, len(chunks)]), strict=True):

@@ -19,7 +19,7 @@ from tokpar.types import Facts
 
 def decided(facts: Facts) -> Decided | str:
     """The windows of the facts' pattern, or the reason why there are none. The facts cache them."""
-    return facts.derived(_decided)
+    return facts.derive(_decided)
 
 
 def _decided(facts: Facts) -> Decided | str:

@@ -20,7 +20,7 @@ from tokpar.sessions.rope import (
     Rope,
     Segment,
     ids_after,
-    joined,
+    join_ropes,
     rope_of,
     segments_after,
     segments_before,
@@ -63,7 +63,7 @@ class Edit:
 
     rope: Rope
     replace_from: int
-    encoded: int
+    encoded_chars: int
     start: int
     stop: int
     why: str
@@ -85,8 +85,8 @@ class Editing:
         self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
         self._rope, self._start, self._stop, self._text = rope, start, stop, text
         self._length = 0 if rope is None else rope.chars
-        self._chars = self._first = self._absorbed = self._skipped = 0
-        self._judged = ""
+        self._chars = self._first = self._absorbed_chars = self._skipped_chars = 0
+        self._left_context = ""
 
     def result(self) -> Edit:
         """Encode what the edit needs. Raises the tokenizer's own errors."""
@@ -100,13 +100,13 @@ class Editing:
         new = self._segments(old_start, left, old_stop)
         kept = 0 if left is None else left.count
         old_ids, new_ids = (concatenate_ids(ids_after(r, 0)) for r in (removed, rope_of(new)))
-        left, new = _with_small_joined(left, new)
-        rope = joined(joined(left, rope_of(new)), right)
+        left, new = _join_small_segments(left, new)
+        rope = join_ropes(join_ropes(left, rope_of(new)), right)
         whole = 0 if rope is None else rope.chars
         why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
         stop = whole if old_stop is None else whole - (self._length - old_stop)
         replace_from = kept + _equal_at_start(old_ids, new_ids)
-        return Edit(rope, replace_from, self._chars, old_start + self._skipped, stop, why)
+        return Edit(rope, replace_from, self._chars, old_start + self._skipped_chars, stop, why)
 
     def _check(self) -> None:
         """Raise the tokenizer's error for a string that it refuses and that the edit makes."""
@@ -124,14 +124,14 @@ class Editing:
         seen = _SEEN
         while True:
             self._first = max(0, self._start - seen)
-            self._judged = self._judged_before(self._first)
-            window = self._window(self._judged)
+            self._left_context = self._left_context_from(self._first)
+            window = self._window(self._left_context)
             edges = segments_before(self._rope, self._start)
             for at, segment in islice(edges, _MOST):
                 if at <= self._first or at == 0:
                     break
-                if at < limit and self._is_cut(window, at - self._first, segment.absorbed):
-                    self._absorbed = segment.absorbed
+                if at < limit and self._is_cut(window, at - self._first, segment.absorbed_chars):
+                    self._absorbed_chars = segment.absorbed_chars
                     return at
             if self._first == 0:
                 return 0
@@ -141,7 +141,7 @@ class Editing:
         """The window of a text that begins where the left edge was judged from."""
         return Window(self._cuts, text, begins=self._first == 0)
 
-    def _judged_before(self, first: int) -> str:
+    def _left_context_from(self, first: int) -> str:
         """The text from `first` on in which the left edge must be stable: it ends at the edit."""
         return slice_of(self._rope, first, self._start)
 
@@ -158,42 +158,48 @@ class Editing:
             for at, segment in islice(segments_after(self._rope, before), _MOST):
                 if at >= last:
                     break
-                if at > self._stop and self._is_cut(window, at - self._stop, segment.absorbed):
+                if at > self._stop and self._is_cut(
+                    window, at - self._stop, segment.absorbed_chars
+                ):
                     return at
             if last == self._length:
                 return None
             seen, before = seen * 8, last - 1
 
-    def _is_cut(self, window: Window, p: int, absorbed: int) -> bool:
+    def _is_cut(self, window: Window, p: int, absorbed_chars: int) -> bool:
         seam = window.seam(p)
-        return seam is not None and seam.absorbed == absorbed
+        return seam is not None and seam.absorbed == absorbed_chars
 
     def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
         """The encoded segments of the new text between the two edges."""
-        before = self._judged[start - self._first : self._start - self._first]
+        before = self._left_context[start - self._first : self._start - self._first]
         before = before or slice_of(self._rope, start, self._start)
         behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
         text = before + self._text + behind
         if not text:
             own = ids_of(self._tokenizer, "") if left is None and stop is None else ()
             return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
-        absorbed, old = self._absorbed, self._grown_segment(start)
-        searched = 0 if old is None else old.searched
-        edges = self._edges(text[absorbed:], searched, stop is None)
-        edges = [(c + absorbed, a) for c, a in edges if self._may_cut(start, text, c + absorbed)]
+        absorbed_chars, old = self._absorbed_chars, self._grown_segment(start)
+        searched_chars = 0 if old is None else old.searched_chars
+        edges = self._edges(text[absorbed_chars:], searched_chars, stop is None)
+        edges = [
+            (c + absorbed_chars, a)
+            for c, a in edges
+            if self._may_cut(start, text, c + absorbed_chars)
+        ]
         if stop is not None:
             edges = [(c, a) for c, a in edges if c <= len(before) + len(self._text)]
         if old is not None and not edges:
             grown = grown_ids(self._tokenizer, old.text, old.ids, self._text)
             if grown is not None:
-                self._chars, self._skipped = grown[1], len(text) - grown[1]
-                return [Segment(text, grown[0], 0, self._searched(text))]
-        places = [(0, absorbed), *edges, (len(text), 0)]
+                self._chars, self._skipped_chars = grown[1], len(text) - grown[1]
+                return [Segment(text, grown[0], 0, self._searched_chars(text))]
+        places = [(0, absorbed_chars), *edges, (len(text), 0)]
         parts = [(text[at:end], skipped) for (at, skipped), (end, _) in pairwise(places)]
-        ids = self._encoded([part[skipped:] for part, skipped in parts])
+        ids = self._encode_each([part[skipped:] for part, skipped in parts])
         found = [Segment(part, own, s) for (part, s), own in zip(parts, ids, strict=True)]
         if stop is None:  # the next append need not look for cuts there again
-            found[-1] = replace(found[-1], searched=self._searched(found[-1].text))
+            found[-1] = replace(found[-1], searched_chars=self._searched_chars(found[-1].text))
         return found
 
     def _may_cut(self, start: int, text: str, c: int) -> bool:
@@ -202,10 +208,10 @@ class Editing:
         It is stable in the text before the edit, so this is asked of cuts in that text only."""
         if start == 0 or start + c >= self._start:
             return True
-        judged = self._judged[: start - self._first] + text[:c]
-        return self._is_cut(self._window(judged), start - self._first, self._absorbed)
+        judged = self._left_context[: start - self._first] + text[:c]
+        return self._is_cut(self._window(judged), start - self._first, self._absorbed_chars)
 
-    def _searched(self, text: str) -> int:
+    def _searched_chars(self, text: str) -> int:
         """How many code points of a last segment need not be searched for cuts again."""
         margin = max(_SEEN // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
         return max(0, len(text) - margin)
@@ -215,22 +221,24 @@ class Editing:
         if self._stop != self._start or self._start != self._length:
             return None
         last = next(segments_before(self._rope, self._length), None)
-        if last is None or last[0] != start or last[1].absorbed or last[1].chars < _LONG:
+        if last is None or last[0] != start or last[1].absorbed_chars or last[1].chars < _LONG:
             return None
         return last[1]
 
-    def _edges(self, text: str, searched: int, open_end: bool) -> list[tuple[int, int]]:
-        """The cuts inside a text of its own behind `searched`, with what each absorbs.
+    def _edges(self, text: str, searched_chars: int, open_end: bool) -> list[tuple[int, int]]:
+        """The cuts inside a text of its own behind `searched_chars`, with what each absorbs.
 
         With `open_end`, the last cut is the last stable one: the next append begins there."""
-        seams = Window(self._cuts, text, True, True).spread(searched, len(text), SEGMENT)
+        seams = Window(self._cuts, text, True, True).spread(searched_chars, len(text), SEGMENT)
         if open_end:
-            last = Window(self._cuts, text, True).last(seams[-1].position if seams else searched)
+            last = Window(self._cuts, text, True).last(
+                seams[-1].position if seams else searched_chars
+            )
             seams += [] if last is None else [last]
         edges = [(seam.position, seam.absorbed) for seam in seams]
         return [(p, a) for p, a in edges if p + a < len(text)]
 
-    def _encoded(self, texts: list[str]) -> list[IdArray]:
+    def _encode_each(self, texts: list[str]) -> list[IdArray]:
         """The ids of each text by itself, before post-processing."""
         self._chars += sum(map(len, texts))
         if sum(map(len, texts)) > _FEW and self._encoder.exact:
@@ -255,7 +263,7 @@ def _equal_at_start(one: IdArray, other: IdArray) -> int:
     return int(different[0]) if len(different) else size
 
 
-def _with_small_joined(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
+def _join_small_segments(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
     """Join the last segment of `left` and the first new one, if both are short and not the last.
 
     Appends of single characters then do not leave a segment for each word."""
@@ -266,5 +274,5 @@ def _with_small_joined(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segme
     if len(before.text) >= SEGMENT or len(first.text) >= SEGMENT:
         return left, new
     ids = concatenate_ids([before.ids, first.ids])
-    whole = Segment(before.text + first.text, ids, before.absorbed)
+    whole = Segment(before.text + first.text, ids, before.absorbed_chars)
     return split(left, at)[0], [whole, *new[1:]]

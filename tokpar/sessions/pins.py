@@ -29,43 +29,43 @@ class Row:
     """One row of a transcript: a text with its ids, or a pin.
 
     `data`: the bytes of a pin; None for a text. A text is the part of `rope` after its first
-    `skipped` code points, and its ids are those after the first `skipped_ids`."""
+    `skipped_chars` code points, and its ids are those after the first `skipped_ids`."""
 
     rope: Rope = None
-    skipped: int = 0
+    skipped_chars: int = 0
     skipped_ids: int = 0
     data: bytes | None = None
-    given: IdArray = field(default_factory=lambda: _NO_IDS)
+    pinned_ids: IdArray = field(default_factory=lambda: _NO_IDS)
 
     @cached_property
     def text(self) -> str:
         if self.data is not None:
             return self.data.decode("utf-8", "surrogateescape")
-        return slice_of(self.rope, self.skipped, 0 if self.rope is None else self.rope.chars)
+        return slice_of(self.rope, self.skipped_chars, 0 if self.rope is None else self.rope.chars)
 
     @cached_property
     def ids(self) -> IdArray:
         """The ids of the row; uint32, (n,)."""
         if self.data is not None:
-            return self.given
+            return self.pinned_ids
         return concatenate_ids(ids_after(self.rope, self.skipped_ids))
 
     @property
     def count(self) -> int:
         whole = 0 if self.rope is None else self.rope.count
-        return len(self.given) if self.data is not None else whole - self.skipped_ids
+        return len(self.pinned_ids) if self.data is not None else whole - self.skipped_ids
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield (code points, ids) before each cut inside the text where nothing is absorbed."""
         place = ids = 0
         for _, segment in segments_after(self.rope, 0):
-            if place > self.skipped and not segment.absorbed:
-                yield place - self.skipped, ids - self.skipped_ids
+            if place > self.skipped_chars and not segment.absorbed_chars:
+                yield place - self.skipped_chars, ids - self.skipped_ids
             place, ids = place + segment.chars, ids + segment.count
 
 
 @dataclass(frozen=True, eq=False)
-class Pinned:
+class PinnedRows:
     """The rows of a session up to the end of its last pin: no edit changes them.
 
     `context`: the end of the last pin from which on the next text is encoded (P2); its ids are
@@ -86,7 +86,7 @@ class Pinned:
         return concatenate_ids([row.ids for row in self.rows])
 
 
-NOTHING_PINNED = Pinned()
+NO_PINS = PinnedRows()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from tokpar.arrays import IdArray, concatenate_ids
 class Segment:
     """The text between two certified cuts, and its ids.
 
-    `absorbed`: how many code points at the start of `text` the ids do not hold, because the
-    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched`: how many code points at
-    its start certainly hold no stable cut."""
+    `absorbed_chars`: how many code points at the start of `text` the ids do not hold, because the
+    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched_chars`: how many code
+    points at its start certainly hold no stable cut."""
 
     text: str
     ids: IdArray
-    absorbed: int = 0
-    searched: int = 0
+    absorbed_chars: int = 0
+    searched_chars: int = 0
 
     @property
     def height(self) -> int:
@@ -69,20 +69,20 @@ def rope_of(segments: Sequence[Segment]) -> Rope:
     return _node(left, right)
 
 
-def joined(left: Rope, right: Rope) -> Rope:
+def join_ropes(left: Rope, right: Rope) -> Rope:
     """The rope of `left` and then `right`."""
-    return _join(left, right) if left is not None and right is not None else left or right
+    return _join_trees(left, right) if left is not None and right is not None else left or right
 
 
-def _join(left: Tree, right: Tree) -> Tree:
+def _join_trees(left: Tree, right: Tree) -> Tree:
     if isinstance(left, Node) and left.height > right.height + 1:
-        return _balanced(left.left, _join(left.right, right))
+        return _balance(left.left, _join_trees(left.right, right))
     if isinstance(right, Node) and right.height > left.height + 1:
-        return _balanced(_join(left, right.left), right.right)
+        return _balance(_join_trees(left, right.left), right.right)
     return _node(left, right)
 
 
-def _balanced(left: Tree, right: Tree) -> Node:
+def _balance(left: Tree, right: Tree) -> Node:
     """The node of two trees whose heights differ by two at most."""
     if isinstance(left, Node) and left.height > right.height + 1:
         if left.left.height >= left.right.height or not isinstance(left.right, Node):
@@ -106,9 +106,9 @@ def split(rope: Rope, position: int) -> tuple[Rope, Rope]:
     assert isinstance(rope, Node), "a rope is split between two segments"
     if position <= rope.left.chars:
         left, right = split(rope.left, position)
-        return left, joined(right, rope.right)
+        return left, join_ropes(right, rope.right)
     left, right = split(rope.right, position - rope.left.chars)
-    return joined(rope.left, left), right
+    return join_ropes(rope.left, left), right
 
 
 def segments_before(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:

@@ -15,8 +15,8 @@ from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 from tokpar.sessions.editing import Edit, Editing, EncodesTexts, ids_of
 from tokpar.sessions.pins import (
-    NOTHING_PINNED,
-    Pinned,
+    NO_PINS,
+    PinnedRows,
     Region,
     Row,
     bytes_of_pin,
@@ -24,10 +24,10 @@ from tokpar.sessions.pins import (
     ids_of_pin,
     regions_of,
 )
-from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, joined, slice_of
-from tokpar.sessions.saved import Saved, read, require_ids, written
+from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
+from tokpar.sessions.session_bytes import SessionParts, read_session, require_ids, write_session
 from tokpar.sessions.stable_cuts import stable_cuts_for
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,14 @@ class Patch:
     stop: int
     why: str
     _rope: Rope
-    _before: int
+    _ids_before: int
 
     @cached_property
     def replacement_ids(self) -> IdArray:
         """The ids that take the place of ``old[replace_from:]``; uint32, (n,), read-only."""
-        return frozen_ids(concatenate_ids(ids_after(self._rope, self.replace_from - self._before)))
+        return frozen_ids(
+            concatenate_ids(ids_after(self._rope, self.replace_from - self._ids_before))
+        )
 
 
 class Session:
@@ -65,11 +67,11 @@ class Session:
         self._tokenizer = encoder.tokenizer
         self._lock = threading.RLock()
         self._ids: IdArray | None = None
-        self._kept = 0
+        self._valid_count = 0
         self._revision = 0
-        self._pinned = NOTHING_PINNED
-        self._rope: Rope = self._edited(None, 0, 0, _checked(text)).rope
-        self._alone: Rope = None
+        self._pins = NO_PINS
+        self._rope: Rope = self._edit(None, 0, 0, _check_text(text)).rope
+        self._rope_by_itself: Rope = None
         self._by_itself = False
         self._text: str | None = text
 
@@ -80,7 +82,7 @@ class Session:
     def __len__(self) -> int:
         """The length of the text, code points."""
         own = 0 if self._rope is None else self._rope.chars
-        return self._pinned.chars + own - len(self._pinned.context)
+        return self._pins.chars + own - len(self._pins.context)
 
     @property
     def revision(self) -> int:
@@ -92,32 +94,32 @@ class Session:
         """The whole text. A byte of a pin that is no part of a character is a lone surrogate."""
         with self._lock:
             if self._text is None:
-                self._text = self._pinned.text + self._last_row.text
+                self._text = self._pins.text + self._last_row.text
             return self._text
 
     @property
     def unprocessed_ids(self) -> IdArray:
         """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
         with self._lock:
-            if self._ids is None or self._kept < max(len(self._ids), self._count()):
-                known = concatenate_ids([]) if self._ids is None else self._ids[: self._kept]
-                pinned, row = self._pinned, self._last_row
+            if self._ids is None or self._valid_count < max(len(self._ids), self._count()):
+                known = concatenate_ids([]) if self._ids is None else self._ids[: self._valid_count]
+                pinned, row = self._pins, self._last_row
                 own = max(0, len(known) - pinned.count) + row.skipped_ids
                 rest = [pinned.ids[len(known) :], *ids_after(row.rope, own)]
                 self._ids = frozen_ids(concatenate_ids([known, *rest]))
-                self._kept = len(self._ids)
+                self._valid_count = len(self._ids)
             return self._ids
 
     @property
     def ids(self) -> IdArray:
         """The ids of the text, as `Encoder.encode` returns them; uint32, (n,), read-only."""
         with self._lock:
-            own, text, tokenizer = self.unprocessed_ids, self.text, self._unchanged()
-            pins = bool(self._pinned.rows)
+            own, text, tokenizer = self.unprocessed_ids, self.text, self._require_unchanged()
+            pins = bool(self._pins.rows)
         if not isinstance(tokenizer, PostProcesses):
             return own
         try:
-            return frozen_ids(alone(tokenizer, own, text))
+            return frozen_ids(postprocess_single(tokenizer, own, text))
         except LookupError:  # only the tokenizer's own call can post-process this text
             if pins:
                 raise
@@ -160,7 +162,7 @@ class Session:
 
         Takes the longest common prefix and suffix of the two texts as unchanged."""
         with self._lock:
-            old, pinned = self.text, self._pinned.chars
+            old, pinned = self.text, self._pins.chars
             _require_str(text)
             start = common_prefix(old, text)
             most = min(len(old), len(text)) - max(start, pinned)
@@ -182,19 +184,19 @@ class Session:
         No edit changes the text up to the end of a pin. Raises OptionError."""
         with self._lock:
             self._require(len(self), len(self), revision)
-            tokenizer, given = self._unchanged(), ids_of_pin(ids)
-            data, before = bytes_of_pin(tokenizer, given, text), self._count()
-            new = Segment("", frozen_ids(given))
+            tokenizer, pinned_ids = self._require_unchanged(), ids_of_pin(ids)
+            data, before = bytes_of_pin(tokenizer, pinned_ids, text), self._count()
+            new = Segment("", frozen_ids(pinned_ids))
             rows = self._all_rows
             if rows and rows[-1].data is not None:  # half a character may begin there
                 data = rows[-1].data + data
-                given, rows = concatenate_ids([rows[-1].given, given]), rows[:-1]
-            pin = Row(data=data, given=given)
+                pinned_ids, rows = concatenate_ids([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
+            pin = Row(data=data, pinned_ids=pinned_ids)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
-            rope = self._edited(None, 0, 0, context).rope
-            self._pinned, self._rope = _pinned((*rows, pin), context, rope), rope
-            self._alone, self._by_itself, self._text = None, False, None
-            self._kept = min(self._kept, before)
+            rope = self._edit(None, 0, 0, context).rope
+            self._pins, self._rope = _pinned_rows((*rows, pin), context, rope), rope
+            self._rope_by_itself, self._by_itself, self._text = None, False, None
+            self._valid_count = min(self._valid_count, before)
             self._revision += 1
             end = len(self)
             return Patch(before, self._revision, len(context), end, end, "", new, before)
@@ -205,8 +207,8 @@ class Session:
 
         Without pins, all of them are."""
         with self._lock:
-            tokenizer = self._unchanged()
-            if not self._pinned.rows:
+            tokenizer = self._require_unchanged()
+            if not self._pins.rows:
                 size = len(self), self._count()
                 return (Region(0, size[0], 0, size[1], "canonical"),) if any(size) else ()
             cuts = stable_cuts_for(facts_of(tokenizer))
@@ -217,10 +219,12 @@ class Session:
 
         Raises OptionError for a tokenizer without a fingerprint."""
         with self._lock:
-            rows, last = self._pinned.rows, self._rope
-            size = len(self._pinned.context)
-            saved = Saved(rows, size, last, self._alone, self._by_itself, self._revision)
-            return written(saved, self._unchanged())
+            rows, last = self._pins.rows, self._rope
+            size = len(self._pins.context)
+            parts = SessionParts(
+                rows, size, last, self._rope_by_itself, self._by_itself, self._revision
+            )
+            return write_session(parts, self._require_unchanged())
 
     @classmethod
     def from_bytes(
@@ -231,15 +235,16 @@ class Session:
         Raises FileFormatError for a blob that was cut or changed, that another tokenizer made, or
         whose ids are not those of its segments."""
         session = cls(encoder)
-        saved = read(blob, session._tokenizer)
+        parts = read_session(blob, session._tokenizer)
         if encode_again:
-            require_ids(saved, partial(ids_of, session._tokenizer))
-        if saved.rows:
-            context = slice_of(saved.rope, 0, saved.context)
-            before = session._edited(None, 0, 0, context).rope
-            session._pinned = _pinned(saved.rows, context, before)
-        session._rope, session._alone, session._by_itself = saved.rope, saved.alone, saved.by_itself
-        session._revision, session._text = saved.revision, None
+            require_ids(parts, partial(ids_of, session._tokenizer))
+        if parts.rows:
+            context = slice_of(parts.rope, 0, parts.context)
+            before = session._edit(None, 0, 0, context).rope
+            session._pins = _pinned_rows(parts.rows, context, before)
+        session._rope, session._rope_by_itself = parts.rope, parts.rope_by_itself
+        session._by_itself = parts.by_itself
+        session._revision, session._text = parts.revision, None
         return session
 
     def fork(self) -> Session:
@@ -252,7 +257,7 @@ class Session:
     def _without_pins(self) -> Session:
         """Returns a fork, which no other thread edits. Raises OptionError if the text has pins."""
         twin = self.fork()
-        if twin._pinned.rows:
+        if twin._pins.rows:
             raise OptionError(
                 "a session with pinned ids cannot be appended, because its ids may not be those of "
                 "its text; append its text instead: session.append(other.text)"
@@ -261,7 +266,7 @@ class Session:
 
     def _require_same_tokenizer(self, other: Session) -> None:
         """Raises OptionError unless both sessions have one tokenizer, or equal fingerprints."""
-        mine, others = self._unchanged(), other._unchanged()
+        mine, others = self._require_unchanged(), other._require_unchanged()
         fingerprint = getattr(mine, "fingerprint", None)
         same = fingerprint is not None and fingerprint == getattr(others, "fingerprint", None)
         if mine is others or same:
@@ -272,59 +277,73 @@ class Session:
         )
 
     def _count(self) -> int:
-        return self._pinned.count + self._last_row.count
+        return self._pins.count + self._last_row.count
 
     @property
     def _last_row(self) -> Row:
         """The text after the last pin."""
         if self._by_itself:
-            return Row(self._alone)
-        return Row(self._rope, len(self._pinned.context), len(self._pinned.context_ids))
+            return Row(self._rope_by_itself)
+        return Row(self._rope, len(self._pins.context), len(self._pins.context_ids))
 
     @property
     def _all_rows(self) -> tuple[Row, ...]:
         last = self._last_row
-        return (*self._pinned.rows, last) if last.text or last.count else self._pinned.rows
+        return (*self._pins.rows, last) if last.text or last.count else self._pins.rows
 
     def _replace(
-        self, start: int, stop: int, text: str, revision: int | None, added: Rope = None
+        self, start: int, stop: int, text: str, revision: int | None, added_rope: Rope = None
     ) -> Patch:
-        """Makes one edit. `added`: the rope of another session, put behind the end of the text."""
+        """Makes one edit. `added_rope`: the rope of another session, put after the text."""
         self._require(start, stop, revision)
-        text, pinned, was_by_itself = _checked(text), self._pinned, self._by_itself
+        text, pinned, was_by_itself = _check_text(text), self._pins, self._by_itself
         context, own, known = len(pinned.context), len(pinned.context_ids), self._last_row.count
         start, stop = start - pinned.chars, stop - pinned.chars
-        rope = joined(self._rope, added)
-        edit = self._edited(rope, start + context, stop + context, text)
-        alone_edit = None
+        rope = join_ropes(self._rope, added_rope)
+        edit = self._edit(rope, start + context, stop + context, text)
+        edit_by_itself = None
         if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
-            alone_edit = self._edited_alone(edit.rope, start, stop, text, added)
+            edit_by_itself = self._edit_by_itself(edit.rope, start, stop, text, added_rope)
         kept = 0
-        if was_by_itself == (alone_edit is not None):
+        if was_by_itself == (edit_by_itself is not None):
             kept = (
-                max(0, edit.replace_from - own) if alone_edit is None else alone_edit.replace_from
+                max(0, edit.replace_from - own)
+                if edit_by_itself is None
+                else edit_by_itself.replace_from
             )
-            kept = min(kept, known)  # ids of `added` behind them may be the same, too
+            kept = min(kept, known)  # ids of `added_rope` behind them may be the same, too
         self._rope, self._text = edit.rope, None
-        self._by_itself = alone_edit is not None
-        self._alone = None if alone_edit is None else alone_edit.rope
+        self._by_itself = edit_by_itself is not None
+        self._rope_by_itself = None if edit_by_itself is None else edit_by_itself.rope
         row = self._last_row
-        self._kept = min(self._kept, pinned.count + kept)
+        self._valid_count = min(self._valid_count, pinned.count + kept)
         self._revision += 1
         before = pinned.count - row.skipped_ids
         shift = pinned.chars - context
-        told = edit.encoded, max(pinned.chars, edit.start + shift), edit.stop + shift, edit.why
-        if alone_edit is not None:
+        told = (
+            edit.encoded_chars,
+            max(pinned.chars, edit.start + shift),
+            edit.stop + shift,
+            edit.why,
+        )
+        if edit_by_itself is not None:
             shift = pinned.chars
-            told = alone_edit.encoded, alone_edit.start + shift, alone_edit.stop + shift, edit.why
+            told = (
+                edit_by_itself.encoded_chars,
+                edit_by_itself.start + shift,
+                edit_by_itself.stop + shift,
+                edit.why,
+            )
         return Patch(pinned.count + kept, self._revision, *told, row.rope, before)
 
-    def _edited_alone(self, rope: Rope, start: int, stop: int, text: str, added: Rope) -> Edit:
+    def _edit_by_itself(
+        self, rope: Rope, start: int, stop: int, text: str, added_rope: Rope
+    ) -> Edit:
         """The text after the last pin, encoded by itself (P1). `rope` has it after the context."""
         if self._by_itself:
-            return self._edited(joined(self._alone, added), start, stop, text)
-        whole = slice_of(rope, len(self._pinned.context), 0 if rope is None else rope.chars)
-        return self._edited(None, 0, 0, whole)
+            return self._edit(join_ropes(self._rope_by_itself, added_rope), start, stop, text)
+        whole = slice_of(rope, len(self._pins.context), 0 if rope is None else rope.chars)
+        return self._edit(None, 0, 0, whole)
 
     def _require(self, start: int, stop: int, revision: int | None) -> None:
         """Raise OptionError for positions or a revision that cannot be meant."""
@@ -341,13 +360,13 @@ class Session:
                 f"positions must be 0 <= start <= stop <= {len(self)}, the code points of the "
                 f"text; got start {start} and stop {stop}"
             )
-        if start < self._pinned.chars:
+        if start < self._pins.chars:
             raise OptionError(
-                f"the text up to code point {self._pinned.chars} ends with pinned ids, which no "
+                f"the text up to code point {self._pins.chars} ends with pinned ids, which no "
                 f"edit changes; got start {start}: edit a fork that was made before the pin"
             )
 
-    def _unchanged(self) -> TokenizerAdapter:
+    def _require_unchanged(self) -> TokenizerAdapter:
         """The tokenizer of the session. Raises OptionError if the caller changed it."""
         if self._encoder.tokenizer is not self._tokenizer:
             raise OptionError(
@@ -356,14 +375,14 @@ class Session:
             )
         return self._tokenizer
 
-    def _edited(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
-        return Editing(self._encoder, self._unchanged(), rope, start, stop, text).result()
+    def _edit(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
+        return Editing(self._encoder, self._require_unchanged(), rope, start, stop, text).result()
 
 
-def _pinned(rows: tuple[Row, ...], context: str, rope: Rope) -> Pinned:
+def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
     """The rows up to the end of a pin, and what the next text is encoded after: `rope` has it."""
     chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
-    return Pinned(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
+    return PinnedRows(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
 
 
 def _require_str(text: object) -> None:
@@ -371,7 +390,7 @@ def _require_str(text: object) -> None:
         raise OptionError(f"text must be a str, got {type(text).__name__}")
 
 
-def _checked(text: str) -> str:
+def _check_text(text: str) -> str:
     _require_str(text)
     if has_surrogate(text):
         place = next(k for k, char in enumerate(text) if "\ud800" <= char <= "\udfff")

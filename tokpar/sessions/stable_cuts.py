@@ -53,20 +53,20 @@ class TokenParts:
     def beginnings(self) -> dict[str, tuple[bool, bool]]:
         """Maps each proper beginning to (single_word, lstrip) of the tokens that begin so."""
         parts = ((t.content[:k], t.single_word, t.lstrip) for t, k in self._cut())
-        return _merged(parts)
+        return _merge_flags(parts)
 
     @cached_property
     def endings(self) -> dict[str, tuple[bool, bool]]:
         """Maps each proper end to (single_word, rstrip) of the tokens that end so."""
         parts = ((t.content[k:], t.single_word, t.rstrip) for t, k in self._cut())
-        return _merged(parts)
+        return _merge_flags(parts)
 
     def _cut(self) -> Iterator[tuple[AddedToken, int]]:
         for token in self.tokens:
             yield from ((token, k) for k in range(1, len(token.content)))
 
 
-def _merged(parts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[bool, bool]]:
+def _merge_flags(parts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[bool, bool]]:
     found: dict[str, tuple[bool, bool]] = {}
     for part, single, strips in parts:
         known = found.get(part, (False, False))
@@ -126,7 +126,7 @@ class StableCuts:
 
 def stable_cuts_for(facts: Facts) -> StableCuts:
     """The `StableCuts` for these facts. The facts cache the object."""
-    return facts.derived(_stable_cuts)
+    return facts.derive(_stable_cuts)
 
 
 def _stable_cuts(facts: Facts) -> StableCuts:
@@ -157,15 +157,15 @@ class Window:
             seam = seam if seam is not None and self.holds(seam) else None
         return seam
 
-    def last(self, after: int) -> Seam | None:
-        """The last seam in (after, len(text)), or None."""
+    def last(self, lower_bound: int) -> Seam | None:
+        """The last seam in (lower_bound, len(text)), or None."""
         end = len(self.text)
-        near = max(after, end - _NEAR)
+        near = max(lower_bound, end - _NEAR)
         seam = self._last_of(range(end - 1, near, -1))
-        for stop in range(near + 1, after + 1, -_BLOCK):
+        for stop in range(near + 1, lower_bound + 1, -_BLOCK):
             if seam is not None:
                 break
-            seam = self._last_of(self._likely(max(after + 1, stop - _BLOCK), stop))
+            seam = self._last_of(self._likely(max(lower_bound + 1, stop - _BLOCK), stop))
         return seam
 
     def spread(self, start: int, stop: int, size: int) -> list[Seam]:
@@ -211,7 +211,7 @@ class Window:
         return next(filter(None, map(self.seam, places)), None)
 
     @cached_property
-    def _begun(self) -> list[Edge]:
+    def _open_starts(self) -> list[Edge]:
         """Where an added token may begin that ends after the window, ascending (a)."""
         table, size = self.cuts.parts.beginnings, len(self.text)
         first = max(0, size - self.cuts.parts.longest + 1)
@@ -219,7 +219,7 @@ class Window:
         return [Edge(s, *flags) for s, flags in found if flags is not None]
 
     @cached_property
-    def _ended(self) -> list[Edge]:
+    def _open_ends(self) -> list[Edge]:
         """Where an added token may end that begins before the window, ascending."""
         table = self.cuts.parts.endings
         last = min(len(self.text), self.cuts.parts.longest - 1)
@@ -232,9 +232,11 @@ class Window:
         Conditions (a), (b) and (d) of lemma 35."""
         p, text = seam.position, self.text
         last = self._last_read(seam, right)
-        if last > len(text) or any(edge.position < last for edge in self._begun):
+        if last > len(text) or any(edge.position < last for edge in self._open_starts):
             return False
-        if any(e.position == p and e.single_word for e in self._begun) and maybe_word(text[p - 1]):
+        if any(e.position == p and e.single_word for e in self._open_starts) and maybe_word(
+            text[p - 1]
+        ):
             return False
         return all(self._strips_nothing_before(place) for place in _places(seam))
 
@@ -244,9 +246,9 @@ class Window:
         The mirror of (a), (b) and (c)."""
         p, text = seam.position, self.text
         first = self._first_read(seam, left)
-        if first < 0 or any(edge.position > first for edge in self._ended):
+        if first < 0 or any(edge.position > first for edge in self._open_ends):
             return False
-        if any(e.position == p and e.single_word for e in self._ended) and maybe_word(text[p]):
+        if any(e.position == p and e.single_word for e in self._open_ends) and maybe_word(text[p]):
             return False
         return all(self._strips_nothing_behind(place) for place in _places(seam))
 
@@ -254,14 +256,14 @@ class Window:
         """Condition (d) at `p`: no later `lstrip` token takes white space on both sides."""
         if not self.cuts.parts.lstrip or not maybe_space(self.text[p - 1]):
             return True
-        stops = [edge.position for edge in self._begun if edge.strips]
+        stops = [edge.position for edge in self._open_starts if edge.strips]
         return not any(_blank(self.text[p:stop]) for stop in (*stops, len(self.text)))
 
     def _strips_nothing_behind(self, p: int) -> bool:
         """The mirror of (d) at `p`: no earlier `rstrip` token takes white space on both sides."""
         if not self.cuts.parts.rstrip or not maybe_space(self.text[p]):
             return True
-        starts = [edge.position for edge in self._ended if edge.strips]
+        starts = [edge.position for edge in self._open_ends if edge.strips]
         return not any(_blank(self.text[start:p]) for start in (0, *starts))
 
     def _last_read(self, seam: Seam, right: int) -> int:

@@ -20,7 +20,7 @@ from tokpar.interfaces import (
     own_call_of,
 )
 from tokpar.loading import Detaches, Refreshes
-from tokpar.spans import HasOffsets, alone, numbered
+from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids
 from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
 from tokpar.testing.compare import (
     array_complaint,
@@ -32,7 +32,7 @@ from tokpar.testing.compare import (
 )
 from tokpar.types import Rows
 
-FIRST = int(numbered(1)[0])
+FIRST = int(stand_in_ids(1)[0])
 
 
 def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Check]:
@@ -147,7 +147,7 @@ def postprocess(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """postprocess gives rows, and selects, inserts and pads; it never looks at the values of ids"""
     assert isinstance(tokenizer, PostProcesses)
     ids = ids_of(tokenizer, text)
-    origin = outcome(tokenizer.postprocess, Rows.of([numbered(len(ids))]), [text])
+    origin = outcome(tokenizer.postprocess, Rows.of([stand_in_ids(len(ids))]), [text])
     if _finishes_own_ids_only(origin):
         return None
     final = outcome(tokenizer.postprocess, Rows.of([ids]), [text])
@@ -168,7 +168,7 @@ def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         return Complaint("no texts", "no rows", "some")
     usual = [text for text in texts if not fails(whole_ids, tokenizer, text)]
     own = Rows.of(ids_of(tokenizer, text) for text in usual)
-    stand_ins = Rows(numbered(len(own.ids)), own.offsets)
+    stand_ins = Rows(stand_in_ids(len(own.ids)), own.offsets)
     origin = outcome(tokenizer.postprocess, stand_ins, usual)
     if _finishes_own_ids_only(origin):
         return None
@@ -185,7 +185,7 @@ def _padded(
     tokenizer: TokenizerAdapter, stand_ins: IdArray, found: IdArray, text: str
 ) -> Complaint | None:
     """What is wrong with a row of a batch, by what became of it alone."""
-    single = alone(tokenizer, stand_ins, text)
+    single = postprocess_single(tokenizer, stand_ins, text)
     extra = len(found) - len(single)
     sides = ((found[:extra], found[extra:]), (found[len(single) :], found[: len(single)]))
     for padding, rest in sides:
@@ -246,7 +246,7 @@ def special_tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     expected = np.concatenate([before, ids, after])
     wrong = array_complaint(before, "special_tokens")
     wrong = wrong or array_complaint(after, "special_tokens")
-    return wrong or ids_differ(expected, alone(tokenizer, ids, text), text, tokenizer)
+    return wrong or ids_differ(expected, postprocess_single(tokenizer, ids, text), text, tokenizer)
 
 
 @check("encode_whole")

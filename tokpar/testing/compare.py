@@ -8,7 +8,7 @@ from tokpar.arrays import IdArray, byte_starts
 from tokpar.errors import TokparError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.parity.differing import around, first_difference, position_of
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.testing.checks import Complaint, SetAsideError, named
 from tokpar.types import Piece, Rows
 
@@ -25,7 +25,7 @@ def whole_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
     """The finished ids: special tokens, truncation and padding applied once."""
     ids = ids_of(tokenizer, text)
     try:
-        return alone(tokenizer, ids, text)
+        return postprocess_single(tokenizer, ids, text)
     except (ValueError, TokparError) as refusal:
         raise SetAsideError from refusal
 

@@ -20,13 +20,13 @@ from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.plan import Plan
 from tokpar.seams import Seams
-from tokpar.spans import alone
+from tokpar.spans import postprocess_single
 from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
-from tokpar.types import WITHIN_PRETOKEN, Chunk, Join, Piece, Report, Rule, Seam, Split, fused
+from tokpar.types import WITHIN_PRETOKEN, Chunk, Join, Piece, Report, Rule, Seam, Split, fuse_chunks
 
 MOST_ROUNDS = 8  # so often the chunks at open seams are fused, and the merger is asked again
 
@@ -142,7 +142,7 @@ def merged(
         sound = [join for join in joins if join is not None]
         if len(sound) == len(joins):
             return joined_complaint(sound, pieces, text, certificates)
-        chunks = fused(chunks, [i for i, join in enumerate(joins, start=1) if join is None])
+        chunks = fuse_chunks(chunks, [i for i, join in enumerate(joins, start=1) if join is None])
     return None
 
 
@@ -207,7 +207,7 @@ def joined_complaint(
         return wrong
     before = offsets_of(map(len, kept)).tolist()[1:-1]
     seams = [replace(j.seam, token=n) for j, n in zip(joins, before, strict=True)]
-    encoding = Encoding(alone(tokenizer, ids, text), Seams.of(seams), Report("kit"))
+    encoding = Encoding(postprocess_single(tokenizer, ids, text), Seams.of(seams), Report("kit"))
     return certificates.complaint(encoding, text)
 
 

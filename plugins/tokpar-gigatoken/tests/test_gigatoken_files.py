@@ -144,3 +144,11 @@ def test_a_pattern_without_a_scanner_is_refused(tmp_path):
     with pytest.raises(OptionError, match="gigatoken has scanners for the patterns of r50k_base"):
         tokpar.load(ranks(tmp_path), engine="gigatoken", **settings)
     assert KNOWN_ENCODINGS["cl100k_base"].pattern not in settings.values()
+
+
+def test_a_directory_is_read_by_its_tokenizer_json(tmp_path):
+    path = saved(tmp_path, lambda tokenizer: None)
+    own = tokpar.load(path, engine="gigatoken", trust=True)
+    adapter = tokpar.load(tmp_path, engine="gigatoken", trust=True)
+    assert adapter.name == own.name
+    assert adapter.encode(LINE).tolist() == own.encode(LINE).tolist()

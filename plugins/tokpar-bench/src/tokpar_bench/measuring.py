@@ -151,7 +151,7 @@ class TimingExecutor:
         def encoded(text: str) -> Rows:
             return self._inner.map([text], tokenizer, spans)
 
-        return Rows.joined(self._timed(texts, encoded))
+        return Rows.concatenate(self._timed(texts, encoded))
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
         """The rows that the other executor has in its cache, and which texts those are."""
@@ -159,7 +159,7 @@ class TimingExecutor:
         if look_up is None:
             return Rows.of([()] * len(texts)), [False] * len(texts)
         found = self._timed(texts, lambda text: look_up([text], tokenizer))
-        return Rows.joined([rows for rows, _ in found]), [bool(own[0]) for _, own in found]
+        return Rows.concatenate([rows for rows, _ in found]), [bool(own[0]) for _, own in found]
 
     def _timed(self, texts: Sequence[str], call: Callable[[str], Item]) -> list[Item]:
         found: list[Item] = []

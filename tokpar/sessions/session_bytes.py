@@ -24,16 +24,16 @@ _DIGEST = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SessionParts:
     """The parts of a session that a blob holds.
 
-    `rope`: the text after the last pin, after its context of `context` code points. `alone`: that
-    text by itself (P1)."""
+    `rope`: the text after the last pin, after its context of `context` code points.
+    `rope_by_itself`: the same text, encoded by itself (P1); it counts if `by_itself`."""
 
     rows: tuple[Row, ...]
     context: int
     rope: Rope
-    alone: Rope
+    rope_by_itself: Rope
     by_itself: bool
     revision: int
 
@@ -49,23 +49,25 @@ def fingerprint_for(tokenizer: TokenizerAdapter) -> str:
     return found
 
 
-def written(saved: Saved, tokenizer: TokenizerAdapter) -> bytes:
+def write_session(parts: SessionParts, tokenizer: TokenizerAdapter) -> bytes:
     """The blob of a session."""
     writer = _Writer()
     rows: list[dict[str, Any]] = []
-    for row in saved.rows:
+    for row in parts.rows:
         if row.data is not None:
-            rows.append({"pin": writer.add(row.data, row.given)})
+            rows.append({"pin": writer.add(row.data, row.pinned_ids)})
         else:
-            rows.append({"text": writer.rope(row.rope), "skipped": [row.skipped, row.skipped_ids]})
+            rows.append(
+                {"text": writer.rope(row.rope), "skipped": [row.skipped_chars, row.skipped_ids]}
+            )
     head = {
         "fingerprint": fingerprint_for(tokenizer),
-        "revision": saved.revision,
+        "revision": parts.revision,
         "rows": rows,
-        "context": saved.context,
-        "rope": writer.rope(saved.rope),
-        "alone": writer.rope(saved.alone),
-        "by_itself": saved.by_itself,
+        "context": parts.context,
+        "rope": writer.rope(parts.rope),
+        "alone": writer.rope(parts.rope_by_itself),
+        "by_itself": parts.by_itself,
     }
     body = MAGIC + json.dumps(head).encode() + b"\n" + writer.content()
     return body + hashlib.sha256(body).digest()
@@ -86,14 +88,14 @@ class _Writer:
     def rope(self, rope: Rope) -> list[list[int]]:
         """[bytes, ids, absorbed] of each segment."""
         segments = (segment for _, segment in segments_after(rope, -1))
-        return [[*self.add(s.text.encode(), s.ids), s.absorbed] for s in segments]
+        return [[*self.add(s.text.encode(), s.ids), s.absorbed_chars] for s in segments]
 
     def content(self) -> bytes:
         """All bytes, then all ids."""
         return b"".join(self._data) + concatenate_ids(self._ids).astype("<u4").tobytes()
 
 
-def read(blob: bytes, tokenizer: TokenizerAdapter) -> Saved:
+def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
     """The session of a blob. Raises FileFormatError for a blob that is cut, changed, or made for
     another tokenizer."""
     body, digest = blob[:-_DIGEST], blob[-_DIGEST:]
@@ -111,18 +113,24 @@ def read(blob: bytes, tokenizer: TokenizerAdapter) -> Saved:
     try:
         reader = _Reader(content, _sizes(head))
         rows = tuple(reader.row(row) for row in head["rows"])
-        rope, alone = reader.rope(head["rope"]), reader.rope(head["alone"])
-        told = int(head["context"]), rope, alone, bool(head["by_itself"]), int(head["revision"])
+        rope, rope_by_itself = reader.rope(head["rope"]), reader.rope(head["alone"])
+        told = (
+            int(head["context"]),
+            rope,
+            rope_by_itself,
+            bool(head["by_itself"]),
+            int(head["revision"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"the saved session does not say what it holds: {error!r}") from error
-    return Saved(rows, *told)
+    return SessionParts(rows, *told)
 
 
-def require_ids(saved: Saved, encode: Callable[[str], IdArray]) -> None:
+def require_ids(parts: SessionParts, encode: Callable[[str], IdArray]) -> None:
     """Raise FileFormatError if the ids of a segment are not those of its text."""
-    for rope in (*(row.rope for row in saved.rows), saved.rope, saved.alone):
+    for rope in (*(row.rope for row in parts.rows), parts.rope, parts.rope_by_itself):
         for at, segment in segments_after(rope, -1):
-            if not np.array_equal(encode(segment.text[segment.absorbed :]), segment.ids):
+            if not np.array_equal(encode(segment.text[segment.absorbed_chars :]), segment.ids):
                 raise FileFormatError(
                     f"the saved session has other ids than its tokenizer for the segment at code "
                     f"point {at} of a text: {segment.text[:40]!r}"
@@ -139,13 +147,13 @@ class _Reader:
     """Reads the parts of a blob in the order in which `_Writer` added them."""
 
     def __init__(self, content: bytes, size: int) -> None:
-        self._data, self._at = content[:size], 0
-        self._ids, self._id = np.frombuffer(content[size:], "<u4").astype(np.uint32), 0
+        self._data, self._next_byte = content[:size], 0
+        self._ids, self._next_id = np.frombuffer(content[size:], "<u4").astype(np.uint32), 0
 
     def take(self, size: int, count: int) -> tuple[bytes, IdArray]:
-        data = self._data[self._at : self._at + size]
-        ids = self._ids[self._id : self._id + count]
-        self._at, self._id = self._at + size, self._id + count
+        data = self._data[self._next_byte : self._next_byte + size]
+        ids = self._ids[self._next_id : self._next_id + count]
+        self._next_byte, self._next_id = self._next_byte + size, self._next_id + count
         return data, ids
 
     def rope(self, parts: Sequence[Sequence[int]]) -> Rope:
@@ -158,5 +166,5 @@ class _Reader:
     def row(self, row: dict[str, Any]) -> Row:
         if "pin" in row:
             data, ids = self.take(*row["pin"])
-            return Row(data=data, given=ids)
+            return Row(data=data, pinned_ids=ids)
         return Row(self.rope(row["text"]), *row["skipped"])
