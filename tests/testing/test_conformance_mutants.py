@@ -33,7 +33,7 @@ from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.overlap.acceptance import certified
+from tokpar.overlap.acceptance import by_rule
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added import AddedTokens
 from tokpar.spans import postprocess_single
@@ -1302,7 +1302,7 @@ MERGERS: dict[str, Any] = {
     "joins the open ones": JoinsTheOpenOnes(),
     "joins proposals": JoinsProposals(),
     "joins one piece": JoinsOnePiece(),
-    "forgets what overlaps": ForgetsWhatOverlaps(certified),
+    "forgets what overlaps": ForgetsWhatOverlaps(by_rule),
     "mends badly": MendsBadly(),
     "mends nothing": MendsNothing(),
 }
