@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import asked_always, check_names, is_panic, path_of
+from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     LoneThreadUse,
@@ -77,7 +77,7 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    always = asked_always({"engine_check": engine_check})
+    always = take_engine_check({"engine_check": engine_check})
     adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(cache_bytes))
     if isinstance(adapter, TiktokenTokenizer):
         adapter.engine_check = always
@@ -311,7 +311,7 @@ class TiktokenTokenizer(EncodingAdapter):
         chars = sum(map(len, texts))
         if windows is None or not windows.finder.parts_often(max(texts, key=len, default="")):
             return False
-        return self._encodings.shared_for(chars)
+        return self._encodings.still_shares(chars)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`.
