@@ -152,7 +152,7 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
 def concatenate_or_view(pieces: Sequence[IdArray]) -> IdArray:
     """Returns all ids in order, without a copy if the pieces are neighbours in one array."""
     pieces = [piece for piece in pieces if len(piece)]
-    if len(pieces) < 2 or not _in_a_row(pieces):
+    if len(pieces) < 2 or not _are_neighbours(pieces):
         return concatenate_ids(pieces)
     base, size = pieces[0].base, sum(map(len, pieces))
     assert isinstance(base, np.ndarray)
@@ -161,7 +161,7 @@ def concatenate_or_view(pieces: Sequence[IdArray]) -> IdArray:
     return whole
 
 
-def _in_a_row(pieces: Sequence[IdArray]) -> bool:
+def _are_neighbours(pieces: Sequence[IdArray]) -> bool:
     base = pieces[0].base
     if not isinstance(base, np.ndarray) or base.dtype != np.uint32 or base.ndim != 1:
         return False

@@ -123,7 +123,9 @@ def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
-    """The executor's name, or one with a bar, if wanted, whose pools are closed at the end."""
+    """Yields the executor's name, or an executor with a progress bar if the arguments ask for one.
+
+    Closes the pools of that executor at the end."""
     from tokpar.limits import worker_count
     from tokpar.policy import fit_for
     from tokpar.registry import registry
@@ -156,8 +158,9 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
 def bar_of(
     arguments: argparse.Namespace, total: int | None, unit: str = "ch"
 ) -> Iterator[Callable[[int], object]]:
-    """Yield a function that moves a bar of `total` code points, None if that is unknown; it does
-    nothing where no bar is wanted."""
+    """Yields a function that moves a bar of `total` code points; None: the total is not known.
+
+    The function does nothing if the arguments ask for no bar."""
     if not _wants_progress(arguments):
         yield lambda done: None
         return

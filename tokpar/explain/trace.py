@@ -23,7 +23,7 @@ from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.parity.differing import first_difference
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, fit_for
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.types import Chunk, Piece, Seam, Split
 
 LocatedIds = tuple[IdArray, SpanArray | None]
@@ -263,7 +263,7 @@ def trace(
         joined = found[0]
         chunks, pieces = joined.chunks, joined.pieces
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
-        serial = in_one_call(text, adapter, encoding.report, postprocess=False).ids
+        serial = encode_in_one_call(text, adapter, encoding.report, postprocess=False).ids
     elif encoding.report.why == TOO_SHORT:
         why = f"{TOO_SHORT}; give a chunk size to see seams"
         encoding = replace(encoding, report=replace(encoding.report, why=why))
