@@ -17,7 +17,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from tokpar.errors import EngineError
-from tokpar.executors.sliced import SlicedExecutor
+from tokpar.executors.sliced_executor import SlicedExecutor
 from tokpar.plan import Plan
 
 SLICE_CHARS = 1 << 17

@@ -28,7 +28,7 @@ from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
 from tokpar.methods.overlap import OverlapSplitter
 from tokpar.methods.serial import OneChunk
-from tokpar.overlap.acceptance import by_match, by_midpoint, certified
+from tokpar.overlap.acceptance import by_match, by_midpoint, by_rule
 from tokpar.overlap.common_runs import RunMerger
 from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
@@ -83,7 +83,7 @@ def _build_certified(
 ) -> Merger:
     require_min_match(min_match, least=0)
     require_choice("on_failure", on_failure, ON_FAILURE)
-    return OverlapMerger(partial(certified, least=min_match), restart=on_failure == "restart")
+    return OverlapMerger(partial(by_rule, least=min_match), restart=on_failure == "restart")
 
 
 def _build_match(*, min_match: int | Literal["longest"] = 2) -> Merger:

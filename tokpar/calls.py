@@ -242,7 +242,7 @@ def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> 
     elif isinstance(tokenizer, (str, os.PathLike)):
         adapter_of = partial(_return_adapter, adapter)
     elif isinstance(adapter, Detaches):
-        adapter_of = adapter.detached().attached
+        adapter_of = adapter.detach().attach
     else:
         return
     with _lock:

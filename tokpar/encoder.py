@@ -119,7 +119,7 @@ class Encoder:
     @property
     def tokenizer(self) -> TokenizerAdapter:
         """The adapter for the caller's tokenizer as it is now."""
-        refreshed = getattr(self._tokenizer, "refreshed", None)  # faster than isinstance
+        refreshed = getattr(self._tokenizer, "refresh", None)  # faster than isinstance
         if refreshed is not None:
             self._tokenizer = refreshed()
         return self._tokenizer

@@ -134,7 +134,7 @@ class Merger(Protocol):
             """True if the merger compares where the tokens of overlapping chunks lie."""
 
         @optional
-        def mended(
+        def mend(
             self,
             text: str,
             chunks: Sequence[Chunk],
@@ -382,9 +382,9 @@ def matches_spans(merger: Merger) -> bool:
     return bool(getattr(merger, "matches_spans", False))
 
 
-def mended_of(merger: Merger) -> MendChunks:
-    """Returns the merger's `mended`, or a function that fuses the chunks at each failed seam."""
-    return _optional_method(merger, "mended") or _fuse_at_failed_seams
+def mend_of(merger: Merger) -> MendChunks:
+    """Returns the merger's `mend`, or a function that fuses the chunks at each failed seam."""
+    return _optional_method(merger, "mend") or _fuse_at_failed_seams
 
 
 def _fuse_at_failed_seams(

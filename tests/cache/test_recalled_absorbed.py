@@ -134,7 +134,7 @@ def test_a_condition_that_is_forgotten_is_seen(
     elif mistake == "a mark before":
         monkeypatch.setattr("tokpar.cache.build_cache.MARK", "ñ")
     elif mistake == "the space kept":
-        monkeypatch.setattr("tokpar.cache.segments.Segments.absorbed", lambda self: self)
+        monkeypatch.setattr("tokpar.cache.segments.Segments.drop_first_spaces", lambda self: self)
     tokenizer = llama()
     rows = [" ".join(["the cat"] * 9), row, "the the cat <s>"[:11]] * 3
     with tokpar.Encoder(tokenizer) as encoder:

@@ -212,9 +212,9 @@ def test_theorem_45_tokens_tile_only_the_region() -> None:
     ids = tokenizer.encode("é b")
     assert int(tokens.sizes(ids).sum()) != len("é b".encode())
     licences = Licences.of(text, tokenizer)
-    region = licences.inside.region(text, 2, len(text))
+    region = licences.planner.region(text, 2, len(text))
     assert region is not None
-    assert licences.inside.region(text, 0, len(text)) is None
+    assert licences.planner.region(text, 0, len(text)) is None
     least = tokens.longest_token + 1
     middle = 300
     outside = Chunk(0, middle + 40, 0, middle), Chunk(middle - 40, 602, middle, 602)
@@ -232,7 +232,7 @@ def test_theorem_45_tokens_tile_only_the_region() -> None:
 def by_edges(overlap: Any, near: int, region: Any, licences: Licences) -> Any:
     from tokpar.overlap.acceptance import by_two_edges
 
-    return by_two_edges(overlap, near, region, licences.inside, 0)
+    return by_two_edges(overlap, near, region, licences.planner, 0)
 
 
 TEXTS = {

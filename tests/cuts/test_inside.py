@@ -319,7 +319,7 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
     chunks = AutoSplitter(300).split(text, adapter, 0).chunks
     windows = [k for k, c in enumerate(chunks) if c.cut is not None and c.cut.rule is None]
     failed = windows[1:3]
-    mended = InsideMerger().mended(text, chunks, failed, adapter)
+    mended = InsideMerger().mend(text, chunks, failed, adapter)
     assert len(mended) == len(chunks) - len(failed)
     assert [c.core_start for c in mended] == [
         c.core_start for k, c in enumerate(chunks) if k not in failed

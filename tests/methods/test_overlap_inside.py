@@ -22,7 +22,7 @@ from tokpar import pipeline
 from tokpar.cuts.within_pretoken import Inside, Region, inside_of
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.overlap.acceptance import Accept, by_pre_token, by_two_edges, certified
+from tokpar.overlap.acceptance import Accept, by_pre_token, by_rule, by_two_edges
 from tokpar.overlap.licences import Licences, Overlap, overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.plan import Plan
@@ -115,7 +115,7 @@ def chunked(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 
 @pytest.mark.ids
 @pytest.mark.each_value
-@pytest.mark.parametrize("accept", [by_pre_token, certified])
+@pytest.mark.parametrize("accept", [by_pre_token, by_rule])
 @pytest.mark.parametrize("family", FAMILIES)
 @given(case=chunked())
 def test_chunks_that_overlap_inside_a_pre_token_are_joined_right(
@@ -128,7 +128,7 @@ BREAKS = "x  \n" + " " * 80 + "\n\n"
 """All white space of it is one pre-token; up to a place among the spaces it would be two."""
 
 
-@pytest.mark.parametrize("accept", [by_pre_token, certified])
+@pytest.mark.parametrize("accept", [by_pre_token, by_rule])
 def test_a_part_that_would_scan_otherwise_is_not_left_by_a_seam(accept: Accept) -> None:
     """Both chunks scan as the text does, but what is before the seam would not."""
     own = small("llama3")
@@ -188,14 +188,14 @@ def test_no_k5_seam_is_kept_beside_a_part_that_scans_otherwise(
     witness = (("start", 0), ("stop", 40))
     seams = Seam(10, "K5", "5'", witness), Seam(20, "K5", "5'", witness), Seam(30, "K1", "20")
     joins = [Join(seam, 1, 1) for seam in seams]
-    kept = Licences("x" * 40, Closing(loose)).kept(joins)  # type: ignore[arg-type]
+    kept = Licences("x" * 40, Closing(loose)).filter_joins(joins)  # type: ignore[arg-type]
     assert kept == [join if stays else None for join, stays in zip(joins, left, strict=True)]
 
 
 def test_the_part_behind_a_k5_seam_is_looked_at_too() -> None:
     joins = [Join(Seam(10, "K5", "5'", (("start", 0), ("stop", 40))), 1, 1)]
     for loose, kept in [((0, 40), joins), ((10, 40), [None]), ((0, 10), [None])]:
-        assert Licences("x" * 40, Closing(loose)).kept(joins) == kept  # type: ignore[arg-type]
+        assert Licences("x" * 40, Closing(loose)).filter_joins(joins) == kept  # type: ignore[arg-type]
 
 
 def test_a_cut_of_the_text_must_be_one_of_each_chunk() -> None:

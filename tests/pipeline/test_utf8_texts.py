@@ -86,8 +86,8 @@ def test_texts_decode_slice_and_choose_as_a_list_does(texts: list[str], data: An
         assert [*found[1:4]] == texts[1:4]
         assert [*found[::-2]] == texts[::-2]
         full = np.flatnonzero(found.lengths)
-        assert [*found.chosen(full)] == [text for text in texts if text]
-        assert [*found.chosen(full[1:])] == [text for text in texts if text][1:]
+        assert [*found.select(full)] == [text for text in texts if text]
+        assert [*found.select(full[1:])] == [text for text in texts if text][1:]
         buffer, edges = found.rows()
         parts = [buffer[a:b].tobytes().decode() for a, b in pairwise(edges.tolist())]
         assert parts == texts

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tokpar.errors import OptionError
-from tokpar.pure.decoders import CLEANED
+from tokpar.pure.decoders import CLEANUP_PAIRS
 from tokpar.types import DecodingParts
 
-CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANED if pair != (" do not", " don't"))
+CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANUP_PAIRS if pair != (" do not", " don't"))
 """What `clean_up_tokenization` of transformers replaces, in this order."""
 _DECODING = ("decode", "_decode", "clean_up_tokenization", "convert_tokens_to_string")
 _BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))

@@ -152,7 +152,7 @@ class RankFile:
         self.added = self.facts.added_tokens
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""
-        hidden = tiktoken.shadowed(adapter.encoding._special_tokens, frozenset(self.special))
+        hidden = tiktoken.shadowed_reason(adapter.encoding._special_tokens, frozenset(self.special))
         if hidden is not None:
             raise OptionError(f"{path}: {hidden}")
         self.check_text, self.forbidden = adapter.check_text, adapter.traits.forbidden

@@ -14,27 +14,31 @@ FINISHING = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""
 
 
-def check_names(settings: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_names(settings: Mapping[str, Any], known_names: Sequence[str]) -> None:
     """Raises OptionError for a setting that is not known."""
-    unknown = sorted(settings.keys() - set(known))
+    unknown = sorted(settings.keys() - set(known_names))
     if unknown:
-        names = f"known: {', '.join(known)}" if known else "there are none for this source"
+        names = (
+            f"known: {', '.join(known_names)}" if known_names else "there are none for this source"
+        )
         raise OptionError(f"unknown setting {unknown[0]!r}; {names}")
 
 
-def flags(settings: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
+def flags(settings: Mapping[str, Any], known_names: Sequence[str]) -> dict[str, bool]:
     """Returns the settings, each of which is True or False. Raises OptionError for others."""
-    check_names(settings, known)
+    check_names(settings, known_names)
     for name, value in settings.items():
         if not isinstance(value, bool):
             raise OptionError(f"{name} must be True or False, got {value!r}")
     return dict(settings)
 
 
-def memory_budget(settings: Mapping[str, Any], known: Sequence[str]) -> tuple[int, dict[str, Any]]:
+def memory_budget(
+    settings: Mapping[str, Any], known_names: Sequence[str]
+) -> tuple[int, dict[str, Any]]:
     """Returns `cache_bytes`, and the other settings. Raises OptionError for a setting that is not
     known."""
-    check_names(settings, (*known, "cache_bytes"))
+    check_names(settings, (*known_names, "cache_bytes"))
     others = dict(settings)
     return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 

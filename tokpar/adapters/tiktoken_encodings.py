@@ -20,7 +20,7 @@ _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
 # Building another encoding (0.1 s) takes as long as the locks cost on this many code points.
 PAYS_AFTER = 6_000_000
 # One thread instead of two with an encoding each: some 10 ms longer for 300,000 digits.
-SPARED_PAYS_AFTER = 3_000_000
+LONE_PAYS_AFTER = 3_000_000
 
 
 def own_encode(encoding: tiktoken.Encoding) -> str | None:
@@ -113,7 +113,7 @@ class OwnEncoding(EncodingAdapter):
         return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
 
 
-class Spared:
+class LoneThreadUse:
     """Code points of texts that one thread encoded alone because several threads would share a
     regex."""
 
@@ -124,7 +124,7 @@ class Spared:
     @property
     def pays(self) -> bool:
         """True if an encoding for each thread would have paid for itself."""
-        return self.chars >= SPARED_PAYS_AFTER
+        return self.chars >= LONE_PAYS_AFTER
 
 
 class ThreadEncodings(threading.local):
@@ -136,18 +136,18 @@ class ThreadEncodings(threading.local):
     Two threads at once are slower than one where matches are short: 300,000 digits take 18 ms on
     one thread, 27 ms on two, and 14 ms on two with an encoding each."""
 
-    def __init__(self, encoding: tiktoken.Encoding, spared: Spared) -> None:
+    def __init__(self, encoding: tiktoken.Encoding, lone_use: LoneThreadUse) -> None:
         """Runs again in each thread, as `threading.local` does."""
         self._encoding = encoding
-        self._spared = spared
+        self._lone_use = lone_use
         self._own: tiktoken.Encoding | None = None
-        self._used = 0
+        self._chars = 0
 
     def shared_for(self, chars: int) -> bool:
         """Count `chars` more code points of short matches for which threads shared the caller's
         encoding."""
-        self._spared.chars += chars  # threads may lose some
-        return not self._spared.pays
+        self._lone_use.chars += chars  # threads may lose some
+        return not self._lone_use.pays
 
     def for_text(self, text: str) -> tiktoken.Encoding:
         """Returns the encoding for the next text of the calling thread.
@@ -156,18 +156,18 @@ class ThreadEncodings(threading.local):
         if the encoding is of a derived class."""
         if self._own is not None:
             return self._own
-        used = self._used
-        self._used += len(text)
-        if used < PAYS_AFTER and not self._spared.pays:
+        chars = self._chars
+        self._chars += len(text)
+        if chars < PAYS_AFTER and not self._lone_use.pays:
             return self._encoding
         if threading.current_thread() is threading.main_thread():
             return self._encoding
         if type(self._encoding) is not tiktoken.Encoding:
             return self._encoding
         # one thread at a time builds, because building holds the GIL
-        if self._spared.building.acquire(blocking=False):
+        if self._lone_use.building.acquire(blocking=False):
             try:
                 self._own = tiktoken.Encoding(**arguments_of(self._encoding))
             finally:
-                self._spared.building.release()
+                self._lone_use.building.release()
         return self._own or self._encoding

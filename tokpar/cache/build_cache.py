@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
 from tokpar.cache.cache_policy import OFFSETS, QUICK, USUAL
 from tokpar.cache.segment_cache import SegmentCache
@@ -55,7 +55,7 @@ def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
 def _can_cache(facts: Facts, cache_bytes: int) -> bool:
     known = ("regex", "bert", "spaces", "dummy")
     proved = facts.unprovable is None and facts.scheme in known
-    if compiled.SEGMENTS is None or not proved or facts.prefix_space or not cache_bytes:
+    if kernel_modules.SEGMENTS is None or not proved or facts.prefix_space or not cache_bytes:
         return False
     cut = _cut_of(facts)
     if facts.scheme == "dummy":  # the licence must bar no character

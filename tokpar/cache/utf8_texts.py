@@ -112,7 +112,7 @@ class Utf8Texts(Sequence[str]):
             data[edges[first] : edges[first + len(column)]] = column.own
         return data, edges
 
-    def chosen(self, numbers: IntArray) -> Sequence[str]:
+    def select(self, numbers: IntArray) -> Sequence[str]:
         """Returns the texts with these numbers, ascending. Decodes them, unless all others are
         empty."""
         kept = np.zeros(len(self), dtype=np.bool_)
@@ -139,13 +139,13 @@ class Utf8Texts(Sequence[str]):
         return sorted(found)
 
 
-def _places(data: NDArray[np.uint8], wanted: bytes) -> Iterator[int]:
+def _places(data: NDArray[np.uint8], needle: bytes) -> Iterator[int]:
     """Yields where one or two bytes stand in `data`."""
     for first in range(0, len(data), _BLOCK):
-        block = data[first : first + _BLOCK + len(wanted) - 1]
-        here = block[: len(block) - len(wanted) + 1] == wanted[0]
-        if len(wanted) == 2:
-            here &= block[1:] == wanted[1]
+        block = data[first : first + _BLOCK + len(needle) - 1]
+        here = block[: len(block) - len(needle) + 1] == needle[0]
+        if len(needle) == 2:
+            here &= block[1:] == needle[1]
         yield from (first + np.flatnonzero(here)).tolist()
 
 

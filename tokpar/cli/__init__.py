@@ -35,7 +35,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__
-    from tokpar.cache import compiled
+    from tokpar.cache import kernel_modules
 
     top = Parser(
         prog="tokpar",
@@ -43,7 +43,9 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
     )
     top.add_argument(
-        "--version", action="version", version=f"tokpar {__version__}, kernel: {compiled.NAME}"
+        "--version",
+        action="version",
+        version=f"tokpar {__version__}, kernel: {kernel_modules.NAME}",
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):

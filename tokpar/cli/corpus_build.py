@@ -120,11 +120,11 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"stopped; go on with: {resume_command(sys.argv)}", file=sys.stderr)
             return INTERRUPTED
         except (TokparError, OSError):
-            if (job.out / JOURNAL_NAME).exists():
-                print(f"complete shards stay; --resume goes on: {job.out}", file=sys.stderr)
+            if (job.folder / JOURNAL_NAME).exists():
+                print(f"complete shards stay; --resume goes on: {job.folder}", file=sys.stderr)
             raise
     if not arguments.quiet:
-        print_summary(manifest, progress, job.out)
+        print_summary(manifest, progress, job.folder)
     return OK
 
 

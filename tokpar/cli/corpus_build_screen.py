@@ -146,9 +146,9 @@ def print_dry_run(job: BuildJob) -> None:
     print(f"ids: {options.dtype}; {inserted}, EOD {options.eod}")
     print(
         f"sample: {plural(found.documents, 'document')}, {found.tokens:,} tokens of "
-        f"{found.text_bytes:,} bytes of text, read from {found.stored:,} bytes"
+        f"{found.text_bytes:,} bytes of text, read from {found.stored_bytes:,} bytes"
     )
     print(
         f"expected: {found.all_documents:,} documents, {found.all_tokens:,} tokens, "
-        f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.out}"
+        f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.folder}"
     )

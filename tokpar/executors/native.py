@@ -14,7 +14,7 @@ import numpy as np
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import PASSING, engine_error, only
-from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
+from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, ThreadPool, blocks
 from tokpar.interfaces import (
     EncodesMany,
     HasSegmentCache,
@@ -29,7 +29,7 @@ WAVE_CHARS_PER_WORKER = 262144
 WAVES_AT_A_TIME = 2
 
 
-class NativeExecutor(Pooled):
+class NativeExecutor(ThreadPool):
     """Encodes by the adapter's `encode_many`, whose engine decides how many threads it uses.
 
     With fewer `workers` than CPUs, `workers` Python threads give the engine one text at a time."""

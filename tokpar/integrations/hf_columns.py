@@ -98,7 +98,7 @@ class Columns:
         postprocess, none = self.postprocess(frame), np.zeros_like(lengths)
         if postprocess.truncation is None:
             return none, none
-        gone = lengths - postprocess.truncation.kept(lengths)
+        gone = lengths - postprocess.truncation.kept_lengths(lengths)
         return (gone, none) if postprocess.truncation.direction == "left" else (none, gone)
 
     def values(self, rows: Rows, frame: Frame, spans: SpanArray | None) -> dict[str, list[Any]]:

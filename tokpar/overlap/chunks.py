@@ -76,7 +76,7 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
 
 
 def without_overlaps(
-    text: str, tokenizer: TokenizerAdapter, size: int, certified: bool
+    text: str, tokenizer: TokenizerAdapter, size: int, plan_cuts: bool
 ) -> Split | None:
     """Returns a split without overlaps, or None if overlaps are needed.
 
@@ -84,10 +84,10 @@ def without_overlaps(
     edges of added tokens, if only these edges are certified cuts."""
     if size >= len(text):
         return Split.whole(text, f"{len(text):,} code points fit one chunk")
-    refused = refusal(text, tokenizer, certified)
+    refused = refusal(text, tokenizer, plan_cuts)
     if refused is not None:
         return Split.whole(text, refused)
-    return parted_at_edges(text, tokenizer, size) if certified else None
+    return parted_at_edges(text, tokenizer, size) if plan_cuts else None
 
 
 def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
@@ -104,22 +104,24 @@ def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split 
     return Split(chunks_between(text, seams), plan, "cut at edges of added tokens only (K9)")
 
 
-def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | None:
-    """Returns why overlapping chunks cannot be joined, or (`certified`) not by a rule; or None."""
+def refusal(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> str | None:
+    """Returns why overlapping chunks cannot be joined, or None.
+
+    With `plan_cuts`: why they cannot be joined by a rule, or None."""
     if has_surrogate(text):
         return SURROGATE
-    if not certified:
+    if not plan_cuts:
         return None
-    inside = inside_of(tokenizer)
-    if inside.facts.unprovable is None and inside.refusal is None:
+    planner = inside_of(tokenizer)
+    if planner.facts.unprovable is None and planner.refusal is None:
         return None
-    return inside.finder.refusal_for(text)
+    return planner.finder.refusal_for(text)
 
 
-def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Inside | None:
+def planner_of(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> Inside | None:
     """Returns the finder of certified cuts, or None if the text has none or none are wanted."""
-    inside = inside_of(tokenizer)
-    return inside if certified and inside.finder.refusal_for(text) is None else None
+    planner = inside_of(tokenizer)
+    return planner if plan_cuts and planner.finder.refusal_for(text) is None else None
 
 
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:

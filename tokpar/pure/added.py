@@ -66,7 +66,7 @@ def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
             token = tokens[match[0]]
             if token.single_word and _in_a_word(text, *match.span()):
                 continue
-            start, stop = _stripped(text, token, match.span(), end)
+            start, stop = _take_white_space(text, token, match.span(), end)
             if start > end:
                 found.append((end, start, None))
             if start < stop:
@@ -85,7 +85,9 @@ def _in_a_word(text: str, start: int, stop: int) -> bool:
     return bool((start and word(text[start - 1])) or (stop < len(text) and word(text[stop])))
 
 
-def _stripped(text: str, token: AddedToken, span: tuple[int, int], end: int) -> tuple[int, int]:
+def _take_white_space(
+    text: str, token: AddedToken, span: tuple[int, int], end: int
+) -> tuple[int, int]:
     """`span` with the white space that the token takes, but not what lies before `end`. Empty if
     the token before has taken just all of it; EngineError, where the engine panics, if more."""
     start, stop = span

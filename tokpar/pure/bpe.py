@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tokpar.pure.merging import Memo, Span, merge_text, touched
+from tokpar.pure.merging import Memo, Span, cover_characters, merge_text
 
 
 class RankBPE:
@@ -30,7 +30,7 @@ class RankBPE:
     def spans(self, piece: str) -> list[Span]:
         data = piece.encode("utf-8")
         edges = pairwise(self._starts(data))
-        return touched([(self._ranks[data[i:j]], i, j) for i, j in edges], piece)
+        return cover_characters([(self._ranks[data[i:j]], i, j) for i, j in edges], piece)
 
     def _ids(self, piece: str) -> tuple[int, ...]:
         data, ranks = piece.encode("utf-8"), self._ranks

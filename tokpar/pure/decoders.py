@@ -15,8 +15,8 @@ from itertools import groupby
 
 from tokpar.errors import EngineError
 from tokpar.pure.formats import byte_alphabet
-from tokpar.pure.parts import Json, character, chosen, flag, interpreted, number, pattern_of, string
-from tokpar.pure.patterns import replaced
+from tokpar.pure.parts import Json, character, choice, flag, number, pattern_of, read_stages, string
+from tokpar.pure.patterns import replace_matches
 from tokpar.pure.pretokenize import SCHEMES
 
 Tokens = Sequence[str]
@@ -25,9 +25,9 @@ Decoder = Callable[[Tokens], str]
 
 _BYTE_OF = byte_alphabet()
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
-CLEANED = tuple((f" {mark}", mark) for mark in ".?!,")
-CLEANED += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
-CLEANED += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
+CLEANUP_PAIRS = tuple((f" {mark}", mark) for mark in ".?!,")
+CLEANUP_PAIRS += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
+CLEANUP_PAIRS += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
 """What the cleanup of WordPiece and CTC replaces, in this order."""
 
 
@@ -36,7 +36,7 @@ def read_decoder(config: Json | None) -> Decoder:
     FileFormatError names the part that is not supported."""
     if config is None:
         return " ".join
-    steps = interpreted(config, "decoder", "decoders", _READERS)
+    steps = read_stages(config, "decoder", "decoders", _READERS)
 
     def decode(tokens: Tokens) -> str:
         for step in steps:
@@ -63,9 +63,9 @@ def _byte_level(stage: Json, where: str) -> Step:
     return lambda tokens: [b"".join(map(bytes_of, tokens)).decode("utf-8", "replace")]
 
 
-def cleaned(text: str) -> str:
+def clean_up(text: str) -> str:
     """What the cleanup of WordPiece and CTC makes of a token."""
-    for old, new in CLEANED:
+    for old, new in CLEANUP_PAIRS:
         text = text.replace(old, new)
     return text
 
@@ -77,14 +77,14 @@ def _word_piece(stage: Json, where: str) -> Step:
     def step(tokens: Tokens) -> list[str]:
         parts = [t.removeprefix(prefix) if t.startswith(prefix) else f" {t}" for t in tokens[1:]]
         parts = [*tokens[:1], *parts]
-        return [*map(cleaned, parts)] if cleanup else parts
+        return [*map(clean_up, parts)] if cleanup else parts
 
     return step
 
 
 def _metaspace(stage: Json, where: str) -> Step:
     mark = character(stage, "replacement", where)
-    drops = chosen(stage, "prepend_scheme", SCHEMES, where, default="always") != "never"
+    drops = choice(stage, "prepend_scheme", SCHEMES, where, default="always") != "never"
 
     return lambda tokens: [
         token.replace(mark, "" if drops and i == 0 else " ") for i, token in enumerate(tokens)
@@ -131,7 +131,7 @@ def read_replace(stage: Json, where: str) -> Callable[[str], str]:
     content = string(stage, "content", where)
     if isinstance(pattern, str):
         return lambda token: token.replace(pattern, content)
-    return lambda token: replaced(pattern, content, token)
+    return lambda token: replace_matches(pattern, content, token)
 
 
 def _bpe(stage: Json, where: str) -> Step:

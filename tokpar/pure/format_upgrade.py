@@ -30,18 +30,18 @@ def as_format_one(config: Json) -> dict[str, Any]:
     return {
         **config,
         "version": "1.0",
-        "normalizer": _joined(normalizers, "normalizers"),
-        "pre_tokenizer": _joined(pieces, "pretokenizers"),
-        "post_processor": _named(config.get("post_processor")),
+        "normalizer": _join_stages(normalizers, "normalizers"),
+        "pre_tokenizer": _join_stages(pieces, "pretokenizers"),
+        "post_processor": _name_special_tokens(config.get("post_processor")),
         "model": model,
     }
 
 
-def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, int]:
+def _with_added(vocab: Mapping[str, int], added_tokens: Iterable[Json]) -> dict[str, int]:
     """The vocabulary with its added tokens as they stand in a text; 1.x writes their bytes, too, in
     the letters of byte level, and then does not find them again."""
     renamed = {}
-    for token in added:
+    for token in added_tokens:
         spelled = letters_of(token["content"].encode())
         if token["content"] not in vocab and vocab.get(spelled) == token["id"]:
             renamed[spelled] = token["content"]
@@ -55,7 +55,7 @@ def _flat(part: Json | None, members: str) -> list[Any]:
     return [] if part is None else [part]
 
 
-def _joined(stages: Sequence[Any], members: str) -> Any:
+def _join_stages(stages: Sequence[Any], members: str) -> Any:
     if len(stages) == 1:
         return stages[0]
     return {"type": "Sequence", members: list(stages)} if stages else None
@@ -76,7 +76,7 @@ def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any] | None:
     )
 
 
-def _named(post: Json | None) -> Any:
+def _name_special_tokens(post: Json | None) -> Any:
     """A template with a name for each special token."""
     if post is None or post.get("type") != "TemplateProcessing":
         return post

@@ -67,19 +67,19 @@ def _parse_rank_line(line: bytes, where: str) -> tuple[bytes, int]:
     return token, rank
 
 
-def require_bytes(spelled: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
-    """FileFormatError if one of the 256 bytes, as `spelled`, is not among the tokens; those that no
-    UTF-8 has may be missing."""
-    if missing := missing_bytes(spelled, tokens):
+def require_bytes(spellings: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
+    """Raises FileFormatError if one of the 256 bytes, spelled as in `spellings`, is not among the
+    tokens. Bytes that UTF-8 never has may be missing."""
+    if missing := missing_bytes(spellings, tokens):
         raise FileFormatError(
             f"{where}: expected a token for each byte of UTF-8, {len(missing)} are missing, "
-            f"the first is 0x{missing[0]:02x} ({spelled[missing[0]]!r})"
+            f"the first is 0x{missing[0]:02x} ({spellings[missing[0]]!r})"
         )
 
 
-def missing_bytes(spelled: Iterable[Spelling], tokens: Container[Spelling]) -> list[int]:
-    """Those of the 256 bytes, as `spelled`, that are not among the tokens and that UTF-8 has."""
-    return [k for k, token in enumerate(spelled) if token not in tokens and k not in _NEVER]
+def missing_bytes(spellings: Iterable[Spelling], tokens: Container[Spelling]) -> list[int]:
+    """Returns the bytes of UTF-8 that are not among the tokens. `spellings`: of all 256 bytes."""
+    return [k for k, token in enumerate(spellings) if token not in tokens and k not in _NEVER]
 
 
 def read_tokenizer_json(path: Source) -> Vocabulary:
@@ -113,9 +113,11 @@ def read_config(path: Source) -> dict[str, Any]:
 
 def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
     """The added tokens of a parsed ``tokenizer.json``, whose model has the tokens `ids`.
-    FileFormatError for ids that engines would not keep (see `numbered`)."""
+    FileFormatError for ids that engines would not keep (see `number_added_tokens`)."""
     added: dict[str, AddedToken] = {}
-    for token, expected in numbered(map(_added_token, config.get("added_tokens") or []), ids):
+    for token, expected in number_added_tokens(
+        map(_added_token, config.get("added_tokens") or []), ids
+    ):
         if not token.content or token.content in added:
             raise FileFormatError(f"added token {token.content!r}: empty or repeated")
         if token.id != expected:
@@ -125,13 +127,13 @@ def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[Added
     return tuple(added.values())
 
 
-def numbered(
-    added: Iterable[AddedToken], ids: Mapping[str, int]
+def number_added_tokens(
+    added_tokens: Iterable[AddedToken], ids: Mapping[str, int]
 ) -> Iterator[tuple[AddedToken, int]]:
     """Added tokens and the ids that engines give them, whatever the file says: tokens that the
     model's vocabulary lacks are numbered after it."""
     next_id = len(ids)
-    for token in added:
+    for token in added_tokens:
         yield token, ids.get(token.content, next_id)
         next_id = max(next_id, token.id + 1)
 

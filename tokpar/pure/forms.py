@@ -31,8 +31,8 @@ def trace(form: Form, text: str) -> list[int]:
     reordering that of the character whose place was taken; if composed, of the first part."""
     if text.isascii():
         return list(range(len(text)))
-    edits = _decomposed(form, text)
-    return indices(_composed(edits) if form in ("NFC", "NFKC") else edits)
+    edits = _decompose(form, text)
+    return indices(_compose(edits) if form in ("NFC", "NFKC") else edits)
 
 
 def indices(edits: Iterable[Edit]) -> list[int]:
@@ -44,22 +44,22 @@ def indices(edits: Iterable[Edit]) -> list[int]:
     return found
 
 
-def _decomposed(form: Form, text: str) -> Iterator[Edit]:
+def _decompose(form: Form, text: str) -> Iterator[Edit]:
     """Full decomposition, combining marks in canonical order."""
     whole: Form = "NFKD" if "K" in form else "NFD"
-    taken_apart = (_taken_apart(whole, char) for char in text)
+    taken_apart = (_decompose_char(whole, char) for char in text)
     edits = ((part, int(i > 0)) for parts in taken_apart for i, part in enumerate(parts))
     for _, run in groupby(edits, key=lambda edit: not _combining_class(edit[0])):
         yield from sorted(run, key=lambda edit: _combining_class(edit[0]))
 
 
-def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
+def _compose(edits: Iterable[Edit]) -> Iterator[Edit]:
     """Canonical composition: a starter takes up the marks behind it that nothing blocks."""
     held: list[Edit] = []  # a starter and the marks behind it that it did not take up
     for char, more in edits:
         own = _combining_class(char)
         blocked = len(held) > 1 and _combining_class(held[-1][0]) >= own
-        pair = _joined(held[0][0], char) if held and not blocked else None
+        pair = _compose_pair(held[0][0], char) if held and not blocked else None
         if pair is not None:
             held[0] = pair, held[0][1] + more - 1
         elif own == 0:
@@ -72,7 +72,7 @@ def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
     yield from held
 
 
-_taken_apart = lru_cache(maxsize=1 << 14)(normalized)
+_decompose_char = lru_cache(maxsize=1 << 14)(normalized)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -81,7 +81,7 @@ def _combining_class(char: str) -> int:
 
 
 @lru_cache(maxsize=1 << 14)
-def _joined(first: str, second: str) -> str | None:
+def _compose_pair(first: str, second: str) -> str | None:
     """The one character that two are composed to, if there is one."""
     both = normalized("NFC", first + second)
     return both if len(both) == 1 else None

@@ -113,7 +113,7 @@ def merge_by_queue(
     return [*(i for i in range(size) if after[i]), size]
 
 
-def touched(spans: Sequence[Span], piece: str) -> list[Span]:
+def cover_characters(spans: Sequence[Span], piece: str) -> list[Span]:
     """Spans in bytes as code points, every touched one covered: "é", [(7, 1, 2)] -> [(7, 0, 1)]."""
     if piece.isascii():
         return list(spans)

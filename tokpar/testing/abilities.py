@@ -52,9 +52,9 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         yield cached_rows.of(tokenizer)
     if isinstance(tokenizer, Refreshes):
-        yield refreshed.of(tokenizer)
+        yield refresh.of(tokenizer)
     if isinstance(tokenizer, Detaches) and source is not tokenizer:
-        yield detached.of(tokenizer, source)
+        yield detach.of(tokenizer, source)
 
 
 @check("locate")
@@ -122,23 +122,23 @@ def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint 
     return None
 
 
-@check("refreshed", together=True)
-def refreshed(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """refreshed() is the tokenizer itself while nothing changed"""
+@check("refresh", together=True)
+def refresh(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """refresh() is the tokenizer itself while nothing changed"""
     assert isinstance(tokenizer, Refreshes)
     for text in texts[:20]:
         outcome(ids_of, tokenizer, text)
-        if tokenizer.refreshed() is not tokenizer:
+        if tokenizer.refresh() is not tokenizer:
             return Complaint("another object", "itself", "another")
     return None
 
 
-@check("detached")
-def detached(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
-    """detached().attached(source) encodes as before"""
+@check("detach")
+def detach(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
+    """detach().attach(source) encodes as before"""
     assert isinstance(tokenizer, Detaches)
     expected = ids_of(tokenizer, text)
-    again = tokenizer.detached().attached(source)
+    again = tokenizer.detach().attach(source)
     return ids_differ(expected, ids_of(again, text), text, tokenizer)
 
 

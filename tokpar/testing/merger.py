@@ -11,7 +11,7 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mended_of
+from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mend_of
 from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.methods.auto import AutoSplitter
@@ -103,8 +103,8 @@ def merger_checks(
     for splitter in splitters:
         yield merged.of(merger, certificates, splitter, name=f"merge: {splitter}")
     yield one_piece.of(merger, tokenizer)
-    if hasattr(merger, "mended"):
-        yield mended.of(merger, tokenizer)
+    if hasattr(merger, "mend"):
+        yield mend.of(merger, tokenizer)
 
 
 def given(
@@ -219,16 +219,16 @@ def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complai
     return None if found == [] else Complaint("one piece is joined", "[]", repr(found)[:200])
 
 
-@check("mended")
-def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """mended chunks tile the text, are others, and no more of them than twice before"""
+@check("mend")
+def mend(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """mend chunks tile the text, are others, and no more of them than twice before"""
     _require_usual(tokenizer, text)
     for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
         chunks = splitter.split(text, tokenizer, 0).chunks
         pieces = given(merger, tokenizer, chunks, text)
         joins = merger.merge(text, chunks, pieces, tokenizer)
         failed = [i for i, join in enumerate(joins, start=1) if join is None]
-        after = mended_of(merger)(text, chunks, failed, tokenizer) if failed else None
+        after = mend_of(merger)(text, chunks, failed, tokenizer) if failed else None
         if after is None:
             continue
         wrong = chunks_complaint(after, text)
