@@ -239,20 +239,20 @@ def spaces_behind_text(text: str, start: int, stop: int, neighbour_bits: bytes =
     return found
 
 
-def sides_of_spaces(left: str, excluded_chars: str) -> bytes:
+def sides_of_spaces(left_side: str, excluded_chars: str) -> bytes:
     """Returns the argument `neighbour_bits` of `spaces_behind_text` for a licence of theorem 50.
 
     Every character but the ASCII characters in `excluded_chars` may stand before and after the
-    space. With `left` "sure", only visible ASCII may stand next to the space, and visible ASCII or
-    blanks two places before the space."""
-    bits = bytearray([7] * 128 + [0 if left == "sure" else 7])
+    space. If `left_side` is "sure", only visible ASCII may stand next to the space, and only
+    visible ASCII or blanks two places before the space."""
+    bits = bytearray([7] * 128 + [0 if left_side == "sure" else 7])
     for code in range(128):
         char = chr(code)
-        if left == "sure":
+        if left_side == "sure":
             visible = "!" <= char <= "~"
             bits[code] = 5 * visible + 2 * (visible or char in " \t\n\r")
         if char in excluded_chars:
-            bits[code] = 0 if left == "sure" else 6
+            bits[code] = 0 if left_side == "sure" else 6
     return bytes(bits)
 
 

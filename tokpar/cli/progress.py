@@ -24,8 +24,8 @@ from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import (
+    CachedRows,
     Executor,
-    Served,
     TokenizerAdapter,
     facts_of,
     look_up_of,
@@ -64,7 +64,7 @@ class ProgressExecutor:
         rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
         return Rows.concatenate(rows or [Rows.of([])])
 
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """One text goes to the cache of the other executor part by part, between certified cuts."""
         look_up = look_up_of(self._choose_executor(texts, tokenizer))
         if look_up is None:

@@ -18,7 +18,7 @@ from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.joining import Joined
+from tokpar.joining import JoinedText
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.parity.differing import first_difference
 from tokpar.plan import Plan
@@ -251,7 +251,7 @@ def trace(
     uncut = why_never_cut(adapter) or TOO_SHORT
     plan = Plan(adapter, parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
-    found: list[Joined] = []
+    found: list[JoinedText] = []
     encoding = pipeline.encode_batch(
         [text], plan, long=long, postprocess=False, watch=found.append
     )[0]
