@@ -145,7 +145,7 @@ def tokpar_commands() -> list[Command]:
 
 
 def _import_later(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that is imported when it is called."""
+    """Returns a function that imports a module when it is called, and calls a function of it."""
 
     def call(*arguments: object, **settings: object) -> Any:
         return getattr(import_module(module), name)(*arguments, **settings)

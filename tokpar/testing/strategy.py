@@ -19,7 +19,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan
 from tokpar.registry import build_strategy, registry
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import (
     Check,
@@ -226,7 +226,7 @@ def _own(tokenizer: TokenizerAdapter, text: str) -> Any:
         check_text = traits_of(tokenizer).check_text
         if check_text is not None:
             check_text(text)
-        return in_one_call(text, tokenizer, Report("serial", why="to compare with"))
+        return encode_in_one_call(text, tokenizer, Report("serial", why="to compare with"))
 
     return outcome(call)
 
