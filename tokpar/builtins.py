@@ -1,5 +1,7 @@
-"""What tokpar itself offers, through the same hooks as any plugin: engines and pools are imported
-when they are used. Keyword parameters are options."""
+"""Registers tokpar's own engines, strategies and executors, by the same hooks that a plugin uses.
+
+Engines and thread pools are imported when a caller first uses them. The keyword parameters of a
+strategy's, splitter's or merger's builder are its options."""
 
 from __future__ import annotations
 
