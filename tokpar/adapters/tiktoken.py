@@ -36,7 +36,7 @@ from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -236,7 +236,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.state.counters
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None

@@ -37,7 +37,7 @@ from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import SpaceCut
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.types import AddedToken, Facts, Rows
 
 LONGEST_KNOWN = 1 << 14
@@ -106,7 +106,7 @@ class SegmentCache:
         encode_many: EncodeMany,
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
-    ) -> Served:
+    ) -> CachedRows:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
