@@ -21,7 +21,7 @@ import tokpar
 from tests.conftest import cases
 from tokpar.adapters.engine import certified_slices
 from tokpar.adapters.engine_files import JsonFile
-from tokpar.adapters.probing import meetings, probing
+from tokpar.adapters.probing import make_probing_file, meetings
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.facts.families import GPT2, O200K, QWEN2
@@ -332,7 +332,7 @@ def test_an_edge_shows_if_some_token_lies_across_it(tmp_path: Path) -> None:
     for k, merges in enumerate([[("\u0120", "\u0120")], [("a", "b")]]):
         for pattern in (GPT2, other):
             file = split_by(tmp_path / "tokenizer.json", pattern, merges)
-            probe = probing(file, texts, tmp_path)
+            probe = make_probing_file(file, texts, tmp_path)
             assert probe is not None
             ids[k, pattern] = [probe.reference().encode(text).tolist() for text in texts]
     differ = [

@@ -1,6 +1,7 @@
-"""`check_tokenizer`: everything an adapter promises, by having a method or by its facts. The checks
-here are those of `encode` and `encode_many`: shape, the same ids each time, from any thread, in any
-process, and those of a reference."""
+"""`check_tokenizer`: check everything that an adapter promises by its methods and its facts.
+
+This module has the checks of `name`, `encode`, `encode_many` and `spec`: the shape of the ids, the
+same ids in each call, thread and process, and the same ids as a reference."""
 
 from __future__ import annotations
 
@@ -56,16 +57,18 @@ def check_tokenizer(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Raise ConformanceError, which names each failed check with its smallest text, unless the
-    tokenizer keeps its contract.
+    """Raise ConformanceError unless the tokenizer keeps its contract. The error names each failed
+    check, with the smallest text that shows the failure.
 
-    `tokenizer` and `reference`: whatever `tokpar.load` takes; the ids must be the reference's, for
-    code points that all engines classify alike, or with `all_unicode` for all. `texts`: the
-    caller's own, besides `examples` drawn ones (None: 60, or what the active profile of hypothesis
-    draws if that is less) and about 120 fixed ones; those over 2,000 code points are encoded whole
-    by every strategy and the reference. `watch` is called with the name of each check; with
-    `fail_fast` the first that fails is the last. The same number draws the same texts each time,
-    and so the answer is the same."""
+    `tokenizer`, `reference`: anything that `tokpar.load` takes. With a reference, the ids must
+    equal the ids of the reference; in texts of code points that all engines classify alike, or
+    of all code points with `all_unicode`.
+    `texts`: texts of the caller, besides about 120 fixed and `examples` drawn ones. Texts longer
+    than 2,000 code points are encoded whole, by every strategy and by the reference.
+    `examples`: None draws 60 texts, or fewer if the active profile of hypothesis has fewer
+    examples. The same number draws the same texts, so a second run has the same result.
+    `watch`: called with the name of each check before the check runs.
+    `fail_fast`: stop after the first check that fails."""
     adapter = load(tokenizer)
     other = None if reference is None else load(reference)
     checks = tokenizer_checks(adapter, tokenizer, other, all_unicode)

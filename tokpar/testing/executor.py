@@ -1,4 +1,5 @@
-"""`check_executor`: one row per text, in order, whatever fails and whoever asks at once."""
+"""`check_executor`: an executor returns one row per text, in order, also after errors and when
+several threads call it at once."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ from tokpar.types import Piece, Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
 LONGER = 40
-"""The first text has as many times the usual length, so that a pool that gives rows as they come
-gives it last."""
+"""The first text joins so many texts. It takes longest, so a pool that returned rows in the order
+in which they are ready would return it last."""
 
 
 def check_executor(
@@ -41,17 +42,17 @@ def check_executor(
     fail_fast: bool = False,
 ) -> None:
     """Raise ConformanceError, which names each failed check, unless the executor keeps its
-    contract with `tokenizer` and with one that fails.
+    contract. The checks use `tokenizer`, and a tokenizer that fails on some texts.
 
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. An executor with a `close`
-    is closed at the end, twice."""
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. If the executor has a
+    `close`, the last check calls it several times."""
     adapter = load(tokenizer)
     checks = executor_checks(executor, adapter)
     require(type(executor).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)
 
 
 def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """All checks; `close` comes last."""
+    """All checks of an executor; the check of `close` comes last."""
     yield rows.of(executor, tokenizer, False)
     if isinstance(tokenizer, (Locates, EncodesMany)):
         said = "with spans=True rows have spans, UTF-8 bytes from the start of each text"
@@ -69,7 +70,7 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
 
 
 def slices(texts: Sequence[str]) -> list[str]:
-    """The texts, and a long one in front."""
+    """The texts, after one long text that joins the first `LONGER` of them."""
     return [" ".join(texts[:LONGER]), *texts]
 
 
@@ -84,7 +85,7 @@ def rows(
 def mapped_wrong(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str], spans: bool = False
 ) -> Complaint | None:
-    """What is wrong with the rows of these texts: those of single calls are right."""
+    """Compare the executor's rows of these texts with the rows of one call per text."""
     expected = [encode_piece(text, tokenizer, spans) for text in texts]
     got = executor.map(texts, tokenizer, spans)
     return rows_differ(expected, got, texts, tokenizer, spans)

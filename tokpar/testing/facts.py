@@ -1,5 +1,6 @@
-"""Checks of `facts`: what a tokenizer says of itself, against what it does. Proofs rest on facts,
-so one that lies gives wrong ids with a certificate."""
+"""Checks of `facts`: what a tokenizer says about itself must agree with what it does.
+
+Proofs rest on facts. A wrong fact gives wrong ids with a certificate that passes."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -22,13 +23,14 @@ from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
 from tokpar.types import AddedToken, Facts
 
-MOST_ADDED = 12  # added tokens that are put between other texts; a vocabulary may have hundreds
-NEAR = 60  # code points of a text in which cuts by windows are tried
+MOST_ADDED = 12  # added tokens that are tried between other texts; a vocabulary may have hundreds
+NEAR = 60  # code points at the start of a text in which cuts by windows are tried
 AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 
 def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """The facts that can be seen to hold or not; the others are in `strategy`."""
+    """Checks of the facts that a few texts can refute. The module `strategy` checks the certified
+    cuts that follow from the other facts."""
     if not isinstance(tokenizer, HasFacts):
         return
     facts = tokenizer.facts
@@ -37,11 +39,11 @@ def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
         yield family.of(tokenizer)
     moved = facts.normalizers and any(each.normalized for each in facts.added_tokens)
     known = facts.unprovable is None and facts.scheme in ("regex", "whole", "bert")
-    if facts.added_tokens and known and not moved:  # what is between them is encoded alone
+    if facts.added_tokens and known and not moved:  # the text between them is encoded alone
         yield added_tokens.of(tokenizer)
     strips = any(each.lstrip or each.rstrip for each in facts.added_tokens)
     changed = facts.normalizers or facts.prefix_space or strips or facts.unprovable is not None
-    changed = changed or facts.scheme == "spaces"  # whose stages may drop them
+    changed = changed or facts.scheme == "spaces"  # stages of this scheme may drop spaces
     if facts.byte_level and not changed and isinstance(tokenizer, Decodes):
         yield round_trip.of(tokenizer)
     if facts.tiles and isinstance(tokenizer, Locates):
@@ -109,7 +111,8 @@ def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | Non
 
 
 def _windows(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """The first cut by a window at which both sides do not give the ids of the whole."""
+    """Cut the start of the text at each place that a window licenses, and compare both sides' ids
+    with the ids of the whole. Return the first complaint, or None."""
     finder, text = finder_for(facts_of(tokenizer)), text[:NEAR]
     if finder.windows is None or finder.refusal_for(text) is not None:
         return None
@@ -176,7 +179,7 @@ def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 
 def _of_the_model(tokenizer: TokenizerAdapter, text: str) -> Iterator[tuple[int, bytes]]:
-    """Ids that are no added tokens, each with its bytes of the text."""
+    """Each id of the text that is no added token, with its UTF-8 bytes in the text."""
     added = {each.id for each in facts_of(tokenizer).added_tokens}
     ids, spans = _located(tokenizer, text)
     whole = text.encode()
@@ -224,13 +227,15 @@ def _placed(
 def _segments(finder: AddedTokens, text: str) -> list[str | int]:
     try:
         return finder.segments(text)
-    except Exception as error:  # the engine would fail as well
+    except Exception as error:  # the engine would fail on this text, too
         raise SetAsideError from error
 
 
 def _part(tokenizer: TokenizerAdapter, finder: AddedTokens, segment: str | int) -> IdArray:
-    """Ids of a segment alone; set aside where an added token would be found in it only then, as
-    one with single_word=True at its edge."""
+    """The ids of a segment that is encoded alone.
+
+    Raises SetAsideError if an added token is found in the segment alone but not in the whole
+    text; an added token with single_word=True can be, at the edge of the segment."""
     if isinstance(segment, int):
         return np.array([segment], dtype=np.uint32)
     if _segments(finder, segment) != [segment]:
@@ -239,7 +244,7 @@ def _part(tokenizer: TokenizerAdapter, finder: AddedTokens, segment: str | int) 
 
 
 def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray]:
-    """Ids and well-formed spans."""
+    """The ids and the spans of a text. Raises ValueError if the spans are not well-formed."""
     assert isinstance(tokenizer, Locates)
     ids = ids_of(tokenizer, text)
     spans = tokenizer.locate(ids, text)
@@ -250,7 +255,8 @@ def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray
 
 
 def _bytes_of(tokenizer: TokenizerAdapter, id_: int, known: dict[int, bytes]) -> bytes | None:
-    """What an id stands for by itself: the text it decodes to, if that is whole."""
+    """The UTF-8 bytes of one id, decoded alone and kept in `known`. None if the tokenizer does not
+    decode, or if the bytes are not whole characters."""
     if id_ not in known and isinstance(tokenizer, Decodes):
         decoded = tokenizer.decode([id_])
         if "\ufffd" in decoded:

@@ -1,5 +1,8 @@
-"""`check_strategy`: lossless means equal to the serial ids, and what is not must say so. Every
-lossless strategy is tried with a tokenizer, too, in chunks so small that seams are everywhere."""
+"""`check_strategy`: the ids of a lossless strategy equal the serial ids, and every encoding that
+may differ is marked.
+
+The module also checks a tokenizer with every lossless strategy, in chunks so small that seams
+are everywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan
 from tokpar.registry import build_strategy, registry
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import (
     Check,
@@ -35,15 +38,15 @@ from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
 from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Report, Rows
 
-NEAR = 60  # code points of a text in which every place is tried
-BATCHED = 4  # of so many texts one goes into the batch; each is encoded alone, too
+NEAR = 60  # code points at the start of a text in which every place is tried
+BATCHED = 4  # every fourth text goes into the batch; another check encodes all texts alone
 SMALL: dict[str, tuple[Any, ...]] = {
     "chunk_chars": (1, 7, 40),
     "overlap_chars": (3, 5, 24),
     "depth": (6, 3, 1),
     "min_match": (1, 1, 2),
 }
-"""Options that make seams everywhere: three sets of them."""
+"""Three sets of options that make seams everywhere: the k-th values belong together."""
 
 
 def check_strategy(
@@ -56,13 +59,13 @@ def check_strategy(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Raise ConformanceError, which names each failed check with its smallest text, unless the
-    strategy gives the serial ids with a certificate that holds; an approximate one must mark
-    every encoding that differs.
+    """Raise ConformanceError unless the strategy gives the serial ids with a certificate that
+    holds. An approximate strategy must mark every encoding that differs. The error names each
+    failed check with its smallest text.
 
-    `strategy`: a registered name, or a record. `options`: sets of options to try; None: small
-    values of those that tokpar's own strategies have (`chunk_chars`, `overlap_chars`, `depth`).
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
+    `strategy`: a registered name, or a `Strategy`. `options`: sets of options to try. None: small
+    values of `chunk_chars`, `overlap_chars`, `depth` and `min_match`, the options of tokpar's own
+    strategies. `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
     record = registry().strategy(strategy) if isinstance(strategy, str) else strategy
     adapter = load(tokenizer)
     chosen = small_options(record.build) if options is None else list(options)
@@ -71,7 +74,7 @@ def check_strategy(
 
 
 def cut_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """What is proved from a tokenizer's facts, and what every lossless strategy makes of it."""
+    """Check the cuts that a tokenizer's facts license, and every lossless strategy with it."""
     facts = facts_of(tokenizer)
     if facts.unprovable is None or facts.added_token_cuts_refused is None:
         yield certified_cuts.of(tokenizer)
@@ -105,7 +108,7 @@ def checks_of(
 def strategy_checks(
     strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]]
 ) -> Iterator[Check]:
-    """That a lossless strategy is lossless with the tokenizer of these certificates."""
+    """Check that a lossless strategy is lossless with the tokenizer of these certificates."""
     name, tokenizer = f"strategy {strategy.name}", certificates.tokenizer
     yield lossless.of(strategy, certificates, options, name=name)
     yield batch.of(strategy, tokenizer, options[0], name=f"{name}: batch")
@@ -162,7 +165,7 @@ def lossless(
 def encoded(
     strategy: Strategy, tokenizer: TokenizerAdapter, options: Mapping[str, Any], text: str
 ) -> Encoding:
-    """The encoding of a text by the pipeline, chunk by chunk in this thread."""
+    """The encoding of a text by the pipeline; the chunks are encoded one by one in this thread."""
     return encode_batch([text], _plan(tokenizer, strategy, options))[0]
 
 
@@ -195,7 +198,7 @@ def batch(
 
 
 def require_accepted(tokenizer: TokenizerAdapter, text: str) -> None:
-    """Sets aside a text that the engine's own call refuses."""
+    """Raise SetAsideError for a text that the engine's own call refuses."""
     check_text = traits_of(tokenizer).check_text
     if check_text is not None and outcome(check_text, text):
         raise SetAsideError
@@ -220,13 +223,13 @@ def surrogates(
 
 
 def _own(tokenizer: TokenizerAdapter, text: str) -> Any:
-    """The encoding of the serial call, or the error it ends with."""
+    """The encoding of the serial call, or the error that the call raises."""
 
     def call() -> Encoding:
         check_text = traits_of(tokenizer).check_text
         if check_text is not None:
             check_text(text)
-        return in_one_call(text, tokenizer, Report("serial", why="to compare with"))
+        return encode_in_one_call(text, tokenizer, Report("serial", why="to compare with"))
 
     return outcome(call)
 
