@@ -164,8 +164,9 @@ class Forest:
     def _high(self, token: int, rivals: list[int]) -> int:
         """Returns the end of the range of `token`.
 
-        The range has the left part of `token`, and the subtrees of those children of the left part
-        (`rivals`) that are made later than `token`. These children come first."""
+        The range starts with the left part of `token`. Then come the subtrees of some children of
+        the left part (`rivals`): the children that are made later than `token`, which come first in
+        the order of the children."""
         beats = self.dictionary.beats
         beaten = bisect_left(rivals, True, key=lambda rival: not beats(token, rival))
         if beaten < len(rivals):

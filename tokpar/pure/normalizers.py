@@ -1,6 +1,6 @@
 """Normalizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23.
 
-Character classes are those of the engine, not of Python (`tokpar.pure.classes`). A regex is refused
+Character classes come from the engine, not from Python (`tokpar.pure.classes`). A regex is refused
 unless all engines give it the same meaning (`tokpar.pure.patterns`). Only spans of tokens need
 `trace`.
 

@@ -46,9 +46,10 @@ class PairSettings:
 class PairBPE:
     """BPE with a list of merges. Supports all settings of HF's `models.BPE` except dropout.
 
-    Ids equal those of HF, in two odd cases, too. First, without an unknown token, a character that
-    is no token is dropped, and its neighbours may merge. Second, the unknown token of a character
-    waits until the next known character, so byte-fallback tokens between the two come before it.
+    The ids equal the ids of HF, in two odd cases, too. First, without an unknown token, a character
+    that is no token is dropped, and its neighbours may merge. Second, the unknown token of a
+    character waits until the next known character, so byte-fallback tokens between the two
+    characters come before it.
 
     Spans give the true positions of the characters. HF adds up lengths, so its spans are wrong
     after one of the two cases.

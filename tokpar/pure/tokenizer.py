@@ -1,7 +1,7 @@
 """A whole tokenizer in plain Python: added tokens, normalizer, pre-tokenizer, model, decoder.
 
     text --added tokens (raw)--> segments --normalizer--> --added tokens (normalized)-->
-         --pre-tokenizer--> pieces --model--> ids --finish--> ids of the whole text
+         --pre-tokenizer--> pieces --model--> ids --post-process--> ids of the whole text
 
 `read_tokenizer` builds the tokenizer of a parsed ``tokenizer.json``. Its ids equal those of Hugging
 Face's `tokenizers` 0.23. It refuses a file with a part that it cannot follow exactly.
