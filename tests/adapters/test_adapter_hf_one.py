@@ -93,7 +93,7 @@ def test_the_ids_are_those_of_the_pure_engine(name: str) -> None:
 def test_every_way_to_cut_gives_the_serial_ids(name: str, data: st.DataObject) -> None:
     tokenizer = own(name)
     added = tuple(token.content for token in load(tokenizer).facts.added_tokens)
-    text = data.draw(texts(added=added[:12]))
+    text = data.draw(texts(added_contents=added[:12]))
     size = data.draw(st.sampled_from((1, 3, 17, 64)))
     executor = data.draw(st.sampled_from(("serial", "threads")))
     encoding = tokpar.encode(

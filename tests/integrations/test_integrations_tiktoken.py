@@ -86,7 +86,7 @@ def specials(name: str) -> st.SearchStrategy[dict[str, Made]]:
 
 def some_text(name: str) -> st.SearchStrategy[Any]:
     odd = st.sampled_from([None, 3, b"a b", ["a b"]])
-    return texts(added=contents(encoding(name)), surrogates=True, max_size=200) | odd
+    return texts(added_contents=contents(encoding(name)), surrogates=True, max_size=200) | odd
 
 
 def some_batch(name: str) -> st.SearchStrategy[Made]:

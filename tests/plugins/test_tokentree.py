@@ -219,7 +219,7 @@ def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(text=any_texts(added=(ENDOFTEXT,), max_size=200))
+@given(text=any_texts(added_contents=(ENDOFTEXT,), max_size=200))
 def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) -> None:
     adapter = tree(name)
     ids = adapter.encode(text)
@@ -265,7 +265,7 @@ LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9
     name=st.sampled_from(NAMES),
     strategy=st.sampled_from(STRATEGIES),
     data=st.data(),
-    text=any_texts(added=(ENDOFTEXT,), max_size=1000),
+    text=any_texts(added_contents=(ENDOFTEXT,), max_size=1000),
 )
 @example(name="default", strategy="auto", data=None, text=LONG_PIECES)
 @example(name="cl100k_part", strategy="lopt", data=None, text=LONG_PIECES)

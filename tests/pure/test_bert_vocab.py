@@ -40,7 +40,7 @@ ENGINES = (None, "pure")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SHORT = "[UNK]\n[CLS]\n[SEP]\nplay\n##ing\n"
 
-any_text = texts(added=("[MASK]", "[SEP]", "[unk]", "the"), max_size=300)
+any_text = texts(added_contents=("[MASK]", "[SEP]", "[unk]", "the"), max_size=300)
 cased_text = st.tuples(any_text, st.text("AbcÉéİıßΣ T", max_size=20)).map("".join)
 lines_of_text = st.sampled_from(
     ("The end", "Naïve ÉCOLE", "[MASK]", "中文", "a\u0301", "can't", "\n")
@@ -144,7 +144,7 @@ def test_ids_spans_and_decoded_text_are_those_of_hf(
 @pytest.mark.each_value
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
-@given(text=texts(added=("[MASK]",), max_size=60) | several_lines)
+@given(text=texts(added_contents=("[MASK]",), max_size=60) | several_lines)
 def test_every_lossless_strategy_gives_the_ids_of_hf(
     files: dict[bool, Path], engine: str | None, lowercase: bool, text: str
 ) -> None:

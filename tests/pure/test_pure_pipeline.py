@@ -514,7 +514,7 @@ NAMES = ["bert_part", "deepseek_part", "llama_style", "default"]
 
 @pytest.mark.ids
 @pytest.mark.parametrize("name", NAMES)
-@given(text=texts(added=("[MASK]", "[SEP]", "<s>", "<｜User｜>"), max_size=400))
+@given(text=texts(added_contents=("[MASK]", "[SEP]", "<s>", "<｜User｜>"), max_size=400))
 @example(text="")
 @example(text="Ａ\u0301é 中文 naïve İstanbul ΑΣ\tﬁ")
 def test_named_tokenizers_give_the_ids_of_hf(name: str, text: str) -> None:
@@ -531,7 +531,7 @@ def test_named_tokenizers_give_the_ids_of_hf(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(text=texts(added=("[MASK]", "<s>", "<｜User｜>"), max_size=200))
+@given(text=texts(added_contents=("[MASK]", "<s>", "<｜User｜>"), max_size=200))
 def test_named_tokenizers_locate_tokens_where_those_of_hf_are(name: str, text: str) -> None:
     text = on_common_ground(text) if isinstance(pure(name), PureTokenizer) else text
     theirs = native_adapter(name)

@@ -699,7 +699,7 @@ def tiktoken_encodings() -> st.SearchStrategy[tiktoken.Encoding]:
 
 
 def contents(tokenizer: Any) -> tuple[str, ...]:
-    """Contents of the added or special tokens, for `texts(added=...)`."""
+    """Contents of the added or special tokens, for `texts(added_contents=...)`."""
     if isinstance(tokenizer, tiktoken.Encoding):
         return tuple(sorted(tokenizer.special_tokens_set))
     return tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
@@ -709,7 +709,7 @@ def contents(tokenizer: Any) -> tuple[str, ...]:
 def texts_with(
     added: tuple[str, ...], max_size: int, tokens: tuple[str, ...] = ()
 ) -> st.SearchStrategy[str]:
-    return texts(added=added, tokens=tokens, max_size=max_size)
+    return texts(added_contents=added, tokens=tokens, max_size=max_size)
 
 
 @lru_cache(maxsize=256)

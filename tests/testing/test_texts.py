@@ -22,7 +22,7 @@ from tests.support.texts import (
     fronts_of,
     made_of,
     nearly_repeated,
-    overlapped,
+    overlap_contents,
     periodic,
     runs_at_offsets,
     surrogate_texts,
@@ -68,7 +68,7 @@ def plain() -> list[str]:
 
 @functools.cache
 def with_added() -> list[str]:
-    return collected(added=ADDED)
+    return collected(added_contents=ADDED)
 
 
 def matches(pattern: str) -> Reached:
@@ -193,7 +193,7 @@ def test_lone_surrogates_appear_only_when_asked_for() -> None:
     assert any(map(has_surrogate, collected(drawn(EXAMPLES), surrogates=True)))
 
 
-@given(surrogate_texts(added=ADDED))
+@given(surrogate_texts(added_contents=ADDED))
 def test_surrogate_texts_cannot_be_written_as_utf8(text: str) -> None:
     assert has_surrogate(text)
     assert len(text) <= 420
@@ -209,8 +209,8 @@ def test_all_25_spaces_of_the_regex_class_are_listed() -> None:
 def test_words_without_period_are_what_they_say() -> None:
     assert fibonacci_word("a", "b", 13) == "abaababaabaab"
     assert thue_morse_word("a", "b", 16) == "abbabaabbaababba"
-    assert overlapped(" x ", " x ") == " x x "
-    assert overlapped("<|end|>", "ab") == "<|end|>ab"
+    assert overlap_contents(" x ", " x ") == " x x "
+    assert overlap_contents("<|end|>", "ab") == "<|end|>ab"
 
 
 def period(text: str) -> int:

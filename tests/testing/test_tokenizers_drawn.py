@@ -76,7 +76,7 @@ def test_tiktoken_encodings_give_the_text_back(pair: tuple[drawn.TiktokenSpec, s
     assert b"".join(map(encoding.decode_single_token_bytes, ordinary)) == text.encode()
 
 
-@given(texts(added=("<|endoftext|>", "[MASK]", "<｜end▁of▁sentence｜>", "<s>")))
+@given(texts(added_contents=("<|endoftext|>", "[MASK]", "<｜end▁of▁sentence｜>", "<s>")))
 def test_named_tokenizers_encode_nasty_texts(text: str) -> None:
     for name, tokenizer in drawn.named_tokenizers().items():
         if isinstance(tokenizer, tiktoken.Encoding):

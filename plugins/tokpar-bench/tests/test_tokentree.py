@@ -56,7 +56,7 @@ def test_speed_counts_splitting_for_both() -> None:
     assert (found.speedup, found.model_speedup) == (2.0, 3.0)
 
 
-@given(texts(added=("<|endoftext|>",), max_size=200))
+@given(texts(added_contents=("<|endoftext|>",), max_size=200))
 def test_the_comparison_counts_what_the_adapters_give(text: str) -> None:
     vocabulary = bundled()
     exact, longest = PureTokenizer(vocabulary), TreeTokenizer(vocabulary)
