@@ -87,10 +87,10 @@ def without_overlaps(
     refused = refusal(text, tokenizer, plan_cuts)
     if refused is not None:
         return Split.whole(text, refused)
-    return parted_at_edges(text, tokenizer, size) if plan_cuts else None
+    return split_at_edges(text, tokenizer, size) if plan_cuts else None
 
 
-def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
+def split_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
     """Returns the split at edges of added tokens, without overlap.
 
     The edges are `size` code points or more apart. None if other places may be certified cuts."""

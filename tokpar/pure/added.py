@@ -88,8 +88,10 @@ def _in_a_word(text: str, start: int, stop: int) -> bool:
 def _take_white_space(
     text: str, token: AddedToken, span: tuple[int, int], end: int
 ) -> tuple[int, int]:
-    """`span` with the white space that the token takes, but not what lies before `end`. Empty if
-    the token before has taken just all of it; EngineError, where the engine panics, if more."""
+    """Returns `span` with the white space that the token takes, but nothing before `end`.
+
+    The span is empty if the token before took all of it. Raises EngineError if that token took
+    more: there the engine panics."""
     start, stop = span
     if token.lstrip:
         start = end + len(text[end:start].rstrip(white()))

@@ -64,7 +64,7 @@ def _byte_level(stage: Json, where: str) -> Step:
 
 
 def clean_up(text: str) -> str:
-    """What the cleanup of WordPiece and CTC makes of a token."""
+    """Returns a token after the cleanup of WordPiece and CTC."""
     for old, new in CLEANUP_PAIRS:
         text = text.replace(old, new)
     return text

@@ -77,7 +77,7 @@ def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any] | None:
 
 
 def _name_special_tokens(post: Json | None) -> Any:
-    """A template with a name for each special token."""
+    """Returns a template with a name for each special token."""
     if post is None or post.get("type") != "TemplateProcessing":
         return post
     special: dict[str, Any] = {}

@@ -130,8 +130,9 @@ def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[Added
 def number_added_tokens(
     added_tokens: Iterable[AddedToken], ids: Mapping[str, int]
 ) -> Iterator[tuple[AddedToken, int]]:
-    """Added tokens and the ids that engines give them, whatever the file says: tokens that the
-    model's vocabulary lacks are numbered after it."""
+    """Yields added tokens and the ids that engines give them, whatever the file says.
+
+    Tokens that the model's vocabulary lacks are numbered after it."""
     next_id = len(ids)
     for token in added_tokens:
         yield token, ids.get(token.content, next_id)

@@ -82,6 +82,6 @@ def _combining_class(char: str) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _compose_pair(first: str, second: str) -> str | None:
-    """The one character that two are composed to, if there is one."""
+    """Returns the character that two characters compose to, or None."""
     both = normalized("NFC", first + second)
     return both if len(both) == 1 else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
-from tokpar.interfaces import Served, look_up_of, without_cache_of
+from tokpar.interfaces import CachedRows, look_up_of, without_cache_of
 from tokpar.parity.differing import first_difference
 from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
 from tokpar.types import Report
@@ -153,7 +153,7 @@ class TimingExecutor:
 
         return Rows.concatenate(self._timed(texts, encoded))
 
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """The rows that the other executor has in its cache, and which texts those are."""
         look_up = look_up_of(self._inner)
         if look_up is None:
