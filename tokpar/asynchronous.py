@@ -31,7 +31,7 @@ Work = Callable[[Callable[[], None]], Result]
 """Encodes; calls its argument before each slice."""
 
 
-def in_slices(plan: Plan, before_slice: Callable[[], None]) -> Plan:
+def slice_plan(plan: Plan, before_slice: Callable[[], None]) -> Plan:
     """Returns a plan that calls `before_slice` before each slice. Long texts are always cut."""
     executor = SlicedExecutor(plan.executor, before_slice, SLICE_CHARS)
     return replace(plan, executor=executor, whole=False)

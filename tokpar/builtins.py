@@ -1,5 +1,7 @@
-"""What tokpar itself offers, through the same hooks as any plugin: engines and pools are imported
-when they are used. Keyword parameters are options."""
+"""Registers tokpar's own engines, strategies and executors, by the same hooks that a plugin uses.
+
+Engines and thread pools are imported when a caller first uses them. The keyword parameters of a
+strategy's, splitter's or merger's builder are its options."""
 
 from __future__ import annotations
 
@@ -145,7 +147,7 @@ def tokpar_commands() -> list[Command]:
 
 
 def _import_later(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that is imported when it is called."""
+    """Returns a function that imports a module when it is called, and calls a function of it."""
 
     def call(*arguments: object, **settings: object) -> Any:
         return getattr(import_module(module), name)(*arguments, **settings)

@@ -33,7 +33,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
-from tokpar.results import by_own_call, serial_report
+from tokpar.results import encode_by_own_call, serial_report
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -158,14 +158,14 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
-            found = self._from_cache(text)
+            found = self._look_up_short(text)
             if found is not None:
                 return found
             # Calls the caller's own object, so no refresh is needed. Microseconds count here.
-            return by_own_call(text, self._tokenizer, self._own_call, self._short)
+            return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
-    def _from_cache(self, text: str) -> Encoding | None:
+    def _look_up_short(self, text: str) -> Encoding | None:
         """Returns a short text from the cache, or None.
 
         The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
@@ -275,9 +275,9 @@ class Encoder:
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
         if before_slice is not None:
-            from tokpar.asynchronous import in_slices  # importing tokpar does without it
+            from tokpar.asynchronous import slice_plan  # importing tokpar does without it
 
-            plan = in_slices(plan, before_slice)
+            plan = slice_plan(plan, before_slice)
         if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)

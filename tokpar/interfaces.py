@@ -33,8 +33,8 @@ _Member = TypeVar("_Member", bound=Callable[..., Any])
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
-Served = tuple[Rows, Flags]
-"""Rows, and which of them a cache answered."""
+CachedRows = tuple[Rows, Flags]
+"""The rows of texts, and which of the texts a cache answered."""
 
 
 def optional(member: _Member) -> _Member:
@@ -111,7 +111,7 @@ class Executor(Protocol):
             Without this member, `name`."""
 
         @optional
-        def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+        def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
             """Returns the rows of `texts` from a cache, and which texts the cache answered.
 
             Every text may be cut before each space that follows a character other than white space.
@@ -245,7 +245,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache so far, by name: `Report.cache`."""
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of `texts` from the cache, and which texts the cache answered.
 
         Every text may be cut before each space that follows a character other than white space,
@@ -355,7 +355,7 @@ def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None]
     return _optional_method(tokenizer, "token_bytes")
 
 
-LookUp = Callable[[Sequence[str], TokenizerAdapter], Served]
+LookUp = Callable[[Sequence[str], TokenizerAdapter], CachedRows]
 MendChunks = Callable[[str, Sequence[Chunk], Sequence[int], TokenizerAdapter], "list[Chunk] | None"]
 
 

@@ -33,7 +33,7 @@ MOST_REPAIR_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class JoinedText:
     """The encoding of one text before post-processing, with its chunks and pieces.
 
     The text has the ids [first[k], last[k]) of piece k. `first`, `last`: int64, (chunks,)."""
@@ -45,7 +45,7 @@ class Joined:
     last: IntArray
 
 
-Watch = Callable[[Joined], None]  # called with each cut text after its pieces are joined
+Watch = Callable[[JoinedText], None]  # called with each cut text after its pieces are joined
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Work:
                 self.cache_answered.add(_slice(chunk))
         self.encoded_chars += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
 
-    def join(self) -> Joined | None:
+    def join(self) -> JoinedText | None:
         """Encode the open chunks and join all pieces. None if they cannot be joined; see `why`.
 
         Seams that no rule licenses are repaired. If the merger returns no repair, the splitter's
@@ -143,7 +143,7 @@ class Work:
 
     def _build(
         self, chunks: Sequence[Chunk], pieces: Sequence[Piece], joins: Sequence[Join]
-    ) -> Joined:
+    ) -> JoinedText:
         first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
         last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
@@ -155,7 +155,7 @@ class Work:
         )
         seams = self._seams(chunks, Columns.of(placed_seams), ids_before)
         encoding = Encoding(ids, seams, self._report(chunks), origin=None)
-        return Joined(encoding, chunks, pieces, first, last)
+        return JoinedText(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
         runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)

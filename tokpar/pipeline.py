@@ -15,7 +15,7 @@ from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan
-from tokpar.results import NO_ROWS, Result, in_one_call, serial_report
+from tokpar.results import NO_ROWS, Result, encode_in_one_call, serial_report
 from tokpar.types import Chunk, Rows, tiles
 
 
@@ -164,7 +164,7 @@ def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> En
     """Returns the encoding of one text by one serial call."""
     plan = result.plan
     report = serial_report(plan.name, result.whys.get(row, plan.uncut), plan.tokenizer)
-    encoding = in_one_call(result.texts[row], plan.tokenizer, report, postprocess)
+    encoding = encode_in_one_call(result.texts[row], plan.tokenizer, report, postprocess)
     result.clock.lap("tokenize")
     known: dict[str, Any] = {"seconds": result.clock.seconds}
     if work is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
+    CachedRows,
     EncodesMany,
     Executor,
     Flags,
@@ -17,7 +18,6 @@ from tokpar.interfaces import (
     MendChunks,
     Merger,
     PostProcesses,
-    Served,
     Splitter,
     TokenizerAdapter,
     facts_of,
@@ -95,7 +95,7 @@ class Plan:
             return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
         return self.splitter.split(text, self.tokenizer, 0)
 
-    def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> Served:
+    def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> CachedRows:
         """Returns the rows of slices of texts, and which of them the cache answered.
 
         Only the `divisible` slices are looked up. The executor encodes all others. Raises the

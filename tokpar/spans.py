@@ -118,7 +118,7 @@ def spans_of(
     seams = [NO_SEAMS] * len(texts) if seams is None else seams
     if not facts_of(tokenizer).tiles and isinstance(tokenizer, HasOffsets):
         spans = tokenizer.char_offsets(texts, rows)
-        return spans if code_points else _in_bytes(spans, texts, rows)
+        return spans if code_points else _to_byte_spans(spans, texts, rows)
     if not isinstance(tokenizer, Locates):
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
     located = [np.empty((0, 2), dtype=np.int64)]
@@ -131,7 +131,7 @@ def spans_of(
     return np.concatenate(located)
 
 
-def _in_bytes(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
+def _to_byte_spans(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
     """Returns code point spans as UTF-8 byte spans."""
     found = spans.copy()
     for k, text in enumerate(texts):

@@ -268,8 +268,8 @@ hf_trimming_trimmed = hf_trimming._trimmed
 @pytest.mark.parametrize(
     ("place", "name", "mistake"),
     [
-        (Trimming, "trimmed", lambda self, texts, rows, spans, cut: spans),
-        (hf_trimming, "_trimmed", never_first),
+        (Trimming, "trim", lambda self, texts, rows, spans, cut: spans),
+        (hf_trimming, "_trim_spans", never_first),
         (hf_trimming, "_PREPENDING", frozenset()),
         (hf_offsets, "shift_spans", unmoved),
         (hf_offsets.EngineOffsets, "_composes", lambda self, text: True),

@@ -384,7 +384,7 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
     asked: list[bytes] = []
     name = "tiktoken" if kind == "tiktoken" else "hf_v0"
     module = importlib.import_module(f"tokpar.adapters.{name}")
-    own = module._tokenized
+    own = module._tokenize
 
     def tokenized(engine: Any, piece: bytes) -> IdArray:
         asked.append(piece)

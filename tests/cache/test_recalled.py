@@ -27,8 +27,8 @@ from tokpar import pipeline
 from tokpar.arrays import SPACES, utf8_bytes
 from tokpar.cache import kernel_modules
 from tokpar.cache.cache_policy import (
+    FAST_ENGINE,
     MOST_BUDGET,
-    QUICK,
     USUAL,
     CachePolicy,
     CacheState,
@@ -247,7 +247,7 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
 
 def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
     seen = CacheState(budget=1000)
-    call = partial(CallState, QUICK, seen.budget, 1 << 12)
+    call = partial(CallState, FAST_ENGINE, seen.budget, 1 << 12)
     assert seen.count_call(call(new=400), 0).budget == 600
     assert seen.count_call(call(known_bytes=2000, new=400), 0).budget == 700
     straight = replace(seen, budget=1100, straight=40_000)
@@ -263,7 +263,9 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     lengths = adapter._lengths
     small = SegmentCache(
-        lambda: unbatcher_for(adapter.facts, lengths), adapter.facts.added_tokens, policy=QUICK
+        lambda: unbatcher_for(adapter.facts, lengths),
+        adapter.facts.added_tokens,
+        policy=FAST_ENGINE,
     )
     small.waves = (1 << 12,) * 2
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
@@ -276,7 +278,7 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
         if flags[0]:
             assert rows[0].tolist() == expected
     parts = np.diff(looked)
-    assert QUICK.first <= parts[0] <= 2 * QUICK.first
+    assert FAST_ENGINE.first <= parts[0] <= 2 * FAST_ENGINE.first
     assert all(a < b or b >= len(text) for a, b in pairwise(parts.tolist()))
     assert parts[-1] == len(text)
     assert flags[0]
@@ -292,11 +294,11 @@ def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:
         return CallState(policy, 1000, 0, looked=looked, known_bytes=known, new=new).goes_on
 
     assert goes_on(USUAL, 1 << 60, new=1 << 40)
-    assert goes_on(QUICK, QUICK.first - 1)
-    assert not goes_on(QUICK, QUICK.first)
-    assert goes_on(QUICK, (1 << 22) - 1, known=1 << 20)
-    assert not goes_on(QUICK, 1 << 22, known=1 << 20)
-    assert not goes_on(QUICK, 0, new=1000)
+    assert goes_on(FAST_ENGINE, FAST_ENGINE.first - 1)
+    assert not goes_on(FAST_ENGINE, FAST_ENGINE.first)
+    assert goes_on(FAST_ENGINE, (1 << 22) - 1, known=1 << 20)
+    assert not goes_on(FAST_ENGINE, 1 << 22, known=1 << 20)
+    assert not goes_on(FAST_ENGINE, 0, new=1000)
 
 
 @needs_kernel

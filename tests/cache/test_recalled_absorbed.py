@@ -128,7 +128,7 @@ def test_a_condition_that_is_forgotten_is_seen(
     elif mistake == "an added token":
         monkeypatch.setattr(SegmentCache, "_may_divide", lambda self, text: text[:1] != " ")
         monkeypatch.setattr(
-            "tokpar.cache.segments.Segments.holding",
+            "tokpar.cache.segments.Segments.may_hold_tokens",
             lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_),
         )
     elif mistake == "a mark before":

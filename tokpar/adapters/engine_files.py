@@ -13,7 +13,7 @@ import numpy as np
 
 from tokpar.adapters import hf_version, tiktoken
 from tokpar.adapters.hf_postprocess import Padding, PostProcess, Truncation
-from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.settings import POSTPROCESS_FLAGS, flags
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.families import GPT2
@@ -42,12 +42,12 @@ class JsonFile:
 
     def __init__(self, path: Path, **settings: Any) -> None:
         self.path = path
-        self._settings = flags(settings, (*FINISHING, "cut", "trust"))
+        self._settings = flags(settings, (*POSTPROCESS_FLAGS, "cut", "trust"))
         self._data = path.read_bytes()
         self.config = read_config(path)
-        finishing = {name: self._settings.get(name, True) for name in FINISHING}
+        postprocess_flags = {name: self._settings.get(name, True) for name in POSTPROCESS_FLAGS}
         try:
-            postprocess = _postprocess(self.config, finishing)
+            postprocess = _postprocess(self.config, postprocess_flags)
             self.facts = facts_with_tokens(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
@@ -60,7 +60,9 @@ class JsonFile:
     @property
     def origin(self) -> Origin:
         """The bytes of the file, and the settings of its post-processing, for a checker."""
-        return Origin(self._data, {name: self._settings.get(name, True) for name in FINISHING})
+        return Origin(
+            self._data, {name: self._settings.get(name, True) for name in POSTPROCESS_FLAGS}
+        )
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -187,8 +189,8 @@ class RankFile:
         return rows
 
 
-def _postprocess(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> PostProcess:
-    read = read_postprocess(config, **finishing)
+def _postprocess(config: Mapping[str, Any], postprocess_flags: Mapping[str, bool]) -> PostProcess:
+    read = read_postprocess(config, **postprocess_flags)
     side = "left" if read.keeps_end else "right"
     cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)
     pad_side = "left" if read.pads_start else "right"

@@ -13,7 +13,7 @@ from tokpar.pure.parts import stages
 _KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
 
 
-def found_together(own: Any, copy: Any, added_tokens: Mapping[int, Any]) -> set[int]:
+def find_together(own: Any, copy: Any, added_tokens: Mapping[int, Any]) -> set[int]:
     """Returns the ids of added tokens that both tokenizers find in two joint texts, or an empty
     set.
 

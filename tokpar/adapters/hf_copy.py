@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_added import found_together
+from tokpar.adapters.hf_added import find_together
 from tokpar.adapters.hf_model import read_model
 from tokpar.adapters.hf_postprocess import PostProcess, parse_component, postprocess_of
 from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
@@ -152,7 +152,7 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
             return _ALTERED
         if _alike_when_normalized(own, added_tokens.values()):
             return _ALIKE
-        together = found_together(own, copy, added_tokens)
+        together = find_together(own, copy, added_tokens)
         alone = [token for i, token in added_tokens.items() if i not in together]
         differences = (_difference(own, copy, text) for text in _probe_texts(own, alone))
         return next(filter(None, differences), None)

@@ -19,7 +19,7 @@ from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate,
 from tokpar.cache.new_segments import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
 from tokpar.types import Facts, Rows
@@ -187,7 +187,7 @@ class PostProcessingAdapter(ABC):
         """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.state.counters
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None

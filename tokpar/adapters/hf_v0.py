@@ -43,14 +43,14 @@ from tokpar.adapters.hf_source import (
 )
 from tokpar.adapters.hf_trimming import Trimming, trimming_of
 from tokpar.adapters.settings import (
-    FINISHING,
-    asked_always,
+    POSTPROCESS_FLAGS,
     bert_file,
     flags,
     is_panic,
-    memory_budget,
     path_of,
     raise_panic,
+    take_cache_bytes,
+    take_engine_check,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
@@ -76,18 +76,20 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """Returns an adapter for releases below 1.0, see `hf_version.load`."""
     path = path_of(source, ".txt")
     if path is not None:
-        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
-        config, finishing = bert_file(path, settings)
+        cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+        config, postprocess_flags = bert_file(path, settings)
         own = Tokenizer.from_str(json.dumps(config))
-        caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, **finishing)
+        caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, **postprocess_flags)
         return HuggingFaceTokenizer(caller)
     found = caller_of(source)
     if found is None:
         return None
-    cache_bytes, settings = memory_budget(settings, (*FINISHING, "engine_check"))
-    check = asked_always(settings)
-    finishing = flags(settings, FINISHING)
-    return _adapter_for(replace(found, cache_bytes=cache_bytes, engine_check=check, **finishing))
+    cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "engine_check"))
+    check = take_engine_check(settings)
+    postprocess_flags = flags(settings, POSTPROCESS_FLAGS)
+    return _adapter_for(
+        replace(found, cache_bytes=cache_bytes, engine_check=check, **postprocess_flags)
+    )
 
 
 _alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
@@ -207,7 +209,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def origin(self) -> Origin:
         """The caller's object, for a checker."""
         caller = self.caller
-        settings = {name: getattr(caller, name) for name in FINISHING}
+        settings = {name: getattr(caller, name) for name in POSTPROCESS_FLAGS}
         if self._postprocess_given:
             settings |= {"postprocess_given": True}
         return Origin(caller.own if caller.wrapper is None else caller.wrapper, settings)
@@ -442,7 +444,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns the adapter again, for the tokenizer object that it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self.caller, name) for name in (*FINISHING, *_OWN_SETTINGS)}
+        settings = {
+            name: getattr(self.caller, name) for name in (*POSTPROCESS_FLAGS, *_OWN_SETTINGS)
+        }
         return self._twin_for(replace(caller, **settings))
 
     def _twin_for(self, caller: Caller) -> HuggingFaceTokenizer:

@@ -29,13 +29,13 @@ from tokpar.adapters.hf_postprocess import (
 )
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import (
-    FINISHING,
+    POSTPROCESS_FLAGS,
     bert_file,
     flags,
-    memory_budget,
     path_of,
     raise_panic,
     refusing,
+    take_cache_bytes,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
@@ -50,7 +50,7 @@ from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
 from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
 
-_DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
+_DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
@@ -63,14 +63,14 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     """Returns an adapter for releases from 1.0 on, see `hf_version.load`."""
     path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
-        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
-        config, finishing = bert_file(path, settings)
-        return HuggingFaceOneTokenizer(_of_config(config), finishing, cache_bytes)
+        cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+        config, postprocess_flags = bert_file(path, settings)
+        return HuggingFaceOneTokenizer(_of_config(config), postprocess_flags, cache_bytes)
     if path is None and not isinstance(source, Tokenizer):
         return None
-    cache_bytes, settings = memory_budget(settings, FINISHING)
+    cache_bytes, settings = take_cache_bytes(settings, POSTPROCESS_FLAGS)
     own = source if path is None else _from_file(path)
-    return HuggingFaceOneTokenizer(own, flags(settings, FINISHING), cache_bytes)
+    return HuggingFaceOneTokenizer(own, flags(settings, POSTPROCESS_FLAGS), cache_bytes)
 
 
 def rebuild(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:

@@ -25,10 +25,10 @@ Meetings = frozenset[tuple[bytes, bytes]]
 _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")
 
 
-def probing(
+def make_probing_file(
     file: JsonFile | RankFile, texts: Sequence[str], folder: Path
 ) -> JsonFile | RankFile | None:
-    """Returns the path of the probing file in `folder`, or None for a model that is not BPE.
+    """Writes the probing file into `folder` and returns it. None for a model that is not BPE.
 
     It merges all characters of `texts`, and the first and last bytes of all other characters, that
     stand side by side in some token of the file. (An edge that no token can lie across makes no

@@ -10,7 +10,7 @@ from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.bert import bert_config
 
-FINISHING = ("add_special_tokens", "truncation", "padding")
+POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""
 
 
@@ -33,7 +33,7 @@ def flags(settings: Mapping[str, Any], known_names: Sequence[str]) -> dict[str, 
     return dict(settings)
 
 
-def memory_budget(
+def take_cache_bytes(
     settings: Mapping[str, Any], known_names: Sequence[str]
 ) -> tuple[int, dict[str, Any]]:
     """Returns `cache_bytes`, and the other settings. Raises OptionError for a setting that is not
@@ -43,7 +43,7 @@ def memory_budget(
     return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 
 
-def asked_always(settings: dict[str, Any]) -> bool:
+def take_engine_check(settings: dict[str, Any]) -> bool:
     """Takes `engine_check` out of the settings. Returns True if the engine also encodes each new
     pre-token, False if only samples.
 
@@ -65,8 +65,8 @@ def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
     which only such files have.
 
     Raises OptionError, FileFormatError, FileNotFoundError."""
-    finishing = flags(settings, (*FINISHING, "lowercase"))
-    return bert_config(path, finishing.pop("lowercase", True)), finishing
+    postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+    return bert_config(path, postprocess_flags.pop("lowercase", True)), postprocess_flags
 
 
 def is_panic(error: BaseException) -> bool:

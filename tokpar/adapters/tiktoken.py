@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import asked_always, check_names, is_panic, path_of
+from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     LoneThreadUse,
@@ -36,7 +36,7 @@ from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -77,7 +77,7 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    always = asked_always({"engine_check": engine_check})
+    always = take_engine_check({"engine_check": engine_check})
     adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(cache_bytes))
     if isinstance(adapter, TiktokenTokenizer):
         adapter.engine_check = always
@@ -236,7 +236,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """The counters of the cache by name, empty without a cache."""
         return {} if self._segment_cache is None else self._segment_cache.state.counters
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None
@@ -311,7 +311,7 @@ class TiktokenTokenizer(EncodingAdapter):
         chars = sum(map(len, texts))
         if windows is None or not windows.finder.parts_often(max(texts, key=len, default="")):
             return False
-        return self._encodings.shared_for(chars)
+        return self._encodings.still_shares(chars)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`.

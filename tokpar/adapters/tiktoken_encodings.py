@@ -143,7 +143,7 @@ class ThreadEncodings(threading.local):
         self._own: tiktoken.Encoding | None = None
         self._chars = 0
 
-    def shared_for(self, chars: int) -> bool:
+    def still_shares(self, chars: int) -> bool:
         """Count `chars` more code points of short matches for which threads shared the caller's
         encoding."""
         self._lone_use.chars += chars  # threads may lose some

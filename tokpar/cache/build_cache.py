@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokpar.cache import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
-from tokpar.cache.cache_policy import OFFSETS, QUICK, USUAL
+from tokpar.cache.cache_policy import FAST_ENGINE, OFFSETS, USUAL
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Unbatcher, unbatcher_for
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
@@ -32,7 +32,7 @@ def segment_cache_for(
         lambda: unbatcher_for(facts, lengths()) if cut is None or absorbs else Unbatcher(),
         facts.added_tokens,
         cache_bytes,
-        policy=QUICK if has_own_cache else USUAL,
+        policy=FAST_ENGINE if has_own_cache else USUAL,
         cut=cut,
         parts=AddedParts(facts),
         absorbs=absorbs,

@@ -69,6 +69,7 @@ def _covers(stage: Automaton) -> bool:
 def build_machine(
     symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]
 ) -> Machine:
+    """Returns the machine of the automata `stages`, which share the symbols below `size`."""
     width, begins, tables, idle = size + 1, [0], [], []
     for stage in stages:
         target = np.zeros((len(stage.target), width), dtype=np.uint32)

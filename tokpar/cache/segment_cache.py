@@ -37,7 +37,7 @@ from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import SpaceCut
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.types import AddedToken, Facts, Rows
 
 LONGEST_KNOWN = 1 << 14
@@ -106,7 +106,7 @@ class SegmentCache:
         encode_many: EncodeMany,
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
-    ) -> Served:
+    ) -> CachedRows:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
@@ -121,9 +121,9 @@ class SegmentCache:
             return self._encode(texts, engine, call)
         may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
         rows, flags = self._encode([texts[k] for k in np.flatnonzero(may).tolist()], engine, call)
-        lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
-        lengths[may], divided[may] = np.diff(rows.offsets), flags
-        return Rows(rows.ids, offsets_of(lengths)), divided
+        lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
+        lengths[may], is_answered[may] = np.diff(rows.offsets), flags
+        return Rows(rows.ids, offsets_of(lengths)), is_answered
 
     def cached_ids(
         self, text: str, encode_many: EncodeMany, make_pieces: MakePieces
@@ -146,8 +146,8 @@ class SegmentCache:
         if self._learner.pieces(make_pieces, self.state.new) is None:
             self.state = replace(self.state, new=self.state.new + len(text))
             return None
-        found, divided = self.encode([text], encode_many, 1, make_pieces)
-        return found[0] if divided[0] else None
+        found, is_answered = self.encode([text], encode_many, 1, make_pieces)
+        return found[0] if is_answered[0] else None
 
     def _may_divide(self, text: str) -> bool:
         """True if no added token in `text` forbids a cut, as far as segments do not show it."""
@@ -161,7 +161,7 @@ class SegmentCache:
         """Look up the texts wave after wave, and count what the cache saw."""
         parts: list[IdArray] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
-        divided = np.zeros(len(texts), dtype=np.bool_)
+        is_answered = np.zeros(len(texts), dtype=np.bool_)
         sizes = offsets_of(lengths_of(texts, self._functions))
         call.size = int(sizes[-1])
         first = straight = 0
@@ -178,13 +178,13 @@ class SegmentCache:
                     parts += found.ids
                     straight += int(np.diff(sizes[first : stop + 1])[found.is_refused].sum())
                     lengths[first:stop] = np.diff(found.ends, prepend=0)
-                    divided[first:stop] = ~found.is_refused
+                    is_answered[first:stop] = ~found.is_refused
                 first = stop
             straight += int(sizes[-1] - sizes[first])
         finally:
             self.state = self.state.count_call(call, straight)
         rows = Rows(concatenate_ids(parts), offsets_of(lengths))
-        return rows if divided.all() else _empty_rows(rows, divided), divided
+        return rows if is_answered.all() else _empty_rows(rows, is_answered), is_answered
 
     def _encode_texts(
         self, texts: Sequence[str], size: int, engine: Engine, call: CallState
@@ -231,7 +231,7 @@ class SegmentCache:
         new, which = self._lookup.distinct(data, misses)
         call.add(size, int(new.lengths.sum()), segments, len(misses) // 3)
         whose = np.searchsorted(rows, misses[::3], side="right") - 1
-        is_skipped = new.holding(self._forbidding, self._functions)
+        is_skipped = new.may_hold_tokens(self._forbidding, self._functions)
         if self._cut is not None:
             is_skipped |= new.unsure(self._cut)
         shares = np.diff(rows), whose, which

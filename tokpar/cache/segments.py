@@ -100,7 +100,7 @@ class Segments:
     lengths: IntArray
     kinds: NDArray[np.uint8]
 
-    def holding(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
+    def may_hold_tokens(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
         """Returns which segments may hold an added token of `guard` inside of the segment."""
         if not guard.tokens:
             return np.zeros(len(self.lengths), dtype=np.bool_)

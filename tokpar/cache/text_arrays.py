@@ -68,5 +68,5 @@ def to_check(
 
     `Utf8Texts` are valid, so a short one is refused only for a `forbidden` string."""
     if isinstance(texts, Utf8Texts):
-        return sorted({*long, *texts.holding(forbidden)})
+        return sorted({*long, *texts.find_texts_with(forbidden)})
     return range(len(texts))

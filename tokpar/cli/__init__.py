@@ -31,7 +31,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Knows the subcommand that the words begin with, or if they ask for help all there are.
+    """Returns a parser with the subcommand that `words` begin with; for help, with all subcommands.
+
     Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__
     from tokpar.cache import kernel_modules
@@ -55,7 +56,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_all(commands: Any) -> Iterator[str]:
-    """Adds all there are; says which cannot be loaded."""
+    """Add all subcommands. Yields an error for each one that cannot be loaded."""
     from tokpar.errors import PluginError
     from tokpar.registry import registry
 
@@ -67,7 +68,7 @@ def _add_all(commands: Any) -> Iterator[str]:
 
 
 def _find_command(name: str) -> Command:
-    """Plugins are loaded only for a name that is not tokpar's own."""
+    """Returns the subcommand of a name. Loads plugins only if the name is not tokpar's own."""
     from tokpar.builtins import tokpar_commands
     from tokpar.errors import OptionError, PluginError, UnknownNameError
     from tokpar.hooks import install
@@ -91,7 +92,7 @@ def _find_command(name: str) -> Command:
 
 
 def _add(command: Command, commands: Any) -> None:
-    """Raises PluginError for one that cannot be loaded."""
+    """Add one subcommand to the parser. Raises PluginError if it cannot be loaded."""
     from tokpar.errors import PluginError
 
     try:

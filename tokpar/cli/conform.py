@@ -156,7 +156,7 @@ def _parts_of_plugin(plugin: str) -> list[tuple[str, str]]:
 
 
 def _engine(name: str, arguments: argparse.Namespace) -> Part:
-    """On --tokenizer; else on the bundled file, or on whatever its own name stands for."""
+    """Returns the check of an engine: on --tokenizer, on the bundled file, or on its own name."""
     if arguments.engine is not None:
         raise OptionError(f"{name!r} is an engine: give --tokenizer PATH instead of --engine")
     if arguments.tokenizer is not None:
@@ -186,7 +186,9 @@ def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace
 
 
 def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
-    """A splitter without options is checked with several sets of them that make chunks small."""
+    """Returns the check of a part that is no engine.
+
+    A splitter without options is checked with several sets of options that make chunks small."""
     from tokpar.testing import check_executor, check_merger, check_splitter, check_strategy
     from tokpar.testing.strategy import small_options
 

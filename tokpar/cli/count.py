@@ -30,7 +30,10 @@ PART_BYTES = 1 << 23
 
 @dataclass
 class FileCount:
-    """Of one file: ids, texts, ids without truncation or padding, and whether these are certain."""
+    """The counts of one file.
+
+    `untruncated_ids`: ids without truncation and padding, if truncation cut a text. `lossless`: the
+    counts are certain."""
 
     ids: int = 0
     texts: int = 0
@@ -48,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = inputs(arguments)
     with input_encoder(arguments, options.tokenizer_of(arguments)) as encoder:
         for name in names:
-            with problems.of_input(name):
+            with problems.record_input(name):
                 file_count = _count_file(encoder, name)
                 counts.append(file_count.ids)
                 lossless &= file_count.lossless
@@ -69,8 +72,8 @@ def _print(arguments: argparse.Namespace, name: str, file_count: FileCount) -> N
 
 
 def _count_file(encoder: InputEncoder, name: str) -> FileCount:
-    if _in_parts(encoder, name):
-        return FileCount(_of_parts(encoder, name), 1)
+    if _counts_in_parts(encoder, name):
+        return FileCount(_count_parts(encoder, name), 1)
     file_count = FileCount()
     for _, encoding in encoder.encodings(name):
         file_count.ids += len(encoding)
@@ -81,8 +84,8 @@ def _count_file(encoder: InputEncoder, name: str) -> FileCount:
     return file_count
 
 
-def _in_parts(encoder: InputEncoder, name: str) -> bool:
-    """True for one text in a file, if nothing but its ids was asked for."""
+def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
+    """True if a file is one text that can be encoded part by part, with the default strategy."""
     from tokpar.streaming import encodes_parts
 
     asked = encoder.arguments
@@ -92,8 +95,8 @@ def _in_parts(encoder: InputEncoder, name: str) -> bool:
     return encodes_parts(encoder.tokenizer)
 
 
-def _of_parts(encoder: InputEncoder, name: str) -> int:
-    """The ids of a file, of which a few megabytes are in memory at a time (proofs/stream.md)."""
+def _count_parts(encoder: InputEncoder, name: str) -> int:
+    """Returns the number of ids of a file, with a few megabytes in memory (proofs/stream.md)."""
     from tokpar.streaming import stream_parts
 
     tokenizer, arguments = encoder.tokenizer, encoder.arguments

@@ -55,8 +55,9 @@ def rule_counts(seams: Seams, text: str) -> dict[str, int]:
 def foresee_cuts(
     text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts
 ) -> tuple[Split, Cuts]:
-    """The chunks of a text, and where `encode` cuts it, with the executor that suits the tokenizer
-    and a cache that has room. Nothing is tokenized."""
+    """Returns the chunks of a text, and where `encode` would cut the text. Tokenizes nothing.
+
+    Assumes the executor that suits the tokenizer, and a cache that has room."""
     from tokpar.encoder import why_never_cut
     from tokpar.policy import TOO_SHORT, fit_for
     from tokpar.types import Split
@@ -67,8 +68,8 @@ def foresee_cuts(
         return Split.whole(text, never or TOO_SHORT), Cuts({}, 1)
     split = strategy.splitter.split(text, tokenizer, 0)
     by_rule = Counter(rule_of(*pair) for pair in pairwise(split.chunks))
-    whole = strategy.tunable and _cached_whole(text, tokenizer, strategy.splitter)
-    everywhere = whole or _in_chunks(split) if fit.executor == "memo" else None
+    whole = strategy.tunable and _cuts_of_whole(text, tokenizer, strategy.splitter)
+    everywhere = whole or _cuts_in_chunks(split) if fit.executor == "memo" else None
     if everywhere is None:
         return split, Cuts(by_rule, len(split.chunks))
     if whole:
@@ -77,9 +78,10 @@ def foresee_cuts(
     return split, Cuts(+by_rule, len(split.chunks), at_spaces=True)
 
 
-def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
-    """Where the cache cuts a text that it gets before the splitter does; None if it does not, or
-    leaves the text to the splitter because an added token forbids a cut."""
+def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
+    """Returns where the cache cuts a whole text, before the splitter sees the text.
+
+    None if the cache does not cut the text, or if an added token in the text forbids a cut."""
     from tokpar.interfaces import licence_of
     from tokpar.overlap.chunks import dividing_finder
 
@@ -87,13 +89,13 @@ def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) ->
     licence = licence_of(splitter, tokenizer)
     if finder is None or licence is None:
         return None
-    if not finder.added.at_spaces.absent(text, 0, len(text)):
+    if not finder.token_guard.at_spaces.absent(text, 0, len(text)):
         return None
     return Everywhere(licence, np.array([(0, len(text))], dtype=np.int64))
 
 
-def _in_chunks(split: Split) -> Everywhere | None:
-    """Where the cache cuts the chunks that may be divided."""
+def _cuts_in_chunks(split: Split) -> Everywhere | None:
+    """Returns where the cache cuts the chunks that it may divide, or None."""
     regions = [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible]
     if split.licence is None or not regions:
         return None

@@ -48,7 +48,7 @@ def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
             raise OptionError("give either ids or --file, not both")
         where = arguments.file
         if Path(where).suffix == ".npy":
-            return where, _from_array(where)
+            return where, _read_array(where)
         text = read_source(where).text
     elif arguments.ids in ([], [STDIN]):
         if not arguments.ids and sys.stdin.isatty():
@@ -59,7 +59,7 @@ def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
     return where, _parse_ids(text, where)
 
 
-def _from_array(name: str) -> list[int]:
+def _read_array(name: str) -> list[int]:
     import numpy as np
 
     try:
@@ -76,7 +76,8 @@ def _from_array(name: str) -> list[int]:
 
 
 def _parse_ids(text: str, where: str) -> list[int]:
-    """Numbers apart by white space or commas, or the object that `encode --json` prints."""
+    """Returns the ids of `text`: numbers separated by white space or commas, or the JSON object of
+    `encode --json`."""
     if text.lstrip().startswith("{"):
         try:
             ids = json.loads(text)["ids"]

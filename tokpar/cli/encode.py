@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     every = Total("total", label)
     with input_encoder(arguments, tokenizer) as encoder:
         for name in names:
-            with problems.of_input(name):
+            with problems.record_input(name):
                 total = Total(name, label)
                 _encode(encoder, total, targets.get(name))
                 every.join(total)

@@ -37,8 +37,8 @@ class Problems:
     refused_names: list[str] = field(default_factory=list)
 
     @contextmanager
-    def of_input(self, name: str) -> Iterator[None]:
-        """Print on stderr what is wrong with this input, and go on."""
+    def record_input(self, name: str) -> Iterator[None]:
+        """Count an input as used, or print its error on stderr and note its name."""
         try:
             yield
             self.used_count += 1
@@ -62,8 +62,9 @@ class Problems:
 
 
 def message_of(error: Exception) -> str:
-    """What an error says in one line, led by the file it is about; arguments are called as in a
-    shell, controls of a terminal are escaped."""
+    """Returns the message of an error in one line, with the name of its file in front.
+
+    Arguments are named as in a shell. Control characters are escaped."""
     said = str(error)
     if isinstance(error, OSError) and error.strerror:
         said = error.strerror
@@ -167,7 +168,7 @@ class InputEncoder:
 
     @property
     def may_truncate(self) -> bool:
-        """The tokenizer may cut or pad: then what a text is encoded with matters."""
+        """True if the tokenizer may truncate or pad, so that the other texts of a batch matter."""
         return inserted_ids(self.tokenizer) is None
 
     def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
@@ -183,7 +184,7 @@ class InputEncoder:
                 yield from zip(group, self._encode_group(group), strict=True)
 
     def _waiting(self, text: str) -> AbstractContextManager[None]:
-        """What is on screen while no bar moves, because the text is never cut."""
+        """Shows the elapsed time for a text that is never cut, because then no bar moves."""
         from tokpar.encoder import why_never_cut
 
         if self.arguments.strategy == "serial" or why_never_cut(self.tokenizer) is not None:
@@ -217,7 +218,7 @@ def input_encoder(
 
 @contextmanager
 def blamed_on(source: Source) -> Iterator[None]:
-    """What a tokenizer has against a text becomes an OptionError that names the text."""
+    """Turns a ValueError of the tokenizer into an OptionError that names the text."""
     try:
         yield
     except TokparError:

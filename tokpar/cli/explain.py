@@ -117,7 +117,7 @@ def _show_edit(
 
 
 def _choose_seams(seam_trace: Trace, arguments: argparse.Namespace) -> Sequence[int]:
-    """The seams to show: the one asked for, all of them, or the first few of those that matter."""
+    """Returns the numbers of the seams to show: --seam, all seams, or the worst few."""
     count = len(seam_trace.seams)
     if arguments.seam is not None:
         if not 0 <= arguments.seam < count:
@@ -133,7 +133,7 @@ def _choose_seams(seam_trace: Trace, arguments: argparse.Namespace) -> Sequence[
 def describe(
     seam_trace: Trace, source: Source, seam_numbers: Sequence[int], chars_around: int
 ) -> dict[str, Any]:
-    """All there is to say of these seams, and of the whole."""
+    """Returns the JSON description of the trace and of these seams."""
     from tokpar.explain import explain_seam
 
     explained = (explain_seam(seam_trace, n, chars_around) for n in sorted(seam_numbers))
@@ -180,7 +180,7 @@ def _print(
 
 
 def _cuts(seam_trace: Trace, arguments: argparse.Namespace) -> Cuts:
-    """Where `encode` cuts the text: between the chunks that are traced, and maybe inside them."""
+    """Returns where `encode` cuts the text: between the chunks of the trace, and maybe inside."""
     from tokpar.combining import build_parts
 
     options_given = options.strategy_options(arguments)

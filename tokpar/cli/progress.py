@@ -24,8 +24,8 @@ from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import (
+    CachedRows,
     Executor,
-    Served,
     TokenizerAdapter,
     facts_of,
     look_up_of,
@@ -64,7 +64,7 @@ class ProgressExecutor:
         rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
         return Rows.concatenate(rows or [Rows.of([])])
 
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """One text goes to the cache of the other executor part by part, between certified cuts."""
         look_up = look_up_of(self._choose_executor(texts, tokenizer))
         if look_up is None:
@@ -123,7 +123,9 @@ def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
-    """The executor's name, or one with a bar, if wanted, whose pools are closed at the end."""
+    """Yields the executor's name, or an executor with a progress bar if the arguments ask for one.
+
+    Closes the pools of that executor at the end."""
     from tokpar.limits import worker_count
     from tokpar.policy import fit_for
     from tokpar.registry import registry
@@ -156,8 +158,9 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
 def bar_of(
     arguments: argparse.Namespace, total: int | None, unit: str = "ch"
 ) -> Iterator[Callable[[int], object]]:
-    """Yield a function that moves a bar of `total` code points, None if that is unknown; it does
-    nothing where no bar is wanted."""
+    """Yields a function that moves a bar of `total` code points; None: the total is not known.
+
+    The function does nothing if the arguments ask for no bar."""
     if not _wants_progress(arguments):
         yield lambda done: None
         return

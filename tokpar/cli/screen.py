@@ -38,7 +38,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def _fill_indented(line: str, width: int) -> str:
-    """An indented line; what does not fit goes on below, indented more."""
+    """Returns an indented line, folded to `width`. Further lines are indented more."""
     lead = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(line.strip(), width, initial_indent=lead, subsequent_indent=lead * 2)
 
@@ -54,7 +54,7 @@ def is_screen(stream: TextIO) -> bool:
 
 
 def fill_lines(text: str, indent: str = "  ") -> str:
-    """`text` in lines that fit the terminal, all but the first one indented more than that."""
+    """Returns `text` in lines that fit the terminal. All lines but the first are indented more."""
     first = fold_line(text, width())[0]
     rest = text[len(first) :].lstrip(" ")
     if not rest:
@@ -82,7 +82,7 @@ def _columns_of(character: str) -> int:
 
 
 def fold_line(text: str, most: int) -> list[str]:
-    """`text` in lines of at most `most` columns, ended behind a space where there is one."""
+    """Returns `text` in lines of at most `most` columns, which end after a space if possible."""
     lines = []
     while columns(text) > most:
         stop = _end(text, most)

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.gaps:
         with bar_of(arguments, len(source.text)) as on_progress:
             described = _gaps(source.text, tokenizer, on_progress)
-        said = _of_gaps(source.name, described)
+        said = _describe_gaps(source.name, described)
     else:
         with working(arguments, "planning"):
             split, cuts = foresee_cuts(source.text, tokenizer, strategy)
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, Any]:
-    """All there is to say of a plan."""
+    """Returns the JSON description of a plan."""
     return {
         "strategy": strategy,
         "code_points": len(source.text),
@@ -113,7 +113,7 @@ def _gaps(
     }
 
 
-def _of_gaps(name: str, gaps: Mapping[str, Any]) -> str:
+def _describe_gaps(name: str, gaps: Mapping[str, Any]) -> str:
     why = f" ({gaps['why']})" if gaps["why"] else ""
     apart = f"{gaps['mean_gap']:,} code points apart, at most {gaps['greatest_gap']:,}"
     return f"{visible(name)}: could be cut at {plural(gaps['cuts'], 'place')}; {apart}{why}"
@@ -202,7 +202,7 @@ def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
 
 
 def _format_witness(witness: Witness) -> str:
-    """ "family=cl100k left=non-space"; of a hash only the beginning."""
+    """Returns a witness in words: "family=cl100k left=non-space", a hash shortened."""
     shown = (
         (name, str(value)[:SHOWN_HASH] if name == "windows" else value) for name, value in witness
     )

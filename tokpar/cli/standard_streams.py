@@ -12,7 +12,7 @@ from tokpar.errors import OptionError
 
 
 class ClosedStream(io.TextIOBase):
-    """Stands for a standard stream that is closed; using it is an OSError that says so."""
+    """Stands for a standard stream that is closed. Every use raises an OSError that says so."""
 
     def __init__(self, name: str) -> None:
         self._message = f"{name} is closed"

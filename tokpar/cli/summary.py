@@ -92,7 +92,7 @@ class Total:
 
 
 def label_of(tokenizer_name: str, tokenizer: TokenizerAdapter) -> str:
-    """The tokenizer that was asked for, and who encodes: "bert.json (tokenizers 0.23.1)"."""
+    """Returns the tokenizer's name and the engine: "bert.json (tokenizers 0.23.1)"."""
     return f"{Path(tokenizer_name).name or tokenizer_name} ({engine_of(tokenizer)})"
 
 

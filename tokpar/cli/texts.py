@@ -90,7 +90,8 @@ def byte_blocks(
 
 
 def decode_blocks(blocks: Iterable[bytes], name: str) -> Iterator[str]:
-    """The UTF-8 text of blocks of bytes; a character that is not complete waits for the next block.
+    """Yields the UTF-8 text of blocks of bytes. An incomplete character waits for the next block.
+
     Raises FileFormatError that names the first bad byte."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     start = 0
@@ -116,7 +117,7 @@ def _with_end(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Without their newlines; nothing else ends a line."""
+    """Yields the lines without their newlines. Nothing but a newline ends a line."""
     parts: list[bytes] = []
     for block in blocks:
         first, *others = block.split(b"\n")
@@ -128,7 +129,7 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _parse_row(line: bytes) -> dict[str, Any]:
-    """Raises ValueError that says what was expected, as the two functions below do."""
+    """Returns the object of a row. Raises ValueError that says what was expected."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -136,7 +136,7 @@ def run_trial(
 
 
 def describe_trial(trial: Trial) -> Iterator[str]:
-    """At most ten lines of at most 80 columns."""
+    """Yields the result in at most ten lines of at most 80 columns."""
     part = "" if trial.part == trial.whole else f"the first of {plural(trial.whole, 'character')}"
     rate = {name: f"{trial.megabytes / max(1e-9, s):10,.1f} MB/s" for name, s in _seconds(trial)}
     first, again = (trial.own_seconds / max(1e-9, s) for _, s in _seconds(trial)[1:])
@@ -204,7 +204,7 @@ def _own_call(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray]:
 
 
 def _measure(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, float]:
-    """So much of the text as `call` encodes in some seconds, its ids, and the seconds it took."""
+    """Returns a part of the text that `call` encodes in a few seconds, its ids, and the seconds."""
     size = min(len(text), FIRST_CHARS)
     while True:
         part = text[:size]

@@ -9,9 +9,9 @@ import numpy as np
 from tokpar.errors import EngineError
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import (
+    CachedRows,
     Executor,
     LookUp,
-    Served,
     TokenizerAdapter,
     look_up_of,
     without_cache_of,
@@ -52,7 +52,7 @@ class SlicedExecutor:
                 raise
         return rows[0] if len(rows) == 1 else Rows.concatenate(rows)
 
-    def _look_up_slices(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def _look_up_slices(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
         assert self._look_up is not None
         found = [

@@ -18,12 +18,12 @@ from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.joining import Joined
+from tokpar.joining import JoinedText
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.parity.differing import first_difference
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, fit_for
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.types import Chunk, Piece, Seam, Split
 
 LocatedIds = tuple[IdArray, SpanArray | None]
@@ -251,7 +251,7 @@ def trace(
     uncut = why_never_cut(adapter) or TOO_SHORT
     plan = Plan(adapter, parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
-    found: list[Joined] = []
+    found: list[JoinedText] = []
     encoding = pipeline.encode_batch(
         [text], plan, long=long, postprocess=False, watch=found.append
     )[0]
@@ -263,7 +263,7 @@ def trace(
         joined = found[0]
         chunks, pieces = joined.chunks, joined.pieces
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
-        serial = in_one_call(text, adapter, encoding.report, postprocess=False).ids
+        serial = encode_in_one_call(text, adapter, encoding.report, postprocess=False).ids
     elif encoding.report.why == TOO_SHORT:
         why = f"{TOO_SHORT}; give a chunk size to see seams"
         encoding = replace(encoding, report=replace(encoding.report, why=why))

@@ -50,7 +50,8 @@ class EagerBPE:
         self._unknown: set[int] = set()  # places that may be open
         self._node: dict[int, int] = {}
         """Place -> last token of the prefix up to it; of places that lead to those above."""
-        self._branch: dict[int, int] = {}  # place -> what leads to it just below `_output_end`
+        self._branch: dict[int, int] = {}
+        """Place -> the place just below `_output_end` that leads to it."""
         self._child_counts = {0: 0}  # place -> how many places just below it are kept
         self._child_sums = {0: 0}  # place -> their sum; the place itself if it is one
 

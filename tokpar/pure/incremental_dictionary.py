@@ -88,9 +88,11 @@ class Dictionary:
         self.right_bound.append(right_bound)
 
     def stay_apart(self, left: int, right: int) -> bool:
-        """Merging the bytes of both makes both tokens, before anything is merged across. Looks at
-        the states in which a last part of `left` and a first part of `right` are neighbours, from
-        the last on: whether the two merge before one grows. Left comes first at equal priority."""
+        """True if merging the bytes of both makes both tokens before anything merges across.
+
+        Looks at the states in which a last part of `left` and a first part of `right` are
+        neighbours, from the last on: whether the two merge before one grows. Left comes first at
+        equal priority."""
         level, rules = self.level, self.rules
         while True:
             if level[left] > level[right]:

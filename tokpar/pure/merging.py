@@ -114,7 +114,8 @@ def merge_by_queue(
 
 
 def cover_characters(spans: Sequence[Span], piece: str) -> list[Span]:
-    """Spans in bytes as code points, every touched one covered: "é", [(7, 1, 2)] -> [(7, 0, 1)]."""
+    """Returns byte spans as code points, each with all characters that it touches: "é" with
+    [(7, 1, 2)] -> [(7, 0, 1)]."""
     if piece.isascii():
         return list(spans)
     owner = [i for i, character in enumerate(piece) for _ in character.encode("utf-8")]

@@ -38,7 +38,7 @@ def stages(part: Any, what: str, members: str) -> Iterator[Json]:
 def read_stages(
     part: Any, what: str, members: str, readers: Mapping[str, Callable[[Json, str], Stage]]
 ) -> list[Stage]:
-    """The stages, each as the reader of its kind makes it, which gets its name for errors too."""
+    """Returns the stages, each made by the reader of its kind. `what`: the part, for errors."""
     found = []
     for stage in stages(part, what, members):
         where = f"{what} {kind(stage)}"

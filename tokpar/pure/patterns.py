@@ -61,12 +61,12 @@ def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
             "engines are known to read in the same way"
         )
     try:
-        return regex.compile(written_out(agreed), regex.VERSION0)
+        return regex.compile(flatten_sets(agreed), regex.VERSION0)
     except regex.error as error:
         raise FileFormatError(f"pattern {pattern!r}: {error}") from error
 
 
-def written_out(pattern: str) -> str:
+def flatten_sets(pattern: str) -> str:
     """A pattern of those that `compile_pattern` takes, with the members of inner sets in the outer
     one: "[^a[bc]]" -> "[^abc]"."""
     found: str = _SET_OR_CHARACTER.sub(lambda outer: _unite_sets(outer[0]), pattern)

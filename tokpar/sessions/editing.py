@@ -93,15 +93,15 @@ class Editing:
         self._check()
         old_stop = self._right_edge()
         old_start = self._left_edge(self._length if old_stop is None else old_stop)
-        left, rest = split(self._rope, old_start)
+        left_rope, rest = split(self._rope, old_start)
         removed, right = rest, None
         if old_stop is not None:
             removed, right = split(rest, old_stop - old_start)
-        new = self._segments(old_start, left, old_stop)
-        kept = 0 if left is None else left.count
+        new = self._segments(old_start, left_rope, old_stop)
+        kept = 0 if left_rope is None else left_rope.count
         old_ids, new_ids = (concatenate_ids(ids_after(r, 0)) for r in (removed, rope_of(new)))
-        left, new = _join_small_segments(left, new)
-        rope = join_ropes(join_ropes(left, rope_of(new)), right)
+        left_rope, new = _join_small_segments(left_rope, new)
+        rope = join_ropes(join_ropes(left_rope, rope_of(new)), right)
         whole = 0 if rope is None else rope.chars
         why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
         stop = whole if old_stop is None else whole - (self._length - old_stop)
@@ -170,14 +170,14 @@ class Editing:
         seam = window.seam(p)
         return seam is not None and seam.absorbed == absorbed_chars
 
-    def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
+    def _segments(self, start: int, left_rope: Rope, stop: int | None) -> list[Segment]:
         """The encoded segments of the new text between the two edges."""
         before = self._left_context[start - self._first : self._start - self._first]
         before = before or slice_of(self._rope, start, self._start)
         behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
         text = before + self._text + behind
         if not text:
-            own = ids_of(self._tokenizer, "") if left is None and stop is None else ()
+            own = ids_of(self._tokenizer, "") if left_rope is None and stop is None else ()
             return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
         absorbed_chars, old = self._absorbed_chars, self._grown_segment(start)
         searched_chars = 0 if old is None else old.searched_chars
@@ -268,16 +268,17 @@ def _equal_at_start(one: IdArray, other: IdArray) -> int:
     return int(different[0]) if len(different) else size
 
 
-def _join_small_segments(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
-    """Join the last segment of `left` and the first new one, if both are short and not the last.
+def _join_small_segments(left_rope: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
+    """Join the last segment of `left_rope` and the first new segment, if both are short.
 
-    Appends of single characters then do not leave a segment for each word."""
-    if left is None or len(new) < 2:
-        return left, new
-    at, before = next(segments_before(left, left.chars))
+    The last new segment is never joined. Appends of single characters then do not leave a segment
+    for each word."""
+    if left_rope is None or len(new) < 2:
+        return left_rope, new
+    at, before = next(segments_before(left_rope, left_rope.chars))
     first = new[0]
     if len(before.text) >= SEGMENT or len(first.text) >= SEGMENT:
-        return left, new
+        return left_rope, new
     ids = concatenate_ids([before.ids, first.ids])
     whole = Segment(before.text + first.text, ids, before.absorbed_chars)
-    return split(left, at)[0], [whole, *new[1:]]
+    return split(left_rope, at)[0], [whole, *new[1:]]

@@ -1,6 +1,7 @@
-"""Checks of the other abilities of an adapter, as far as it has them.
+"""Checks of the abilities of an adapter besides `encode`, for each ability that it has.
 
-Of finishing, numbers in the place of ids tell where each final id came from."""
+Post-processing is checked with stand-in ids: numbers in the place of ids, from `FIRST` on. The
+stand-ins in the result tell from which id of the text each final id came."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +22,7 @@ from tokpar.interfaces import (
 )
 from tokpar.loading import Detaches, Refreshes
 from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids
-from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
+from tokpar.testing.checks import Check, Complaint, check, fails, outcome, prefix_complaint
 from tokpar.testing.compare import (
     array_complaint,
     ids_differ,
@@ -36,7 +37,9 @@ FIRST = int(stand_in_ids(1)[0])
 
 
 def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Check]:
-    """One check or more for each ability the tokenizer has; `source` is what it was loaded from."""
+    """Yield the checks of each ability that the tokenizer has.
+
+    `source`: the object that `tokpar.load` made the tokenizer from."""
     if isinstance(tokenizer, Locates):
         yield locate.of(tokenizer)
         if isinstance(tokenizer, HasOffsets):
@@ -92,7 +95,7 @@ def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     return Complaint("decode of a list and of the array", repr(once), repr(again))
 
 
-@check("cached_rows", together=True)
+@check("cached_rows", takes_all_texts=True)
 def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """of texts that may be cut at spaces it gives the ids of encode, or none and says so"""
     assert isinstance(tokenizer, HasSegmentCache)
@@ -103,7 +106,7 @@ def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint 
         if finder.refusal_for(text) is None and not fails(ids_of, tokenizer, text)
     ]
     usual = usual if finder.at_spaces is not None else []
-    for workers in (1, 1, 2):  # the second time everything is known
+    for workers in (1, 1, 2):  # from the second round on, the cache has every text
         found, flags = tokenizer.cached_rows(usual, workers)
         wrong = rows_complaint(found, len(usual), "cached_rows")
         if wrong is not None or len(flags) != len(usual):
@@ -122,7 +125,7 @@ def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint 
     return None
 
 
-@check("refresh", together=True)
+@check("refresh", takes_all_texts=True)
 def refresh(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """refresh() is the tokenizer itself while nothing changed"""
     assert isinstance(tokenizer, Refreshes)
@@ -155,12 +158,14 @@ def postprocess(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 
 def _finishes_own_ids_only(origin: object) -> bool:
-    """It says so by a LookupError, which is allowed; its subclasses of Python are mistakes."""
+    """True if `postprocess` refused the stand-in ids with a LookupError, which the contract allows.
+
+    IndexError and KeyError are subclasses of LookupError, but here they count as mistakes."""
     mistake = isinstance(origin, (IndexError, KeyError))
     return isinstance(origin, LookupError) and not mistake
 
 
-@check("postprocess: batch", together=True)
+@check("postprocess: batch", takes_all_texts=True)
 def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """a row of a batch is what it is alone, padded at one end; it has no id of another row"""
     assert isinstance(tokenizer, PostProcesses)
@@ -175,29 +180,33 @@ def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     final = outcome(tokenizer.postprocess, own, usual)
     wrong = _laid_out(own, final, origin, usual, tokenizer)
     for k, text in enumerate(usual if wrong is None else ()):
-        wrong = _padded(tokenizer, stand_ins[k], origin[k], text)
+        wrong = _padding_complaint(tokenizer, stand_ins[k], origin[k], text)
         if wrong is not None:
-            return named(wrong, f"row {k}")
+            return prefix_complaint(wrong, f"row {k}")
     return wrong
 
 
-def _padded(
-    tokenizer: TokenizerAdapter, stand_ins: IdArray, found: IdArray, text: str
+def _padding_complaint(
+    tokenizer: TokenizerAdapter, stand_ins: IdArray, row: IdArray, text: str
 ) -> Complaint | None:
-    """What is wrong with a row of a batch, by what became of it alone."""
+    """Return the complaint about one row of a batch, or None.
+
+    `found`, the row, must equal the text's own post-processed stand-ins, with one id repeated as
+    padding on the left or on the right."""
     single = postprocess_single(tokenizer, stand_ins, text)
-    extra = len(found) - len(single)
-    sides = ((found[:extra], found[extra:]), (found[len(single) :], found[: len(single)]))
+    extra = len(row) - len(single)
+    sides = ((row[:extra], row[extra:]), (row[len(single) :], row[: len(single)]))
     for padding, rest in sides:
         one_id = len(set(padding.tolist())) <= 1 and (padding < FIRST).all()
         if extra >= 0 and one_id and np.array_equal(rest, single):
             return None
-    expected, got = (_shown(each, stand_ins) for each in (single, found))
+    expected, got = (_show_origin(each, stand_ins) for each in (single, row))
     return Complaint("it is not its own finished ids, padded", expected, got, text)
 
 
-def _shown(origin: IdArray, stand_ins: IdArray) -> str:
-    """Numbers of own ids as "#0"; of another row's ids "another row's"."""
+def _show_origin(origin: IdArray, stand_ins: IdArray) -> str:
+    """The stand-ins as words: "#0" for the row's own first id, "another row's" for other rows'
+    ids."""
     first, stop = (int(stand_ins[0]), int(stand_ins[-1]) + 1) if len(stand_ins) else (0, 0)
     said = [
         str(id_) if id_ < FIRST else f"#{id_ - first}" if first <= id_ < stop else "another row's"
@@ -209,7 +218,10 @@ def _shown(origin: IdArray, stand_ins: IdArray) -> str:
 def _laid_out(
     own: Rows, final: object, origin: object, texts: Sequence[str], tokenizer: TokenizerAdapter
 ) -> Complaint | None:
-    """What is wrong with final ids, by what finishing made of numbers in their place."""
+    """Return the complaint about the final ids, or None.
+
+    `final` is what `postprocess` made of the ids `own`, `origin` what it made of stand-ins in
+    their place: both must be laid out alike. Each is `Rows`, or the error that was raised."""
     if isinstance(final, Exception) or isinstance(origin, Exception):
         if type(final) is not type(origin):
             said = "ids and numbers in their place end differently"
@@ -230,7 +242,7 @@ def _laid_out(
     for k, text in enumerate(texts):
         wrong = ids_differ(told[k], final[k], text, tokenizer)
         if wrong is not None:
-            return named(wrong, "numbers in place of ids tell")
+            return prefix_complaint(wrong, "numbers in place of ids tell")
     return None
 
 
@@ -255,7 +267,7 @@ def encode_whole(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     own_call = own_call_of(tokenizer)
     assert own_call is not None
     got = outcome(own_call, text)
-    if isinstance(got, Exception):  # what may be refused is check_text's business
+    if isinstance(got, Exception):  # another check compares refusals with check_text
         return None
     expected = whole_ids(tokenizer, text)
     return array_complaint(got, "encode_whole") or ids_differ(expected, got, text, tokenizer)

@@ -1,5 +1,7 @@
-"""What `tokpar.check` says of encodings. Chunks of several sizes, and of several strategies, often
-end at the same seams: what is equal in all that the check looks at is checked once."""
+"""Run `tokpar.check` on encodings, once for equal encodings.
+
+Strategies and chunk sizes often end at the same seams. An encoding that equals an earlier one in
+all that the checker looks at is not checked again."""
 
 from __future__ import annotations
 
@@ -18,32 +20,35 @@ from tokpar.testing.checks import Complaint
 
 @dataclass(frozen=True, eq=False)
 class Certificates:
-    """The check of encodings by one tokenizer. Only those that passed are remembered, by digests of
-    text, ids, seams and proofs."""
+    """Check the encodings of one tokenizer.
+
+    An encoding that passed is stored as a digest of text, ids, seams and proofs. An encoding that
+    failed is not stored."""
 
     tokenizer: TokenizerAdapter
-    _passed: set[bytes] = field(default_factory=set)
+    _passed_digests: set[bytes] = field(default_factory=set)
 
     def complaint(self, encoding: Encoding, text: str) -> Complaint | None:
-        """What `tokpar.check` finds, or that a seam has no rule."""
+        """The first finding of `tokpar.check`, or a complaint about a seam without a rule, or
+        None."""
         if not encoding.lossless:
             bare = next(seam for seam in encoding.seams if seam.rule is None)
             return Complaint("a seam without a rule", got=repr(bare))
         if not encoding.seams:
             return None
         key = digest(encoding, text)
-        if key in self._passed:
+        if key in self._passed_digests:
             return None
         report = checker.check(encoding, text, self.tokenizer)
         if report.ok:
-            self._passed.add(key)
+            self._passed_digests.add(key)
             return None
         finding = report.findings[0]
         return Complaint(f"the certificate fails: {finding.kind}, {finding.message}")
 
 
 def digest(encoding: Encoding, text: str) -> bytes:
-    """Of all that the check looks at, types of numbers and arrays included."""
+    """SHA-256 of all that the checker looks at, with the types of numbers and arrays."""
     found = sha256()
     for part in _parts(encoding, text):
         found.update(b"%d:" % len(part))

@@ -1,5 +1,7 @@
-"""What a check is, how it is run, and how what it found reads. It looks at one text, or at several,
-and never draws any, so a failing text can be made smaller by asking again."""
+"""What a check is, how it runs, and how a failure is written.
+
+A check looks at one text or at several, and draws none itself. So a failing text can be made
+smaller: the check runs again on each smaller text."""
 
 from __future__ import annotations
 
@@ -13,19 +15,20 @@ from typing import Any, Literal, TypeVar
 
 from tokpar.errors import ConformanceError, EngineError
 from tokpar.executors.serial_executor import PASSING
-from tokpar.parity.differing import shown, simplest, smallest
+from tokpar.parity.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]
 Watch = Callable[[str], None]
-"""Is told the name of each check before it runs."""
+"""Called with the name of each check before the check runs."""
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong: `what` in words, what was expected and got; `text` where a check of several
-    texts knows which one it is."""
+    """What a check found wrong: `what` in words, the expected value and the value got.
+
+    `text`: the text that failed, if a check of several texts knows which one it was."""
 
     what: str
     expected: str = ""
@@ -35,39 +38,42 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Check:
-    """One sentence of a contract and the function that tests it.
+    """One sentence of a contract, and the function that tests the sentence.
 
-    `look` gets a text, or all texts of the pool if `together`. What it raises is a complaint, too,
-    except `SetAsideError`. `repeatable`: it answers the same each time, so that a failing text
-    can be made smaller."""
+    `look` gets one text, or with `takes_all_texts` all texts of the pool. It returns a complaint or
+    None. An error that it raises is a complaint too, except `SetAsideError`.
+    `repeatable`: `look` answers the same each time, so that a failing text can be made smaller."""
 
     name: str
     contract: str
     look: Callable[..., Complaint | None]
-    together: bool = False
+    takes_all_texts: bool = False
     pool: Pool = "texts"
     repeatable: bool = True
 
     def of(self, *subject: object, **changes: Any) -> Check:
-        """This check of a subject: what `look` gets before the text."""
+        """This check for `subject`: the arguments that `look` gets before the text."""
         return replace(self, look=partial(self.look, *subject), **changes)
 
 
 def check(
-    name: str, *, together: bool = False, repeatable: bool = True
+    name: str, *, takes_all_texts: bool = False, repeatable: bool = True
 ) -> Callable[[Callable[..., Complaint | None]], Check]:
-    """Makes a check of a function of a subject and a text; its docstring is the contract."""
+    """Make a check of the decorated function, which takes a subject and a text.
 
-    def made(look: Callable[..., Complaint | None]) -> Check:
+    The docstring of the function is the contract: ConformanceError prints it."""
+
+    def make_check(look: Callable[..., Complaint | None]) -> Check:
         contract = " ".join(cleandoc(look.__doc__ or "").split())
-        return Check(name, contract, look, together, repeatable=repeatable)
+        return Check(name, contract, look, takes_all_texts, repeatable=repeatable)
 
-    return made
+    return make_check
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that failed, and the smallest texts it fails on; None if it fails on any."""
+    """A failed check with the smallest texts that fail, or None instead of the texts if the check
+    fails whatever the texts are."""
 
     check: Check
     texts: tuple[str, ...] | None
@@ -75,7 +81,7 @@ class Failure:
 
 
 class SetAsideError(Exception):
-    """This text tells nothing: the tokenizer itself refuses it."""
+    """This text decides nothing, because the tokenizer itself refuses the text."""
 
 
 def require(
@@ -85,7 +91,9 @@ def require(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Run the checks, or up to the first that fails. ConformanceError names all that failed."""
+    """Run the checks and raise one ConformanceError that names all failed checks.
+
+    With `fail_fast` the first failed check is the last that runs."""
     found, run = [], 0
     for check in checks:
         if not pools[check.pool]:
@@ -103,8 +111,9 @@ def require(
 
 
 def failure_of(check: Check, texts: Sequence[str]) -> Failure | None:
-    """What a check has against the texts, with the smallest that show it."""
-    if check.together:
+    """Run a check on the texts; return the failure with the smallest texts that show it, or
+    None."""
+    if check.takes_all_texts:
         return _failure_together(check, tuple(texts))
     for text in texts:
         complaint = ask(check, text)
@@ -130,7 +139,7 @@ def _failure_together(check: Check, texts: tuple[str, ...]) -> Failure | None:
 
 
 def ask(check: Check, texts: str | tuple[str, ...]) -> Complaint | None:
-    """The check's answer; what it raises becomes one."""
+    """Run the check on the texts; an error that it raises becomes a complaint."""
     try:
         return check.look(texts)
     except PASSING:
@@ -154,18 +163,19 @@ def in_words(subject: str, failures: Sequence[Failure], checks: int) -> str:
 def _rows(failure: Failure) -> Iterator[tuple[str, str]]:
     texts, complaint = failure.texts, failure.complaint
     if texts is not None and len(texts) == 1:
-        yield "text", f"{shown(texts[0])} ({len(texts[0]):,} code points)"
+        yield "text", f"{show_text(texts[0])} ({len(texts[0]):,} code points)"
     elif texts is not None:
-        yield "texts", ", ".join(map(shown, texts[:8])) + (", ..." if len(texts) > 8 else "")
+        yield "texts", ", ".join(map(show_text, texts[:8])) + (", ..." if len(texts) > 8 else "")
         if complaint.text is not None:
-            yield "text", shown(complaint.text)
+            yield "text", show_text(complaint.text)
     yield "found", complaint.what
     yield "expected", complaint.expected
     yield "got", complaint.got
 
 
 def outcome(call: Callable[..., Any], *arguments: object) -> Any:
-    """What a call returns, or the error it raises; an EngineError stands for every panic."""
+    """What a call returns, or the error that it raises. An engine's panic becomes an
+    EngineError."""
     try:
         return call(*arguments)
     except PASSING:
@@ -180,14 +190,17 @@ def fails(call: Callable[..., Any], *arguments: object) -> bool:
     return isinstance(outcome(call, *arguments), Exception)
 
 
-def named(complaint: Complaint | None, what: str) -> Complaint | None:
+def prefix_complaint(complaint: Complaint | None, what: str) -> Complaint | None:
     """The complaint with `what` in front of its words."""
     return None if complaint is None else replace(complaint, what=f"{what}: {complaint.what}")
 
 
 def at_once(work: Callable[[int], Result], threads: int) -> list[Result]:
-    """Results of `work(0)`, `work(1)`, ..., each in a thread of its own, or the error it raised.
-    Threads that do something else meanwhile, such as comparing, would seldom meet."""
+    """Run `work(0)`, `work(1)`, ... at once, each in a thread of its own. Return the result or the
+    error of each.
+
+    The threads only call `work` and compare nothing: threads that do other things in between
+    would seldom run the engine at the same moment."""
     found: dict[int, Result] = {}
     start = threading.Barrier(threads)
 

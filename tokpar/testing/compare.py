@@ -1,4 +1,4 @@
-"""How ids differ, and where: what every check of ids says."""
+"""Compare ids, rows and spans, and say where they differ."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,15 @@ import numpy as np
 from tokpar.arrays import IdArray, byte_starts
 from tokpar.errors import TokparError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.parity.differing import around, first_difference, position_of
+from tokpar.parity.differing import describe_ids, first_difference, position_of
 from tokpar.spans import postprocess_single
-from tokpar.testing.checks import Complaint, SetAsideError, named
+from tokpar.testing.checks import Complaint, SetAsideError, prefix_complaint
 from tokpar.types import Piece, Rows
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The serial ids. A text that is refused in words is set aside; other errors are findings."""
+    """The ids of the serial call. Raises SetAsideError for a text that the tokenizer refuses with a
+    ValueError or a TokparError. Other errors pass through: for a check they are findings."""
     try:
         return np.asarray(tokenizer.encode(text))
     except (ValueError, TokparError) as refusal:
@@ -22,7 +23,7 @@ def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
 
 
 def whole_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The finished ids: special tokens, truncation and padding applied once."""
+    """The serial ids after post-processing: with special tokens, truncation and padding."""
     ids = ids_of(tokenizer, text)
     try:
         return postprocess_single(tokenizer, ids, text)
@@ -33,7 +34,8 @@ def whole_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
 def ids_differ(
     expected: IdArray, got: IdArray, text: str, tokenizer: TokenizerAdapter
 ) -> Complaint | None:
-    """None if the ids are equal, else the place of the first difference and the ids around it."""
+    """None if the ids are equal. Otherwise a complaint with the place of the first difference and
+    the ids around it."""
     if np.array_equal(expected, got):
         return None
     k = first_difference(expected, got)
@@ -42,14 +44,14 @@ def ids_differ(
     numbers = f"{len(expected):,} expected, {len(got):,} got"
     return Complaint(
         f"ids differ from number {k:,} on ({numbers}){where}",
-        around(tokenizer, expected, k),
-        around(tokenizer, got, k),
+        describe_ids(tokenizer, expected, k),
+        describe_ids(tokenizer, got, k),
         text,
     )
 
 
 def array_complaint(ids: object, what: str = "encode") -> Complaint | None:
-    """None for a uint32 array of shape (n,)."""
+    """None if `ids` is a uint32 array of shape (n,), otherwise a complaint that names `what`."""
     if not isinstance(ids, np.ndarray):
         return Complaint(f"{what} gave another type", "a numpy array", type(ids).__name__)
     if ids.dtype != np.uint32 or ids.ndim != 1:
@@ -59,7 +61,8 @@ def array_complaint(ids: object, what: str = "encode") -> Complaint | None:
 
 
 def spans_complaint(spans: object, ids: IdArray, text: str) -> Complaint | None:
-    """None for int64 (n, 2) spans in UTF-8 bytes of the text, in the order of the text."""
+    """None if `spans` is an int64 array of shape (n, 2) in UTF-8 bytes of the text, one span per
+    id, with starts in ascending order. Otherwise a complaint."""
     if not isinstance(spans, np.ndarray) or spans.dtype != np.int64:
         got = spans.dtype if isinstance(spans, np.ndarray) else type(spans).__name__
         return Complaint("spans are of another type", "a numpy array of int64", str(got))
@@ -77,7 +80,8 @@ def spans_complaint(spans: object, ids: IdArray, text: str) -> Complaint | None:
 
 
 def rows_complaint(rows: object, texts: int, what: str) -> Complaint | None:
-    """None for well-formed `Rows` of so many texts."""
+    """None if `rows` are well-formed `Rows`, one row for each of `texts` texts, otherwise a
+    complaint."""
     if not isinstance(rows, Rows):
         return Complaint(f"{what} gave something else", "Rows", repr(rows)[:200])
     wrong = array_complaint(rows.ids, what)
@@ -103,7 +107,9 @@ def rows_differ(
     tokenizer: TokenizerAdapter,
     spans: bool = False,
 ) -> Complaint | None:
-    """What is wrong with the rows of these texts, ids and, if they were asked for, spans."""
+    """Compare the rows of these texts with the expected ids, and with `spans` also the spans.
+
+    Returns the first complaint, with the number of the row, or None."""
     wrong = rows_complaint(got, len(texts), "rows")
     if wrong is not None:
         return wrong
@@ -115,12 +121,14 @@ def rows_differ(
         if wrong is None and spans:
             wrong = spans_differ(right, got, k, text)
         if wrong is not None:
-            return named(wrong, f"row {k:,}")
+            return prefix_complaint(wrong, f"row {k:,}")
     return None
 
 
 def spans_differ(right: Piece, got: Rows, k: int, text: str) -> Complaint | None:
-    """What is wrong with the spans of row `k`, whose ids are right; `right` may have none."""
+    """Compare the spans of row `k` with `right.spans`; its ids are equal already.
+
+    If `right` has no spans, only shape and order are checked."""
     if not isinstance(got.spans, np.ndarray) or len(got.spans) != len(got.ids):
         shape = getattr(got.spans, "shape", type(got.spans).__name__)
         return Complaint("not one span per id", str((len(got.ids), 2)), str(shape), text)

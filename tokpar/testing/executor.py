@@ -1,4 +1,5 @@
-"""`check_executor`: one row per text, in order, whatever fails and whoever asks at once."""
+"""`check_executor`: an executor returns one row per text, in order, also after errors and when
+several threads call it at once."""
 
 from __future__ import annotations
 
@@ -20,15 +21,24 @@ from tokpar.interfaces import (
     without_cache_of,
 )
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
+from tokpar.testing.checks import (
+    Check,
+    Complaint,
+    Watch,
+    at_once,
+    check,
+    outcome,
+    prefix_complaint,
+    require,
+)
 from tokpar.testing.compare import rows_differ
 from tokpar.testing.pools import FAILS, Letters, Unknown, pools
 from tokpar.types import Piece, Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
 LONGER = 40
-"""The first text has as many times the usual length, so that a pool that gives rows as they come
-gives it last."""
+"""The first text joins so many texts. It takes longest, so a pool that returned rows in the order
+in which they are ready would return it last."""
 
 
 def check_executor(
@@ -41,17 +51,17 @@ def check_executor(
     fail_fast: bool = False,
 ) -> None:
     """Raise ConformanceError, which names each failed check, unless the executor keeps its
-    contract with `tokenizer` and with one that fails.
+    contract. The checks use `tokenizer`, and a tokenizer that fails on some texts.
 
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. An executor with a `close`
-    is closed at the end, twice."""
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. If the executor has a
+    `close`, the last check calls it several times."""
     adapter = load(tokenizer)
     checks = executor_checks(executor, adapter)
     require(type(executor).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)
 
 
 def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """All checks; `close` comes last."""
+    """All checks of an executor; the check of `close` comes last."""
     yield rows.of(executor, tokenizer, False)
     if isinstance(tokenizer, (Locates, EncodesMany)):
         said = "with spans=True rows have spans, UTF-8 bytes from the start of each text"
@@ -69,11 +79,11 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
 
 
 def slices(texts: Sequence[str]) -> list[str]:
-    """The texts, and a long one in front."""
+    """The texts, after one long text that joins the first `LONGER` of them."""
     return [" ".join(texts[:LONGER]), *texts]
 
 
-@check("map", together=True)
+@check("map", takes_all_texts=True)
 def rows(
     executor: Executor, tokenizer: TokenizerAdapter, spans: bool, texts: Sequence[str]
 ) -> Complaint | None:
@@ -84,7 +94,7 @@ def rows(
 def mapped_wrong(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str], spans: bool = False
 ) -> Complaint | None:
-    """What is wrong with the rows of these texts: those of single calls are right."""
+    """Compare the executor's rows of these texts with the rows of one call per text."""
     expected = [encode_piece(text, tokenizer, spans) for text in texts]
     got = executor.map(texts, tokenizer, spans)
     return rows_differ(expected, got, texts, tokenizer, spans)
@@ -104,7 +114,7 @@ def equal_texts(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> C
     return mapped_wrong(executor, tokenizer, [left, left, right, left])
 
 
-@check("map: errors", together=True)
+@check("map: errors", takes_all_texts=True)
 def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     """the first error in the order of the texts is raised as an EngineError that names the row,
     and a place in it"""
@@ -125,7 +135,7 @@ def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     return Complaint("no place in the text", place, f"[{got.start}, {got.stop})")
 
 
-@check("map: after errors", together=True)
+@check("map: after errors", takes_all_texts=True)
 def after_errors(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
@@ -135,7 +145,7 @@ def after_errors(
     return mapped_wrong(executor, tokenizer, slices(texts))
 
 
-@check("map: threads", together=True, repeatable=False)
+@check("map: threads", takes_all_texts=True, repeatable=False)
 def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     """an executor may be used from several threads at once"""
     tokenizer = Letters(SECONDS)
@@ -152,11 +162,11 @@ def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
         for got in results:
             wrong = rows_differ(expected, got, own, tokenizer)
             if wrong is not None:
-                return named(wrong, f"with {THREADS} threads")
+                return prefix_complaint(wrong, f"with {THREADS} threads")
     return None
 
 
-@check("look_up", together=True)
+@check("look_up", takes_all_texts=True)
 def looked_up(
     executor: Executor, call: LookUp, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
@@ -193,10 +203,10 @@ def _served_wrong(
         for text, served in zip(texts, flags, strict=True)
     ]
     wrong = rows_differ(expected, got, texts, tokenizer)
-    return None if wrong is None else named(wrong, "looked up")
+    return None if wrong is None else prefix_complaint(wrong, "looked up")
 
 
-@check("close", together=True, repeatable=False)
+@check("close", takes_all_texts=True, repeatable=False)
 def close(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
@@ -205,7 +215,9 @@ def close(
     executor.close()
     executor.close()
     try:
-        return named(mapped_wrong(executor, tokenizer, slices(texts[:20])), "after close")
+        return prefix_complaint(
+            mapped_wrong(executor, tokenizer, slices(texts[:20])), "after close"
+        )
     except EngineError:
         raise
     except RuntimeError:

@@ -1,4 +1,6 @@
-"""`check_merger`: joined right, or not at all. Chunks of many splitters, some of them silly."""
+"""`check_merger`: a merger joins pieces correctly or not at all.
+
+The checks use chunks of many splitters; some of these splitters cut where nothing licenses it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,12 +30,13 @@ from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
 from tokpar.types import WITHIN_PRETOKEN, Chunk, Join, Piece, Report, Rule, Seam, Split, fuse_chunks
 
-MOST_ROUNDS = 8  # so often the chunks at open seams are fused, and the merger is asked again
+MOST_ROUNDS = 8  # rounds; after each, chunks at open seams are fused and merged again
 
 
 @dataclass(frozen=True)
 class Anywhere:
-    """Cuts every `size` code points, licensed or not, with this overlap on both sides."""
+    """A splitter that cuts every `size` code points, licensed or not, with `overlap` code points on
+    both sides of each cut."""
 
     size: int
     overlap: int = 0
@@ -54,7 +57,9 @@ class Anywhere:
 
 
 def _proposal(seam: Seam | None, place: int) -> Seam:
-    """Licensed where it happens to be, but for a space that would be left out."""
+    """The seam that the facts license at `place`, or a seam without a rule.
+
+    A seam that absorbs a space counts as unlicensed: these chunks leave out no text."""
     if seam is None or "absorbed" in dict(seam.witness):
         return Seam(place, None, "")
     return seam
@@ -84,12 +89,13 @@ def check_merger(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Raise ConformanceError, which names each failed check with its smallest text, unless the
-    merger's joins give the serial ids at seams that `tokpar.check` licenses, and None elsewhere.
+    """Raise ConformanceError unless the merger's joins give the serial ids at seams that
+    `tokpar.check` licenses, and None elsewhere. The error names each failed check with its
+    smallest text.
 
-    It is given pieces of chunks by `splitter`; None: by several, of which some propose cuts that
-    nothing licenses, with and without overlap. `texts`, `examples`, `watch`: as in
-    `check_tokenizer`."""
+    `splitter`: makes the chunks whose pieces the merger gets. None: several splitters, with and
+    without overlap; some of them propose cuts that nothing licenses.
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
     adapter = load(tokenizer)
     checks = merger_checks(merger, adapter, SPLITTERS if splitter is None else (splitter,))
     require(type(merger).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)
@@ -101,16 +107,17 @@ def merger_checks(
     """All checks of a merger with one tokenizer."""
     certificates = Certificates(tokenizer)
     for splitter in splitters:
-        yield merged.of(merger, certificates, splitter, name=f"merge: {splitter}")
+        yield merge.of(merger, certificates, splitter, name=f"merge: {splitter}")
     yield one_piece.of(merger, tokenizer)
     if hasattr(merger, "mend"):
         yield mend.of(merger, tokenizer)
 
 
-def given(
+def make_pieces(
     merger: Merger, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], text: str
 ) -> list[Piece]:
-    """Pieces as the pipeline would hand them over; run chunks are filled in."""
+    """The piece of each chunk, as the pipeline gives them to a merger. The piece of a run chunk
+    repeats its token; the other chunks are encoded."""
     spans = Plan(tokenizer, SPLITTERS[0], SerialExecutor(), merger).spans
     texts = [text[chunk.start : chunk.stop] for chunk in chunks if chunk.run is None]
     rows = SerialExecutor().map(texts, tokenizer, spans)
@@ -124,16 +131,16 @@ def _run(run: tuple[int, int]) -> Piece:
 
 
 @check("merge")
-def merged(
+def merge(
     merger: Merger, certificates: Certificates, splitter: Splitter, text: str
 ) -> Complaint | None:
     """a list of a Join or None for each neighbouring pair; the joins give the serial ids, at
     licensed seams where both chunks reach"""
     tokenizer = certificates.tokenizer
-    _require_usual(tokenizer, text)  # as in the pipeline, chunks at open seams are fused
+    _require_usual(tokenizer, text)  # below, open seams are fused as the pipeline does it
     chunks = list(splitter.split(text, tokenizer, 0).chunks)
     for _ in range(MOST_ROUNDS):
-        pieces = given(merger, tokenizer, chunks, text)
+        pieces = make_pieces(merger, tokenizer, chunks, text)
         joins = merger.merge(text, chunks, pieces, tokenizer)
         wrong = joins_complaint(joins, chunks, pieces, text, tokenizer)
         if wrong is not None:
@@ -159,7 +166,9 @@ def joins_complaint(
     text: str,
     tokenizer: TokenizerAdapter,
 ) -> Complaint | None:
-    """What is wrong with a merger's answer, whatever becomes of it."""
+    """Return the complaint about a merger's answer before its joins are applied, or None.
+
+    Checked are types, number, places, counts of ids, and licences."""
     if not isinstance(joins, list) or not all(isinstance(each, Join | None) for each in joins):
         return Complaint("merge gave something else", "a list of Join or None", repr(joins)[:200])
     pairs = len(chunks) - 1
@@ -178,11 +187,16 @@ def joins_complaint(
         if left.stop <= right.start and (join.left, join.right) != (sizes[0], 0):
             said = f"join {i:,} leaves out ids where nothing overlaps"
             return Complaint(said, f"left={sizes[0]}, right=0", repr(join))
-    return _unlicensed([join.seam for join in joins if join is not None], text, tokenizer)
+    return _licence_complaint([join.seam for join in joins if join is not None], text, tokenizer)
 
 
-def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
-    """Even where others are open; K4 to K8 need the ids of the whole."""
+def _licence_complaint(
+    seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter
+) -> Complaint | None:
+    """Return the complaint about the first seam that nothing licenses, or None.
+
+    Seams of rules K4 to K8 are left out: the checker needs all ids for them, and other seams of
+    the text may still be open. They must name a rule."""
     if any(seam.rule is None for seam in seams):
         bare = next(seam for seam in seams if seam.rule is None)
         return Complaint("a join without a rule: None is for what nothing licenses", got=repr(bare))
@@ -196,7 +210,7 @@ def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -
 def joined_complaint(
     joins: Sequence[Join], pieces: Sequence[Piece], text: str, certificates: Certificates
 ) -> Complaint | None:
-    """What is wrong with the ids that all joins together give, and with their seams."""
+    """Join all pieces and return the complaint about the ids or the certificate, or None."""
     tokenizer = certificates.tokenizer
     first = [0, *(join.right for join in joins)]
     last = [*(join.left for join in joins), len(pieces[-1].ids)]
@@ -215,7 +229,7 @@ def joined_complaint(
 def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """one chunk has no pair, and no join"""
     whole = [Chunk(0, len(text), 0, len(text))]
-    found = merger.merge(text, whole, given(merger, tokenizer, whole, text), tokenizer)
+    found = merger.merge(text, whole, make_pieces(merger, tokenizer, whole, text), tokenizer)
     return None if found == [] else Complaint("one piece is joined", "[]", repr(found)[:200])
 
 
@@ -225,7 +239,7 @@ def mend(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | 
     _require_usual(tokenizer, text)
     for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
         chunks = splitter.split(text, tokenizer, 0).chunks
-        pieces = given(merger, tokenizer, chunks, text)
+        pieces = make_pieces(merger, tokenizer, chunks, text)
         joins = merger.merge(text, chunks, pieces, tokenizer)
         failed = [i for i, join in enumerate(joins, start=1) if join is None]
         after = mend_of(merger)(text, chunks, failed, tokenizer) if failed else None

@@ -1,5 +1,7 @@
-"""Which texts a run looks at: fixed ones, drawn ones and the caller's own, always the same. And the
-tokenizers of the kit: one of which nothing is known, and one that fails or waits, which can be
+"""The texts of a run, and the kit's own tokenizers.
+
+A run has fixed texts, drawn texts and the caller's texts; they are the same in each run. The
+tokenizers are `Unknown`, which has no facts, and `Letters`, which can fail or wait and can be
 built again in another process."""
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from tokpar.parity.compared_texts import (
     added_contents,
     competing,
     hostile_texts,
-    separated,
-    surrounded,
+    separate_words,
+    surround_contents,
     vocabulary_words,
 )
 from tokpar.parity.compared_texts import surrogate_texts as fixed_surrogates
@@ -33,7 +35,7 @@ FAILS = "\x07"
 
 @dataclass(frozen=True)
 class Unknown:
-    """Ids that depend on the whole text: "ab" -> [97 + 2, 98 + 2]. It tells no facts."""
+    """A tokenizer without facts, whose ids depend on the whole text: "ab" -> [97 + 2, 98 + 2]."""
 
     name: str = "unknown"
 
@@ -46,8 +48,10 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Letters:
-    """One id per code point, and a ValueError for a text with FAILS that shows the text. `seconds`
-    of sleep before each text let other threads in."""
+    """A tokenizer with one id per code point.
+
+    It raises a ValueError that shows the text if the text has the character FAILS. It sleeps
+    `seconds` before each text, so that other threads run."""
 
     seconds: float = 0.0
     name: str = "letters"
@@ -77,13 +81,13 @@ class Letters:
 
 
 EXAMPLES = 60
-"""Texts drawn for a run unless it asks for a number or the active profile of hypothesis has fewer
-examples; besides half as many of the vocabulary's tokens alone, and as many with such tokens among
-other text."""
+"""Drawn texts of a run. A caller may ask for another number, and a profile of hypothesis may have
+fewer examples. If the vocabulary is known, two more sets, each half as large, are drawn: texts of
+tokens alone, and texts with tokens between other text."""
 MOST = 400
-"""Code points of a drawn text, or of one that is made of the vocabulary: it may have tokens of a
-hundred spaces, and the finest chunks are single code points."""
-LONG = 2000  # texts above this many code points are only given to checks that are made for them
+"""Most code points of a drawn text, or of a text made of the vocabulary. A vocabulary may have
+tokens of a hundred spaces, and the finest chunks are single code points."""
+LONG = 2000  # only checks of the pool "long" get texts of more code points
 MOST_ADDED = 50
 
 
@@ -93,9 +97,11 @@ def pools(
     examples: int | None = None,
     reference: TokenizerAdapter | None = None,
 ) -> Pools:
-    """The texts of a run. Contents of added tokens stand in the drawn ones, whole and in parts, and
-    so do tokens of the vocabulary, where they can be known: merges that compete need both. The
-    reference knows them, too: an adapter without facts gets no easier texts."""
+    """The texts of a run, by pool: "texts", "surrogates" and "long".
+
+    Drawn texts hold the contents of added tokens, whole and in parts, and tokens of the
+    vocabulary if it is known: merges that compete need both. Both may also come from the
+    reference: an adapter without facts gets texts as hard as the others get."""
     if examples is None:
         examples = min(EXAMPLES, settings().max_examples)
     known = [tokenizer] if reference is None else [tokenizer, reference]
@@ -103,19 +109,24 @@ def pools(
     added = added[:MOST_ADDED]
     short = [text for text in own if len(text) <= LONG]
     words = next(filter(None, map(vocabulary_words, known)), ())
-    drawn = _drawn(_usual, added, examples)
-    drawn += (*surrounded(added), *(text[:MOST] for text in competing(words) + separated(words)))
+    drawn = _draw_texts(_usual, added, examples)
+    drawn += (
+        *surround_contents(added),
+        *(text[:MOST] for text in competing(words) + separate_words(words)),
+    )
     if words:
-        drawn += _drawn(made_of, words, examples // 2) + _drawn(_usual, words, examples // 2)
+        drawn += _draw_texts(made_of, words, examples // 2) + _draw_texts(
+            _usual, words, examples // 2
+        )
     return {
         "texts": tuple(dict.fromkeys((*short, *hostile_texts(), *drawn))),
-        "surrogates": (*fixed_surrogates(), *_drawn(_lone, added, examples // 10)),
+        "surrogates": (*fixed_surrogates(), *_draw_texts(_lone, added, examples // 10)),
         "long": tuple(text for text in own if len(text) > LONG),
     }
 
 
 @lru_cache(maxsize=32)
-def _drawn(
+def _draw_texts(
     strategy: Callable[[tuple[str, ...]], Texts], contents: tuple[str, ...], examples: int
 ) -> tuple[str, ...]:
     if examples < 1:
@@ -138,9 +149,9 @@ def _drawn(
     return tuple(found)
 
 
-def _usual(added: tuple[str, ...]) -> Texts:
-    return texts(added=added, max_size=MOST)
+def _usual(contents: tuple[str, ...]) -> Texts:
+    return texts(added=contents, max_size=MOST)
 
 
-def _lone(added: tuple[str, ...]) -> Texts:
-    return surrogate_texts(added=added, max_size=MOST)
+def _lone(contents: tuple[str, ...]) -> Texts:
+    return surrogate_texts(added=contents, max_size=MOST)

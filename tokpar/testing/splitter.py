@@ -1,5 +1,5 @@
-"""`check_splitter`: whatever the text, chunks whose cores tile it, and in the end a single one; and
-what is said of them is true."""
+"""`check_splitter`: the cores of the chunks tile every text, some attempt gives a single chunk, and
+the licences of the cuts hold."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,11 +25,11 @@ def check_splitter(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Raise ConformanceError, which names each failed check with its smallest text, unless the
-    splitter keeps its contract; for `tokenizer` and for one of which nothing is known.
+    """Raise ConformanceError unless the splitter keeps its contract, with `tokenizer` and with a
+    tokenizer without facts. The error names each failed check with its smallest text.
 
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. Let chunks be small: fixed
-    and drawn texts have at most 400 code points."""
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. Use a splitter with small
+    chunks: fixed and drawn texts have at most 400 code points."""
     adapter = load(tokenizer)
     checks = splitter_checks(splitter, adapter)
     require(type(splitter).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)
@@ -42,7 +42,7 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
     said = "the same where nothing is known of the tokenizer; no rule licenses a cut then"
     name = "split: unknown tokenizer"
     yield well_formed.of(splitter, Unknown(), name=name, contract=said)
-    for each in (licensed, divisible, words):
+    for each in (licensed_cuts, divisible, words):
         yield each.of(first, tokenizer)
     yield surrogates.of(splitter, tokenizer, pool="surrogates")
     yield attempts.of(first, tokenizer)
@@ -50,19 +50,19 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
 
 
 class FirstSplits:
-    """A splitter that is asked once for its first attempt at a short text: each check looks at the
-    same split. With one tokenizer only."""
+    """A splitter that keeps the first attempt for each short text, so that all checks look at the
+    same split. Use it with one tokenizer only."""
 
     def __init__(self, splitter: Splitter) -> None:
         self._splitter = splitter
-        self._known: dict[str, Split] = {}
+        self._splits: dict[str, Split] = {}
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         if attempt or len(text) > MOST:
             return self._splitter.split(text, tokenizer, attempt)
-        if text not in self._known:
-            self._known[text] = self._splitter.split(text, tokenizer, 0)
-        return self._known[text]
+        if text not in self._splits:
+            self._splits[text] = self._splitter.split(text, tokenizer, 0)
+        return self._splits[text]
 
 
 @check("split")
@@ -76,14 +76,14 @@ def well_formed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> C
 
 
 def split_complaint(split: object, text: str) -> Complaint | None:
-    """What is wrong with a split, or with the places of its chunks."""
+    """Return the complaint about a split or the places of its chunks, or None."""
     if not isinstance(split, Split):
         return Complaint("split gave something else", "a Split", repr(split)[:200])
     return chunks_complaint(split.chunks, text)
 
 
 def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
-    """What is wrong with the places of chunks."""
+    """Return the complaint about the places of the chunks, or None."""
     if not chunks or not all(isinstance(chunk, Chunk) for chunk in chunks):
         return Complaint("no chunks", "a list of at least one Chunk", repr(chunks))
     edge = 0
@@ -105,18 +105,20 @@ def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
     return None
 
 
-def _place(k: int, chunk: Chunk, expected: str) -> Complaint:
-    return Complaint(f"chunk {k:,}", expected, repr(chunk))
+def _place(k: int, chunk: Chunk, contract: str) -> Complaint:
+    return Complaint(f"chunk {k:,}", contract, repr(chunk))
 
 
 @check("split: cuts")
-def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+def licensed_cuts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """a cut that names rule K1, K2, K3, K9 or K10 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
 def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
-    """What the independent checker has against the licensed cuts; K4 to K8 need ids as well."""
+    """The first finding of the certificate's checker about the certified cuts, or None.
+
+    Cuts of rules K4 to K8 are left out: the checker needs ids for them."""
     cuts = [chunk.cut for chunk in split.chunks if chunk.cut is not None]
     seams = [cut for cut in cuts if cut.rule in CERTIFIED_CUTS]
     for finding in seam_findings(seams, text, facts_of(tokenizer)):
@@ -181,12 +183,12 @@ def attempts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Comp
     return Complaint("it goes on for ever", "1 chunk in the end", f"{len(split.chunks)} chunks")
 
 
-@check("split: again", together=True)
+@check("split: again", takes_all_texts=True)
 def again(
-    splitter: Splitter, tokenizer: TokenizerAdapter, before: Splitter, texts: Sequence[str]
+    splitter: Splitter, tokenizer: TokenizerAdapter, earlier: Splitter, texts: Sequence[str]
 ) -> Complaint | None:
     """chunks depend on nothing but text, tokenizer and attempt"""
-    first = [before.split(text, tokenizer, 0) for text in texts]
+    first = [earlier.split(text, tokenizer, 0) for text in texts]
     for text, split in zip(reversed(texts), reversed(first), strict=True):
         got = splitter.split(text, tokenizer, 0)
         if got != split:

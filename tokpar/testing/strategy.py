@@ -1,5 +1,8 @@
-"""`check_strategy`: lossless means equal to the serial ids, and what is not must say so. Every
-lossless strategy is tried with a tokenizer, too, in chunks so small that seams are everywhere."""
+"""`check_strategy`: the ids of a lossless strategy equal the serial ids, and every encoding that
+may differ is marked.
+
+The module also checks a tokenizer with every lossless strategy, in chunks so small that seams
+are everywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan
 from tokpar.registry import build_strategy, registry
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import (
     Check,
@@ -27,23 +30,23 @@ from tokpar.testing.checks import (
     SetAsideError,
     Watch,
     check,
-    named,
     outcome,
+    prefix_complaint,
     require,
 )
 from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
 from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Report, Rows
 
-NEAR = 60  # code points of a text in which every place is tried
-BATCHED = 4  # of so many texts one goes into the batch; each is encoded alone, too
+NEAR = 60  # code points at the start of a text in which every place is tried
+BATCHED = 4  # every fourth text goes into the batch; another check encodes all texts alone
 SMALL: dict[str, tuple[Any, ...]] = {
     "chunk_chars": (1, 7, 40),
     "overlap_chars": (3, 5, 24),
     "depth": (6, 3, 1),
     "min_match": (1, 1, 2),
 }
-"""Options that make seams everywhere: three sets of them."""
+"""Three sets of options that make seams everywhere: the k-th values belong together."""
 
 
 def check_strategy(
@@ -56,13 +59,13 @@ def check_strategy(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Raise ConformanceError, which names each failed check with its smallest text, unless the
-    strategy gives the serial ids with a certificate that holds; an approximate one must mark
-    every encoding that differs.
+    """Raise ConformanceError unless the strategy gives the serial ids with a certificate that
+    holds. An approximate strategy must mark every encoding that differs. The error names each
+    failed check with its smallest text.
 
-    `strategy`: a registered name, or a record. `options`: sets of options to try; None: small
-    values of those that tokpar's own strategies have (`chunk_chars`, `overlap_chars`, `depth`).
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
+    `strategy`: a registered name, or a `Strategy`. `options`: sets of options to try. None: small
+    values of `chunk_chars`, `overlap_chars`, `depth` and `min_match`, the options of tokpar's own
+    strategies. `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
     record = registry().strategy(strategy) if isinstance(strategy, str) else strategy
     adapter = load(tokenizer)
     chosen = small_options(record.build) if options is None else list(options)
@@ -71,7 +74,7 @@ def check_strategy(
 
 
 def cut_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """What is proved from a tokenizer's facts, and what every lossless strategy makes of it."""
+    """Check the cuts that a tokenizer's facts license, and every lossless strategy with it."""
     facts = facts_of(tokenizer)
     if facts.unprovable is None or facts.added_token_cuts_refused is None:
         yield certified_cuts.of(tokenizer)
@@ -99,13 +102,15 @@ def checks_of(
     approximate = [{}] if not strategy.lossless else [dict([p]) for p in strategy.approximate_if]
     for some in approximate:
         name = f"strategy {strategy.name}: approximate {some or ''}".rstrip()
-        yield marked.of(strategy, certificates, [{**each, **some} for each in options], name=name)
+        yield lossless_claim.of(
+            strategy, certificates, [{**each, **some} for each in options], name=name
+        )
 
 
 def strategy_checks(
     strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]]
 ) -> Iterator[Check]:
-    """That a lossless strategy is lossless with the tokenizer of these certificates."""
+    """Check that a lossless strategy is lossless with the tokenizer of these certificates."""
     name, tokenizer = f"strategy {strategy.name}", certificates.tokenizer
     yield lossless.of(strategy, certificates, options, name=name)
     yield batch.of(strategy, tokenizer, options[0], name=f"{name}: batch")
@@ -138,7 +143,7 @@ def certified_cuts(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         wrong = ids_differ(expected, np.concatenate(halves), text, tokenizer)
         if wrong is not None:
             where = f"{text[:place]!r} + {text[after:]!r}, rule {seam.rule}, theorem {seam.theorem}"
-            return named(wrong, where)
+            return prefix_complaint(wrong, where)
     return None
 
 
@@ -151,18 +156,18 @@ def lossless(
     require_accepted(tokenizer, text)
     expected = whole_ids(tokenizer, text)
     for some in options:
-        encoding = encoded(strategy, tokenizer, some, text)
+        encoding = encode_serially(strategy, tokenizer, some, text)
         wrong = ids_differ(expected, encoding.ids, text, tokenizer)
         wrong = wrong or certificates.complaint(encoding, text)
         if wrong is not None:
-            return named(wrong, f"{some or 'default options'}, {encoding.report.plan}")
+            return prefix_complaint(wrong, f"{some or 'default options'}, {encoding.report.plan}")
     return None
 
 
-def encoded(
+def encode_serially(
     strategy: Strategy, tokenizer: TokenizerAdapter, options: Mapping[str, Any], text: str
 ) -> Encoding:
-    """The encoding of a text by the pipeline, chunk by chunk in this thread."""
+    """The encoding of a text by the pipeline; the chunks are encoded one by one in this thread."""
     return encode_batch([text], _plan(tokenizer, strategy, options))[0]
 
 
@@ -171,7 +176,7 @@ def _plan(tokenizer: TokenizerAdapter, strategy: Strategy, options: Mapping[str,
     return Plan(tokenizer, splitter, SerialExecutor(), merger, strategy.name)
 
 
-@check("strategy: batch", together=True)
+@check("strategy: batch", takes_all_texts=True)
 def batch(
     strategy: Strategy,
     tokenizer: TokenizerAdapter,
@@ -190,12 +195,12 @@ def batch(
         if wrong is None and not found[k].lossless:
             wrong = Complaint("a seam without a rule", text=text)
         if wrong is not None:
-            return named(wrong, f"text {k}, {dict(options) or 'default options'}")
+            return prefix_complaint(wrong, f"text {k}, {dict(options) or 'default options'}")
     return None
 
 
 def require_accepted(tokenizer: TokenizerAdapter, text: str) -> None:
-    """Sets aside a text that the engine's own call refuses."""
+    """Raise SetAsideError for a text that the engine's own call refuses."""
     check_text = traits_of(tokenizer).check_text
     if check_text is not None and outcome(check_text, text):
         raise SetAsideError
@@ -210,7 +215,7 @@ def surrogates(
         raise SetAsideError
     expected = _own(tokenizer, text)
     for some in options:
-        got = outcome(encoded, strategy, tokenizer, some, text)
+        got = outcome(encode_serially, strategy, tokenizer, some, text)
         if isinstance(expected, Exception) or isinstance(got, Exception):
             if type(expected) is not type(got):
                 return Complaint(f"{some}: it ends otherwise", repr(expected), repr(got))
@@ -220,18 +225,18 @@ def surrogates(
 
 
 def _own(tokenizer: TokenizerAdapter, text: str) -> Any:
-    """The encoding of the serial call, or the error it ends with."""
+    """The encoding of the serial call, or the error that the call raises."""
 
     def call() -> Encoding:
         check_text = traits_of(tokenizer).check_text
         if check_text is not None:
             check_text(text)
-        return in_one_call(text, tokenizer, Report("serial", why="to compare with"))
+        return encode_in_one_call(text, tokenizer, Report("serial", why="to compare with"))
 
     return outcome(call)
 
 
-@check("record", together=True)
+@check("record", takes_all_texts=True)
 def record_complaint(strategy: Strategy, texts: Sequence[str]) -> Complaint | None:
     """name, source and conditions are told, and build() works without options"""
     told = {"name": strategy.name, "source": strategy.source, "conditions": strategy.conditions}
@@ -245,7 +250,7 @@ def record_complaint(strategy: Strategy, texts: Sequence[str]) -> Complaint | No
 
 
 @check("strategy: approximate")
-def marked(
+def lossless_claim(
     strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]], text: str
 ) -> Complaint | None:
     """an encoding that says it is lossless is, and its certificate passes tokpar.check"""
@@ -253,11 +258,11 @@ def marked(
     require_accepted(tokenizer, text)
     expected = whole_ids(tokenizer, text)
     for some in options:
-        encoding = encoded(strategy, tokenizer, some, text)
+        encoding = encode_serially(strategy, tokenizer, some, text)
         if not encoding.lossless:
             continue
         wrong = ids_differ(expected, encoding.ids, text, tokenizer)
         wrong = wrong or certificates.complaint(encoding, text)
         if wrong is not None:
-            return named(wrong, f"{some}, lossless by its own account")
+            return prefix_complaint(wrong, f"{some}, lossless by its own account")
     return None

@@ -1,4 +1,4 @@
-"""The checks of what a tokenizer says about its engine: `EngineTraits`."""
+"""Checks of `EngineTraits`: what a tokenizer says about its engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tokpar.types import EngineTraits
 
 
 def traits_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """The checks of the traits, and of the texts that the engine refuses."""
+    """Checks of the traits, and of the texts that `check_text` and the engine refuse."""
     if not isinstance(tokenizer, HasTraits):
         return
     yield fit_together.of(tokenizer)
@@ -26,7 +26,7 @@ def traits_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
         yield forbidden_strings.of(tokenizer)
 
 
-@check("traits", together=True)
+@check("traits", takes_all_texts=True)
 def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """traits are EngineTraits, and fit together and to the abilities of the tokenizer"""
     traits = traits_of(tokenizer)
@@ -68,7 +68,7 @@ def refused_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 def refused_part(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """what check_text refuses is a single character, which encode refuses, too, or one of the
     contents in traits.forbidden"""
-    # a stream is checked chunk by chunk, and a text that is not cut only for forbidden contents
+    # a stream is checked chunk by chunk; an uncut text is checked for forbidden contents only
     check_text = traits_of(tokenizer).check_text
     assert check_text is not None
     if any(content in text for content in traits_of(tokenizer).forbidden):
