@@ -83,7 +83,7 @@ class Lowercase(_ByCharacter):
 
 
 @dataclass(frozen=True)
-class Without(_ByCharacter):
+class RemoveClass(_ByCharacter):
     """Takes out all characters of a class."""
 
     name: str
@@ -93,7 +93,7 @@ class Without(_ByCharacter):
         return text.translate(dict.fromkeys(map(ord, gone))) if gone else text
 
 
-class Spaced(_ByCharacter):
+class WhiteToSpaces(_ByCharacter):
     """A space for each white character: "a\\n\\tb" -> "a  b"."""
 
     def __call__(self, text: str) -> str:
@@ -175,11 +175,11 @@ def bert_normalizer(
     *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool | None, lowercase: bool
 ) -> Chain:
     """BertNormalizer; `strip_accents` None means as `lowercase`."""
-    chain: list[Normalizer] = [Without("removed"), Spaced()] if clean_text else []
+    chain: list[Normalizer] = [RemoveClass("removed"), WhiteToSpaces()] if clean_text else []
     if handle_chinese_chars:
         chain.append(ChineseApart())
     if lowercase if strip_accents is None else strip_accents:
-        chain += [UnicodeForm("NFD"), Without("nonspacing")]
+        chain += [UnicodeForm("NFD"), RemoveClass("nonspacing")]
     if lowercase:
         chain.append(Lowercase())
     return Chain(tuple(chain))
@@ -215,5 +215,5 @@ _READERS: dict[str, Callable[[Json, str], Normalizer]] = {
     "Strip": lambda stage, where: Strip(
         flag(stage, "strip_left", where), flag(stage, "strip_right", where)
     ),
-    "StripAccents": lambda *_: Without("mark"),
+    "StripAccents": lambda *_: RemoveClass("mark"),
 }
