@@ -168,7 +168,6 @@ NOT_YET_CLEAN = frozenset(
         "tokpar/corpus/id_texts.py",
         "tokpar/overlap/chunks.py",
         "tokpar/overlap/mergers.py",
-        "tokpar/patterns/automaton.py",
         "tokpar/pure/added.py",
         "tokpar/pure/forms.py",
         "tokpar/pure/normalizers.py",

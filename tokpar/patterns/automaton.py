@@ -35,11 +35,6 @@ class Automaton:
     avoid: tuple[bool, ...]
     words: tuple[tuple[int, ...], ...]
 
-    @property
-    def to(self) -> tuple[tuple[int, ...], ...]:
-        """As `target`, for `tokpar.certificate.window_rows`."""
-        return self.target
-
     @cached_property
     def dead(self) -> frozenset[int]:
         """The states that never match any more."""

@@ -28,7 +28,7 @@ _FORMAT = "1"
 _PACKAGES = {"fancy-regex": "tiktoken", "oniguruma": "tokenizers", "regex": "regex"}
 
 
-def kept_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
+def cached_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     """As `members`, from the disk cache on a hit."""
     wanted = sorted(set(sources))
     class_sources = [source for source in wanted if not is_plain(source)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokpar.patterns.automaton import Automaton, automaton
 from tokpar.patterns.char_partition import Alphabet, alphabet
-from tokpar.patterns.charclass_cache import kept_members
+from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import EVERY
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import Tree, read_pattern, refuse_rewritten
@@ -29,7 +29,7 @@ Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
 
 def decide_windows(
     splits: Sequence[SplitStage],
-    ask: Ask = kept_members,
+    ask: Ask = cached_members,
     domain: Ranges = EVERY,
     seconds: float = SECONDS,
 ) -> Windows:
@@ -44,7 +44,7 @@ def decide_windows(
 
 def machines_of(
     splits: Sequence[SplitStage],
-    ask: Ask = kept_members,
+    ask: Ask = cached_members,
     domain: Ranges = EVERY,
     budget: Budget | None = None,
 ) -> tuple[Alphabet, tuple[Automaton, ...]]:
