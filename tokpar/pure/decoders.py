@@ -1,7 +1,8 @@
 """Decoders of a ``tokenizer.json``: tokens -> text, each exact to Hugging Face's `tokenizers` 0.23.
 
-A decoder gets the tokens of a text as they are spelled in the vocabulary and returns as many, or
-fewer, that say the same more plainly; what is left at the end is joined.
+A decoder is a list of steps. Each step gets a list of tokens, spelled as in the vocabulary, and
+returns a list of as many or fewer strings, closer to plain text. The decoder joins the strings of
+the last step.
 
 >>> read_decoder({"type": "WordPiece", "prefix": "##", "cleanup": True})(["un", "##do", "!"])
 'undo!'
@@ -28,12 +29,12 @@ _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
 CLEANUP_PAIRS = tuple((f" {mark}", mark) for mark in ".?!,")
 CLEANUP_PAIRS += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
 CLEANUP_PAIRS += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
-"""What the cleanup of WordPiece and CTC replaces, in this order."""
+"""(old, new) of the replacements that the cleanup of WordPiece and CTC makes, in this order."""
 
 
 def read_decoder(config: Json | None) -> Decoder:
-    """The "decoder" of a ``tokenizer.json``; without one, tokens are joined by spaces.
-    FileFormatError names the part that is not supported."""
+    """Returns the decoder for the "decoder" of a ``tokenizer.json``. For None it joins tokens with
+    spaces. Raises FileFormatError that names a part that is not supported."""
     if config is None:
         return " ".join
     steps = read_stages(config, "decoder", "decoders", _READERS)
@@ -51,8 +52,10 @@ def _each(change: Callable[[str], str]) -> Step:
 
 
 def bytes_of(token: str) -> bytes:
-    """The bytes of a token of a byte-level vocabulary. A token with a character that stands for no
-    byte, such as most added ones, is taken as text."""
+    """Returns the bytes of a token of a byte-level vocabulary.
+
+    A token with a character that stands for no byte is plain text, as most added tokens are:
+    returns its UTF-8 bytes."""
     try:
         return bytes([_BYTE_OF[char] for char in token])
     except KeyError:
@@ -92,7 +95,8 @@ def _metaspace(stage: Json, where: str) -> Step:
 
 
 def _byte_fallback(stage: Json, where: str) -> Step:
-    """Runs like "<0xE4>" become what their bytes say; "\\ufffd" for each that is no UTF-8."""
+    """Returns a step that decodes each run of tokens like "<0xE4>" as UTF-8. A run that is not
+    valid UTF-8 becomes one "\\ufffd" for each of its bytes."""
 
     def step(tokens: Tokens) -> list[str]:
         parts: list[str] = []
@@ -111,7 +115,8 @@ def _byte_fallback(stage: Json, where: str) -> Step:
 
 
 def read_strip(stage: Json, where: str) -> Callable[[str], str]:
-    """What Strip does to a token. EngineError for a token for which the library panics."""
+    """Returns a function that does to a token what the decoder Strip does. The function raises
+    EngineError for a token on which the library panics."""
     char = character(stage, "content", where)
     front, back = number(stage, "start", where), number(stage, "stop", where)
 
@@ -126,7 +131,7 @@ def read_strip(stage: Json, where: str) -> Callable[[str], str]:
 
 
 def read_replace(stage: Json, where: str) -> Callable[[str], str]:
-    """What Replace does to a token."""
+    """Returns a function that does to a token what the decoder Replace does."""
     pattern = pattern_of(stage, where)
     content = string(stage, "content", where)
     if isinstance(pattern, str):

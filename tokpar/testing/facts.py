@@ -118,7 +118,7 @@ def _windows(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         return None
     whole = ids_of(tokenizer, text)
     for place in range(1, len(text)):
-        seam = finder.windows.at(text, place)
+        seam = finder.windows.certify(text, place)
         if seam is None:
             continue
         apart = [ids_of(tokenizer, each) for each in (text[:place], text[place:])]
