@@ -25,7 +25,7 @@ from tokpar.certificate.checker import check
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.invariant_text import Inert
 from tokpar.cuts.normalizer_invariant import InertGuard, inert_for
-from tokpar.cuts.within_pretoken import inside_of
+from tokpar.cuts.within_pretoken import pretoken_planner
 from tokpar.interfaces import facts_of
 from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.patterns.class_tables import load_atoms, load_pictographs
@@ -291,7 +291,7 @@ def test_one_character_that_may_change_keeps_its_region_whole(mark: str) -> None
 def test_stages_about_which_nothing_is_proved_divide_nothing(other: Any) -> None:
     tokenizer = byte_level(normalizers.Sequence([normalizers.NFC(), other]))
     assert encoded(tokenizer, "a" * N, 64).report.plan == "serial"
-    assert inside_of(tokpar.load(tokenizer)).refusal is not None
+    assert pretoken_planner(tokpar.load(tokenizer)).refusal is not None
 
 
 @pytest.mark.parametrize("strategy", ["auto", "lopt", "blocks", "recursive"])

@@ -89,7 +89,7 @@ def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -
     licence = licence_of(splitter, tokenizer)
     if finder is None or licence is None:
         return None
-    if not finder.added.at_spaces.absent(text, 0, len(text)):
+    if not finder.token_guard.at_spaces.absent(text, 0, len(text)):
         return None
     return Everywhere(licence, np.array([(0, len(text))], dtype=np.int64))
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import at_pair
-from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
+from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
 from tokpar.interfaces import Strategy, TokenizerAdapter, traits_of
 from tokpar.limits import require_sizes
 from tokpar.methods.cut import WINDOW, make_split
@@ -38,7 +38,7 @@ class AutoSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
-        planner = inside_of(tokenizer)
+        planner = pretoken_planner(tokenizer)
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
         wants_one_thread = traits_of(tokenizer).wants_one_thread
@@ -56,9 +56,11 @@ class AutoSplitter:
         chunks = chunks_at(len(text), self._places(text, planner, size, has_cuts))
         return make_split(text, tokenizer, chunks, size, f", {because}")
 
-    def _places(self, text: str, planner: Inside, size: int, has_cuts: bool) -> list[Place]:
+    def _places(
+        self, text: str, planner: PretokenPlanner, size: int, has_cuts: bool
+    ) -> list[Place]:
         seams = list(_find_cuts(text, planner, size)) if has_cuts else []
-        places = {seam.position: at(seam) for seam in seams}
+        places = {seam.position: place_at(seam) for seam in seams}
         long = size * (2 if self.chunk_chars else 4)
         wide = size if self.chunk_chars else 4 * size  # a window costs as much as such a chunk
         if planner.refusal is None:
@@ -67,7 +69,7 @@ class AutoSplitter:
         return [places[position] for position in sorted(places)]
 
 
-def _find_cuts(text: str, planner: Inside, size: int) -> Iterator[Seam]:
+def _find_cuts(text: str, planner: PretokenPlanner, size: int) -> Iterator[Seam]:
     """Yield certified cuts, each the first one `size` or more code points after the last."""
     window = min(WINDOW, max(8, size))
     seam = planner.next_cut(text, size, len(text), window)
@@ -77,7 +79,7 @@ def _find_cuts(text: str, planner: Inside, size: int) -> Iterator[Seam]:
 
 
 def _find_inner_places(
-    text: str, planner: Inside, seams: Sequence[Seam], sizes: tuple[int, int], long: int
+    text: str, planner: PretokenPlanner, seams: Sequence[Seam], sizes: tuple[int, int], long: int
 ) -> Iterator[Place]:
     """Yield places inside the pre-tokens of each segment that is longer than `long`.
 

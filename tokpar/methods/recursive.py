@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.within_pretoken import Inside
+from tokpar.cuts.within_pretoken import PretokenPlanner
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
@@ -57,7 +57,7 @@ def depth_for(length: int) -> int:
 
 
 def _halve(
-    text: str, start: int, stop: int, depth: int, longest: int, planner: Inside | None
+    text: str, start: int, stop: int, depth: int, longest: int, planner: PretokenPlanner | None
 ) -> Iterator[Edge]:
     if depth == 0 or stop - start < 2:
         return

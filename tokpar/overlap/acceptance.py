@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.cuts.within_pretoken import Inside, Region
+from tokpar.cuts.within_pretoken import PretokenPlanner, Region
 from tokpar.overlap.licences import Licences, Overlap
 from tokpar.types import Facts, Join, Seam, Theorem
 
@@ -160,13 +160,13 @@ def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None
     if region is None:
         return None
     for chunk in (overlap.left, overlap.right):
-        if not planner.closed(text, region, chunk.start, chunk.stop):
+        if not planner.is_closed(text, region, chunk.start, chunk.stop):
             return None
     return by_two_edges(overlap, (overlap.start + overlap.stop) // 2, region, planner, last)
 
 
 def by_two_edges(
-    overlap: Overlap, target: int, region: Region, planner: Inside, last: int
+    overlap: Overlap, target: int, region: Region, planner: PretokenPlanner, last: int
 ) -> Join | None:
     """Returns the join at the first of two token edges that both sides found in the overlap (K5).
 
@@ -185,7 +185,7 @@ def by_two_edges(
     pairs = [pair for pair in pairwise(common) if low <= pair[0] <= high]
     pairs.sort(key=lambda pair: abs(pair[0] - target))
     for place, second in pairs[:_MOST_TRIED]:
-        if planner.apart(overlap.text, piece, place):
+        if planner.is_closed_nearby(overlap.text, piece, place):
             known = ("right_start", start), ("second", second), ("left_stop", stop)
             witness = *region.witness, *known
             return overlap.join(Seam.licensed_by(Theorem.COMMON_BOUNDARIES, place, witness))
@@ -203,7 +203,7 @@ def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
         return None
     if _PLAIN.fullmatch(text, a, b) is None or not text[b : b + 1].isascii():
         return None
-    if finder.normalized.tokens or not finder.added.clear(text, a, b):
+    if finder.normalizer_guard.tokens or not finder.token_guard.clear(text, a, b):
         return None
     if not all(p in (0, len(text)) or finder.tokens_safe(text, p) for p in (a, b)):
         return None

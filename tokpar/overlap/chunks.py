@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
+from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
 
@@ -18,7 +18,7 @@ SURROGATE = "the text holds a lone surrogate"
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
     """Returns the chunks between the seams, without overlap."""
-    return chunks_at(len(text), [at(seam) for seam in seams])
+    return chunks_at(len(text), [place_at(seam) for seam in seams])
 
 
 def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
@@ -67,7 +67,7 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     return chunks_at(length, places)
 
 
-def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
+def at_cut(planner: PretokenPlanner | None, text: str, edge: Edge, stop: int) -> Edge:
     """Returns the edge, moved to the next near certified cut before `stop` if there is one."""
     if planner is None:
         return edge
@@ -112,15 +112,15 @@ def refusal(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> str | No
         return SURROGATE
     if not plan_cuts:
         return None
-    planner = inside_of(tokenizer)
+    planner = pretoken_planner(tokenizer)
     if planner.facts.unprovable is None and planner.refusal is None:
         return None
     return planner.finder.refusal_for(text)
 
 
-def planner_of(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> Inside | None:
+def planner_of(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> PretokenPlanner | None:
     """Returns the finder of certified cuts, or None if the text has none or none are wanted."""
-    planner = inside_of(tokenizer)
+    planner = pretoken_planner(tokenizer)
     return planner if plan_cuts and planner.finder.refusal_for(text) is None else None
 
 

@@ -22,7 +22,7 @@ from tokpar.arrays import (
 )
 from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.pretokens import spans_of
-from tokpar.cuts.within_pretoken import Inside, Region, inside_of
+from tokpar.cuts.within_pretoken import PretokenPlanner, Region, pretoken_planner
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.overlap.chunks import FAR
 from tokpar.types import Chunk, Join, Piece, Rule, Seam
@@ -164,12 +164,12 @@ class Licences:
     """Finds the licensed seams of one text. `regions`: scanned regions, each once (theorem 14)."""
 
     text: str
-    planner: Inside
+    planner: PretokenPlanner
     regions: dict[tuple[int, int], Region | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str, tokenizer: TokenizerAdapter) -> Licences:
-        return cls(text, inside_of(tokenizer))
+        return cls(text, pretoken_planner(tokenizer))
 
     @property
     def finder(self) -> CutFinder:
@@ -250,7 +250,7 @@ class Licences:
 
         Only the seam's region is compared."""
         region = self.region_of(seam)
-        return region is not None and self.planner.closed(self.text, region, start, stop)
+        return region is not None and self.planner.is_closed(self.text, region, start, stop)
 
     def filter_joins(self, joins: Sequence[Join | None]) -> list[Join | None]:
         """Returns the joins, with None for a join by K5 next to a part that scans differently.

@@ -55,19 +55,24 @@ def short_texts(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
     added = tuple(dict.fromkeys(added_contents(tokenizer)))
     everything = all_words(tokenizer)
     words = some_words(everything)
-    texts = (*hostile_texts(), *surrounded(added), *beside_everything(added), *competing(words))
+    texts = (
+        *hostile_texts(),
+        *surround_contents(added),
+        *beside_everything(added),
+        *competing(words),
+    )
     everything |= words_by_id(tokenizer)
-    vocabulary = (*separated(words), *shuffled(added), *shuffled(everything))
-    vocabulary += contracted(frozenset(everything))
+    vocabulary = (*separate_words(words), *shuffle_words(added), *shuffle_words(everything))
+    vocabulary += contraction_texts(frozenset(everything))
     return tuple(dict.fromkeys((*texts, *vocabulary, *all_code_points())))
 
 
 def long_texts(some: Sequence[str]) -> tuple[str, ...]:
     """Returns long runs of one character, and one text of `LONG` code points made of `some`."""
-    return (*(f"x{one * RUN} y" for one in RUNS), mixed(some, LONG))
+    return (*(f"x{one * RUN} y" for one in RUNS), mix_texts(some, LONG))
 
 
-def mixed(some: Sequence[str], length: int) -> str:
+def mix_texts(some: Sequence[str], length: int) -> str:
     """Returns a text of `length` code points, made of the texts `some` in a random order. The seed
     is fixed."""
     texts = list(some) * (1 + length // max(1, sum(map(len, some))))
@@ -79,11 +84,11 @@ def mixed(some: Sequence[str], length: int) -> str:
 def all_code_points() -> tuple[str, ...]:
     """Returns texts with every assigned code point, each in `CONTEXTS`, many in one text."""
     assigned = (chr(point) for point in CODE_POINTS if is_assigned(chr(point)))
-    return joined([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
+    return join_in_groups([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
 
 
 @lru_cache(maxsize=1)
-def unassigned() -> tuple[str, ...]:
+def unassigned_points() -> tuple[str, ...]:
     """Returns one text for each code point of `CODE_POINTS` that is not assigned, in
     `UNASSIGNED_CONTEXTS`. Engines may know a newer or an older Unicode."""
     others = (chr(point) for point in CODE_POINTS if not is_assigned(chr(point)))
@@ -91,7 +96,7 @@ def unassigned() -> tuple[str, ...]:
 
 
 def is_assigned(character: str) -> bool:
-    """True if Unicode 13 assigns it: "😀" -> True, "\U0001fae0" (Unicode 14) -> False."""
+    """True if Unicode 13 assigns the character: "😀" -> True, "\U0001fae0" (Unicode 14) -> False."""
     return category(character) != "Cn" and ord(character) not in _newer()
 
 
@@ -106,15 +111,15 @@ def _newer() -> frozenset[int]:
     return frozenset(chain.from_iterable(ranges))
 
 
-def shuffled(words: Iterable[str]) -> tuple[str, ...]:
+def shuffle_words(words: Iterable[str]) -> tuple[str, ...]:
     """Returns texts of all the words with nothing between them, in a random order with a fixed
     seed."""
     ordered = sorted(set(words))
     Random(SEED).shuffle(ordered)
-    return joined(ordered, TOKENS_TOGETHER)
+    return join_in_groups(ordered, TOKENS_TOGETHER)
 
 
-def contracted(words: frozenset[str]) -> tuple[str, ...]:
+def contraction_texts(words: frozenset[str]) -> tuple[str, ...]:
     """Returns texts with contractions, also in upper case and with characters that fold to ASCII.
 
     A contraction follows every prefix of a word that ends with an apostrophe, so that a merge of
@@ -129,7 +134,7 @@ def contracted(words: frozenset[str]) -> tuple[str, ...]:
     behind |= {one + other for one in FOLDING for other in (*ascii_letters, *SEPARATORS)}
     lines = [f"{text}{ending}\n" for text in sorted(begun) for ending in endings]
     lines += [f"{text}'{ending}\n" for ending in sorted(behind) for text in ("", "x")]
-    return joined(lines, CONTRACTIONS_TOGETHER)
+    return join_in_groups(lines, CONTRACTIONS_TOGETHER)
 
 
 def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:
@@ -144,17 +149,17 @@ def all_words(tokenizer: TokenizerAdapter) -> set[str]:
     does not: the tokens of the fixed texts."""
     tokens = facts_of(tokenizer).tokens
     if tokens is None:
-        return _decoded(tokenizer)
+        return _decode_words(tokenizer)
     return set(_whole(token.decode("utf-8", "replace") for token in tokens()))
 
 
 def words_by_id(tokenizer: TokenizerAdapter) -> set[str]:
     """Returns the tokens of all ids below the highest id of the fixed texts, at most `MOST_IDS`.
     Returns nothing if the tokenizer lists its vocabulary."""
-    return set() if facts_of(tokenizer).tokens is not None else _decoded(tokenizer, up_to=True)
+    return set() if facts_of(tokenizer).tokens is not None else _decode_words(tokenizer, up_to=True)
 
 
-def _decoded(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
+def _decode_words(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
     """Returns the valid texts that single ids decode to: the ids of the fixed texts, or with
     `up_to` all ids below the highest of them, at most `MOST_IDS`."""
     if not isinstance(tokenizer, Decodes):
@@ -171,8 +176,8 @@ def _whole(words: Iterable[str]) -> Iterator[str]:
     return (word for word in words if word and "\ufffd" not in word)
 
 
-def joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str, ...]:
-    return tuple(between.join(parts[k : k + together]) for k in range(0, len(parts), together))
+def join_in_groups(parts: Sequence[str], size: int, separator: str = "") -> tuple[str, ...]:
+    return tuple(separator.join(parts[k : k + size]) for k in range(0, len(parts), size))
 
 
 def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
@@ -209,10 +214,10 @@ def competing(words: tuple[str, ...]) -> tuple[str, ...]:
         for size in range(1, min(len(left), len(right)))
         if left.endswith(right[:size])
     ]
-    return joined(list(dict.fromkeys(shared)), TOGETHER, "\0")
+    return join_in_groups(list(dict.fromkeys(shared)), TOGETHER, "\0")
 
 
-def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
+def surround_contents(contents: Sequence[str]) -> tuple[str, ...]:
     """Returns each of the first contents alone, doubled, and between two equal separators, which
     matter for the flags of added tokens."""
     return tuple(
@@ -223,10 +228,10 @@ def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=32)
-def separated(words: tuple[str, ...]) -> tuple[str, ...]:
+def separate_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """Returns texts of tokens with one separator between them: ("ab", " the") and "1" ->
     "ab1 the"."""
-    rows = (joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
+    rows = (join_in_groups(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
     return tuple(chain.from_iterable(rows))
 
 
@@ -248,7 +253,7 @@ def stored_texts() -> dict[str, dict[str, Any]]:
 def hostile_texts() -> tuple[str, ...]:
     """Returns the fixed texts, shortest kinds first. All of them have a UTF-8 form."""
     kinds = stored_texts()["hostile"].values()
-    return tuple(dict.fromkeys((*chain.from_iterable(kinds), *_repeated())))
+    return tuple(dict.fromkeys((*chain.from_iterable(kinds), *_repetitions())))
 
 
 def surrogate_texts() -> tuple[str, ...]:
@@ -258,7 +263,7 @@ def surrogate_texts() -> tuple[str, ...]:
     return (*alone, "word " * 8 + "\udbff" + " word" * 8)
 
 
-def _repeated() -> Iterator[str]:
+def _repetitions() -> Iterator[str]:
     for k, character in enumerate(_RUNS):
         yield character * _LENGTHS[k % len(_LENGTHS)]
         yield f"x{character * _LENGTHS[(k + 1) % len(_LENGTHS)]} y"

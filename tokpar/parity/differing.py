@@ -39,7 +39,7 @@ def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: in
     return int(np.searchsorted(byte_starts(text), place, side="right")) - 1
 
 
-def around(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
+def describe_ids(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
     """Returns the ids near index `number` with their tokens, as a string:
     "... 11 ',' >262 ' the'< 5 'a' ..."."""
     first, last = max(0, number - AROUND), number + AROUND + 1
@@ -61,7 +61,7 @@ def token(tokenizer: TokenizerAdapter, id_: int) -> str:
         return str(id_)
 
 
-def shown(text: str, most: int = 200) -> str:
+def show_text(text: str, most: int = 200) -> str:
     """Returns the text as a Python literal. A text above `most` code points loses its middle."""
     if len(text) <= most:
         return ascii(text) if not text.isprintable() else repr(text)

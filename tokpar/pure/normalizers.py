@@ -18,7 +18,7 @@ from typing import Protocol
 from tokpar.pure import forms
 from tokpar.pure.classes import present, recent_lowercase, white
 from tokpar.pure.forms import FORMS, Form
-from tokpar.pure.parts import Json, choice, flag, pattern_of, read_stages, string
+from tokpar.pure.parts import Json, choice, flag, interpret_stages, pattern_of, string
 from tokpar.pure.patterns import AnyPattern, replace_matches, spans
 
 
@@ -85,7 +85,7 @@ class Lowercase(_ByCharacter):
 
 
 @dataclass(frozen=True)
-class Without(_ByCharacter):
+class RemoveClass(_ByCharacter):
     """Removes all characters of the class `name` (`tokpar.pure.classes`)."""
 
     name: str
@@ -95,7 +95,7 @@ class Without(_ByCharacter):
         return text.translate(dict.fromkeys(map(ord, gone))) if gone else text
 
 
-class Spaced(_ByCharacter):
+class WhiteToSpaces(_ByCharacter):
     """Replaces each white-space character by a space: "a\\n\\tb" -> "a  b"."""
 
     def __call__(self, text: str) -> str:
@@ -178,11 +178,11 @@ def bert_normalizer(
     *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool | None, lowercase: bool
 ) -> Chain:
     """Returns a BertNormalizer. `strip_accents`: None means the value of `lowercase`."""
-    chain: list[Normalizer] = [Without("removed"), Spaced()] if clean_text else []
+    chain: list[Normalizer] = [RemoveClass("removed"), WhiteToSpaces()] if clean_text else []
     if handle_chinese_chars:
         chain.append(ChineseApart())
     if lowercase if strip_accents is None else strip_accents:
-        chain += [UnicodeForm("NFD"), Without("nonspacing")]
+        chain += [UnicodeForm("NFD"), RemoveClass("nonspacing")]
     if lowercase:
         chain.append(Lowercase())
     return Chain(tuple(chain))
@@ -191,7 +191,7 @@ def bert_normalizer(
 def read_normalizer(config: Json | None) -> Normalizer | None:
     """Returns the normalizer for the "normalizer" of a ``tokenizer.json``; None if it has no
     stages. Raises FileFormatError that names a part that is not supported."""
-    read = read_stages(config, "normalizer", "normalizers", _READERS)
+    read = interpret_stages(config, "normalizer", "normalizers", _READERS)
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
 
 
@@ -218,5 +218,5 @@ _READERS: dict[str, Callable[[Json, str], Normalizer]] = {
     "Strip": lambda stage, where: Strip(
         flag(stage, "strip_left", where), flag(stage, "strip_right", where)
     ),
-    "StripAccents": lambda *_: Without("mark"),
+    "StripAccents": lambda *_: RemoveClass("mark"),
 }

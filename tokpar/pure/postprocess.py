@@ -103,11 +103,11 @@ def _with_padding(postprocess: PostProcess, settings: Json) -> PostProcess:
     )
 
 
-Around = tuple[tuple[int, ...], tuple[int, ...]]
+InsertedIds = tuple[tuple[int, ...], tuple[int, ...]]
 """The ids before a text, and the ids after it."""
 
 
-def read_around(config: Json | None) -> Around:
+def read_around(config: Json | None) -> InsertedIds:
     """Returns the ids that a "post_processor" puts before and after a text. Raises FileFormatError
     for a post-processor that does anything else."""
     every = stages(config, "post-processor", "processors")
@@ -132,7 +132,7 @@ def _second(stage: Json, key: str, where: str) -> tuple[int]:
     raise FileFormatError(f"{where}: expected a token and its id as {key}")
 
 
-def _template(stage: Json, where: str) -> Around:
+def _template(stage: Json, where: str) -> InsertedIds:
     pieces = stage.get("single")
     if not isinstance(pieces, list):
         raise FileFormatError(f"{where}: expected a list as single")

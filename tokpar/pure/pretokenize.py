@@ -1,7 +1,7 @@
 """Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
 pre-tokenizer of tiktoken.
 
-`split` takes and returns plain strings. `trace` takes and returns `Traced` texts, which know the
+`split` takes and returns plain strings. `trace` takes and returns `TracedText`, which knows the
 origin of each character. Spans of tokens need `trace`, and so does Metaspace with the scheme
 "first"."""
 
@@ -24,7 +24,7 @@ from tokpar.pure.patterns import (
     divide,
     spans,
 )
-from tokpar.pure.traced import Traced
+from tokpar.pure.traced_text import TracedText
 from tokpar.pure.vocabulary import letters_of
 
 Scheme = Literal["always", "first", "never"]
@@ -36,7 +36,7 @@ class Stage(Protocol):
 
     def split(self, text: str) -> list[str]: ...
 
-    def trace(self, piece: Traced) -> list[Traced]: ...
+    def trace(self, piece: TracedText) -> list[TracedText]: ...
 
 
 class Split:
@@ -57,7 +57,7 @@ class Split:
                 return found
         return [text[start:stop] for start, stop in self._slices(text)]
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [piece.part(start, stop) for start, stop in self._slices(piece.text)]
 
     def _slices(self, text: str) -> list[tuple[int, int]]:
@@ -71,14 +71,14 @@ class Whole:
     def split(self, text: str) -> list[str]:
         return [text] if text else []
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [piece] if piece.text else []
 
 
 @dataclass(frozen=True)
 class ByteLevel:
     """ByteLevel as the last stage. It keeps plain text, and the model turns the text into bytes.
-    Before another stage, use `Lettered`, which returns the letters of ByteLevel."""
+    Before another stage, use `ByteLetters`, which returns the letters of ByteLevel."""
 
     prefix_space: bool
     inner: Split | Whole
@@ -87,13 +87,13 @@ class ByteLevel:
         space = self.prefix_space and not text.startswith(" ")
         return self.inner.split(" " + text if space else text)
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         space = self.prefix_space and not piece.text.startswith(" ")
-        return self.inner.trace(piece.prefixed(" ") if space else piece)
+        return self.inner.trace(piece.with_prefix(" ") if space else piece)
 
 
 @dataclass(frozen=True)
-class Lettered:
+class ByteLetters:
     """ByteLevel before another stage. Returns one letter for each byte, so a later stage may split
     between two bytes of a character.
 
@@ -106,14 +106,14 @@ class Lettered:
     def split(self, text: str) -> list[str]:
         return [letters_of(part.encode("utf-8")) for part in self.inner.split(text)]
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [_to_letters(part) for part in self.inner.trace(piece)]
 
 
-def _to_letters(piece: Traced) -> Traced:
+def _to_letters(piece: TracedText) -> TracedText:
     sizes = (len(character.encode("utf-8")) for character in piece.text)
     origin = [where for where, size in zip(piece.origin, sizes, strict=True) for _ in range(size)]
-    return Traced(letters_of(piece.text.encode("utf-8")), origin)
+    return TracedText(letters_of(piece.text.encode("utf-8")), origin)
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ class Metaspace:
         starts = self.scheme == "never" or text.startswith(self.replacement)
         return self.inner.split(text if starts else self.replacement + text)
 
-    def trace(self, piece: Traced) -> list[Traced]:
-        piece = Traced(piece.text.replace(" ", self.replacement), piece.origin)
+    def trace(self, piece: TracedText) -> list[TracedText]:
+        piece = TracedText(piece.text.replace(" ", self.replacement), piece.origin)
         wanted = self.scheme == "always" or (self.scheme == "first" and piece.origin[0] == 0)
         if wanted and not piece.text.startswith(self.replacement):
-            piece = piece.prefixed(self.replacement)
+            piece = piece.with_prefix(self.replacement)
         return self.inner.trace(piece)
 
 
@@ -161,7 +161,7 @@ class Stages:
             pieces = [part for piece in pieces for part in stage.split(piece)]
         return pieces
 
-    def trace(self, text: Traced) -> list[Traced]:
+    def trace(self, text: TracedText) -> list[TracedText]:
         """Returns the pre-tokens of a text without added tokens, with the origin of each
         character."""
         pieces = [text] if text.text else []
@@ -191,8 +191,10 @@ def is_byte_level(config: Json | None) -> bool:
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """Returns the stages of the "pre_tokenizer" of a ``tokenizer.json``. Raises FileFormatError
     that names a part that is not supported."""
-    stages = parts.read_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
-    before = (Lettered(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1])
+    stages = parts.interpret_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
+    before = (
+        ByteLetters(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1]
+    )
     return Stages([*before, *stages[-1:]])
 
 

@@ -14,7 +14,7 @@ from tokpar.errors import OptionError
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, Rule, dictionary
 from tokpar.pure.incremental_search import children
 
-Before = tuple[object, object]
+Demand = tuple[object, object]
 """A demand: the first must be made before the second."""
 
 
@@ -23,7 +23,7 @@ def is_proper(some: Dictionary) -> bool:
     return some.level == some.priority
 
 
-def properized(some: Dictionary) -> Dictionary:
+def make_proper(some: Dictionary) -> Dictionary:
     """Returns a proper dictionary with the same tokenizations: `some` itself if it is proper, else
     one with new priorities 0, 1, ...
 
@@ -49,7 +49,7 @@ def properized(some: Dictionary) -> Dictionary:
     return replace(made, unreachable=some.unreachable, whole=some.whole)
 
 
-def _demands(some: Dictionary) -> Iterator[Before]:
+def _demands(some: Dictionary) -> Iterator[Demand]:
     """Yields all demands on the new order.
 
     To keep their number low, a token has no demand for each single rival. Auxiliary nodes stand for
@@ -71,7 +71,7 @@ def _demands(some: Dictionary) -> Iterator[Before]:
             yield from _places(some, token, rivals[part])
 
 
-def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Before]:
+def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Demand]:
     """Yields the demands that place `token` before the rivals that it beats, and after the other
     rivals."""
     if token in rivals:

@@ -116,7 +116,7 @@ class StableCuts:
 
     def _reads_image(self, seam: Seam) -> bool:
         """True if the certificate of the cut depends on the normalized text around it."""
-        normalized = self.finder.normalized
+        normalized = self.finder.normalizer_guard
         if normalized.tokens:
             return True
         at_space = dict(seam.witness).get("right") == "space" and normalized.keeps_universal
@@ -176,7 +176,7 @@ class Window:
         target = start + size
         while target < stop:
             after = seams[-1] if seams else None
-            seam = self.cuts.finder.find(self.text, target, stop, after=after)
+            seam = self.cuts.finder.find(self.text, target, stop, earlier_seam=after)
             if seam is None:
                 break
             target = seam.position + 1
@@ -195,7 +195,7 @@ class Window:
             return False
         if not self.ends and (p + right > len(text) or not self._stays_before(seam, right)):
             return False
-        unclear = bool(self.cuts.finder.normalized.tokens)
+        unclear = bool(self.cuts.finder.normalizer_guard.tokens)
         return not (unclear and maybe_space(text[p - 1]) and maybe_space(text[p]))
 
     def _likely(self, start: int, stop: int) -> list[int]:
@@ -204,7 +204,7 @@ class Window:
         if finder.windows is None:
             return list(range(stop - 1, start - 1, -1))
         found = finder.windows.likely(text, start, stop)
-        found |= {p for p in range(start, stop) if finder.edges.near(text, p)}
+        found |= {p for p in range(start, stop) if finder.edges.may_be_edge(text, p)}
         return sorted(found, reverse=True)
 
     def _last_of(self, places: Iterable[int]) -> Seam | None:

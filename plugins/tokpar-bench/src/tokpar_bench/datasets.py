@@ -14,14 +14,14 @@ from tokpar.plugin import FileFormatError
 
 @dataclass(frozen=True)
 class Dataset:
-    """Texts under one name; `origin` is the path, or how they were made. `skipped` names each bad
+    """Texts under one name; `origin` is the path, or how they were made. `bad_lines` names each
     line that was left out, "file:line: why"."""
 
     name: str
     texts: tuple[str, ...]
     origin: str
-    skipped: tuple[str, ...] = ()
-    joined: bool = False
+    bad_lines: tuple[str, ...] = ()
+    is_joined: bool = False
     """Made of the texts of other datasets, by `joined_texts`."""
 
     @property
@@ -54,7 +54,7 @@ def joined_texts(dataset: Dataset, size: int, most: int) -> Dataset | None:
     text = "\n".join(dataset.texts)
     texts = tuple(text[i * size : (i + 1) * size] for i in range(min(most, len(text) // size)))
     origin = f"{dataset.origin}, texts joined by a newline, cut every {size:,} code points"
-    return Dataset(f"{dataset.name}, joined", texts, origin, joined=True) if texts else None
+    return Dataset(f"{dataset.name}, joined", texts, origin, is_joined=True) if texts else None
 
 
 def every(dataset: Dataset, chars: int) -> Dataset:
@@ -129,7 +129,7 @@ def digits(draw: random.Random) -> Iterator[str]:
         yield "".join(draw.choices("0123456789", k=draw.randint(1, 3000))) + draw.choice(" \n")
 
 
-def repeated(draw: random.Random) -> Iterator[str]:
+def repetitions(draw: random.Random) -> Iterator[str]:
     """One short string over and over."""
     return repeat(draw.choice(["a", "=", " ", "ab", "the ", "\n", "哈", "-+"]))
 
@@ -139,7 +139,7 @@ KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
     "chinese": chinese,
     "code": code,
     "digits": digits,
-    "repetitive": repeated,
+    "repetitive": repetitions,
 }
 
 
@@ -148,14 +148,14 @@ def synthetic(seed: int, texts: int, size: int) -> list[Dataset]:
     return [
         Dataset(
             kind,
-            tuple(_filled(parts(random.Random(f"{seed} {kind} {i}")), size) for i in range(texts)),
+            tuple(_fill(parts(random.Random(f"{seed} {kind} {i}")), size) for i in range(texts)),
             f"synthetic, seed {seed}",
         )
         for kind, parts in KINDS.items()
     ]
 
 
-def _filled(parts: Iterator[str], size: int) -> str:
+def _fill(parts: Iterator[str], size: int) -> str:
     text = ""
     while len(text) < size:
         text += next(parts)

@@ -18,7 +18,7 @@ import tokpar
 from tokpar.limits import cpu_count
 from tokpar.plugin import FileFormatError
 from tokpar_bench.datasets import Dataset
-from tokpar_bench.published import nearest_corpus, nearest_tokenizer
+from tokpar_bench.paper_figures import nearest_corpus, nearest_tokenizer
 from tokpar_bench.subjects import DEFAULT, Subject
 
 FORMAT, VERSION = "tokpar bench", 2
@@ -54,7 +54,7 @@ CONDITIONS = (CACHE_OFF, COLD, WARM, SEEN)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRow:
     """What was encoded by what, in so many seconds per text, under which of the `CONDITIONS`."""
 
     dataset: str
@@ -67,7 +67,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class MethodRow(Measured):
+class MethodRow(MeasuredRow):
     """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
     tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: the mean over the
     texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round. `stages`:
@@ -90,7 +90,7 @@ class MethodRow(Measured):
 
 
 @dataclass(frozen=True)
-class StageRow(Measured):
+class StageRow(MeasuredRow):
     """Where the time of one encode goes when one worker takes chunk after chunk. `stages`: seconds,
     "rest" is what no stage accounts for. `work` and `span`: sum and most of the chunk times. `own`:
     the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the share of the stage
@@ -125,7 +125,7 @@ class ProjectionRow:
 
 
 @dataclass(frozen=True)
-class ScalingRow(Measured):
+class ScalingRow(MeasuredRow):
     """One method with one chunk per worker on `workers` workers. `stages`: seconds of each, "rest"
     is what no stage accounts for. `own`: the tokenizer's own call."""
 
@@ -151,7 +151,7 @@ class FigureRow:
 
 
 @dataclass(frozen=True)
-class SweepRow(Measured):
+class SweepRow(MeasuredRow):
     """One point of a sweep: `sweep` is length, chunk, workers or batch, `x` its value (code points
     or a count; 0 where the method does not depend on it)."""
 
@@ -306,7 +306,7 @@ def _about_texts(dataset: Dataset) -> dict[str, Any]:
         "bytes": size,
         "sha256": digest.hexdigest(),
         "published_corpus": nearest_corpus(dataset),
-        "skipped": list(dataset.skipped),
+        "skipped": list(dataset.bad_lines),
     }
 
 

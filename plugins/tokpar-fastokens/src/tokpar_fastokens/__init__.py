@@ -115,12 +115,12 @@ def stripping(file: JsonFile) -> str | None:
     return None
 
 
-def overlapping(added: Sequence[AddedToken]) -> str | None:
+def overlapping(added_tokens: Sequence[AddedToken]) -> str | None:
     """Without a normalizer, too, tokenizers looks for tokens with `normalized` among what the
     others leave; fastokens looks for all at once, from the left."""
-    plain = [token.content for token in added if not token.normalized and token.content]
+    plain = [token.content for token in added_tokens if not token.normalized and token.content]
     begins = {content[:k] for content in plain for k in range(1, len(content) + 1)}
-    for token in (each.content for each in added if each.normalized):
+    for token in (each.content for each in added_tokens if each.normalized):
         inside = (token[k:n] for k in range(len(token)) for n in range(k + 1, len(token)))
         ends = (token[k:] for k in range(1, len(token)))
         if any(part in plain for part in inside) or any(end in begins for end in ends):

@@ -40,13 +40,13 @@ SCANNERS = {
 
 def encode(tokenizer: Any, text: str) -> IdArray:
     """The array that the engine gives; of a long text the buffer below its batch's only row."""
-    if divided(text):
+    if is_divided(text):
         return encode_many(tokenizer, [text])[0]
     ids: IdArray = tokenizer.encode(text)
     return ids
 
 
-def divided(text: str) -> bool:
+def is_divided(text: str) -> bool:
     """Whether the batch call, as far as the middle of the text tells, divides it: release 0.10.0
     does that before spaces only. The ids do not depend on it, the time does."""
     if len(text) * 4 < LONG:

@@ -50,14 +50,14 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
 
 def differs(file: JsonFile) -> str | None:
     """Why some text may have other ids than with tokenizers; None if that is not known."""
-    tie = tied(file.config["model"])
+    tie = find_tie(file.config["model"])
     return tie and (
         f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
         f"score, of which tokie may take another than tokenizers"
     )
 
 
-def tied(model: Mapping[str, Any]) -> tuple[str, str] | None:
+def find_tie(model: Mapping[str, Any]) -> tuple[str, str] | None:
     """Two tokens of a Unigram model of which one repeats the other and is better than the other so
     often: "a" and "aa", for "aaa" is as good as "a", "aa" and as "aa", "a". Which of the two is
     taken depends on how each library rounds. None if there are none."""

@@ -45,27 +45,27 @@ def learn_merges(
     byte_ids: Sequence[int],
     limits: Limits,
     ties: Ties,
-    moved: Callable[[int], object] = lambda merges: None,
+    on_progress: Callable[[int], object] = lambda merges: None,
 ) -> list[Pair]:
     """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``.
 
     `words`: pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of
     each of the 256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left
-    id, right id), "lexicographic" the greatest (left bytes, right bytes). `moved` is told how
+    id, right id), "lexicographic" the greatest (left bytes, right bytes). `on_progress` is told how
     many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
     state = _State(words, byte_ids, limits, ties)
     merges: list[Pair] = []
     while len(merges) < limits.merges and (pair := state.most_frequent()):
         state.merge(*pair)
         merges.append(pair)
-        moved(1)
+        on_progress(1)
     return merges
 
 
 class _State:
-    """Pre-tokens as far as they are merged, and the pairs in them: `symbols` (ids), `after` and
-    `before` (places) and `weights` (the pre-token's count) have one element per byte, with a NONE
-    around each pre-token. What a merge unlinks becomes NONE too."""
+    """Pre-tokens as far as they are merged, and the pairs in them: `symbols` (ids),
+    `next_places`, `previous_places` and `weights` (the pre-token's count) have one element per
+    byte, with a NONE around each pre-token. What a merge unlinks becomes NONE too."""
 
     def __init__(
         self, words: Mapping[bytes, int], byte_ids: Sequence[int], limits: Limits, ties: Ties
@@ -79,8 +79,8 @@ class _State:
         self.symbols, self.weights = _laid_out(words, byte_ids)
         most = min(limits.merges, len(self.symbols))  # each merge unlinks a symbol
         self.lengths = np.ones(self.next_id + most, dtype=np.int64)
-        self.before = np.arange(-1, len(self.symbols) - 1)
-        self.after = np.arange(1, len(self.symbols) + 1)
+        self.previous_places = np.arange(-1, len(self.symbols) - 1)
+        self.next_places = np.arange(1, len(self.symbols) + 1)
         left, right = self.symbols[:-1], self.symbols[1:]
         places = np.flatnonzero((left != NONE) & (right != NONE))
         self._register(left[places] << 32 | right[places], places, self.weights[places])
@@ -105,26 +105,26 @@ class _State:
         new, self.next_id = self.next_id, self.next_id + 1
         self.spelling[new] = self.spelling[left] + self.spelling[right]
         self.lengths[new] = len(self.spelling[new])
-        tail = self.after[at]
-        following = self.after[tail]
+        tail = self.next_places[at]
+        following = self.next_places[tail]
         weights = self.weights[at]
         beyond = self.symbols[following]
         self.symbols[at] = new
         self.symbols[tail] = NONE
         # Where the place before was the tail of an occurrence, `beyond` of that one has the pair.
-        ahead = self.symbols[self.before[at]]
+        ahead = self.symbols[self.previous_places[at]]
         self._withdraw(ahead, left, weights)
         self._withdraw(right, beyond, weights)
-        self.after[at] = following
-        self.before[following] = at
+        self.next_places[at] = following
+        self.previous_places[following] = at
         self._register_around(at, following, weights, new)
 
     def _occurrences(self, left: int, right: int) -> IntArray:
         """Where the pair stands, ascending; of those that overlap every second one."""
         at = self.places[left << 32 | right]
         at = at[self.symbols[at] == left]
-        at = at[self.symbols[self.after[at]] == right]
-        return _apart(at, self.after) if left == right else at
+        at = at[self.symbols[self.next_places[at]] == right]
+        return _drop_overlaps(at, self.next_places) if left == right else at
 
     def _forget(self, key: Key) -> None:
         del self.counts[key], self.places[key]
@@ -133,15 +133,15 @@ class _State:
         there = (left != NONE) & (right != NONE)
         keys = np.asarray(left << 32 | right)
         counts = self.counts
-        for key, total, _ in _grouped(keys[there], weights[there]):
+        for key, total, _ in _group_by_key(keys[there], weights[there]):
             if key in counts:
                 counts[key] -= total
 
     def _register_around(
-        self, at: IntArray, following: IntArray, weights: IntArray, new: int
+        self, places: IntArray, following: IntArray, weights: IntArray, new: int
     ) -> None:
         """The pairs to the left of each new symbol, and to the right where that is not new too."""
-        preceding = self.before[at]
+        preceding = self.previous_places[places]
         ahead, beyond = self.symbols[preceding], self.symbols[following]
         first, second = ahead != NONE, (beyond != NONE) & (beyond != new)
         if self.limits.length is not None:
@@ -150,10 +150,10 @@ class _State:
             second &= self.lengths[beyond] < room
         left, right = ahead[first] << 32 | new, new << 32 | beyond[second]
         self._register(left, preceding[first], weights[first])
-        self._register(right, at[second], weights[second])
+        self._register(right, places[second], weights[second])
 
     def _register(self, keys: IntArray, places: IntArray, weights: IntArray) -> None:
-        for key, total, members in _grouped(keys, weights):
+        for key, total, members in _group_by_key(keys, weights):
             if total >= self.limits.least_count:
                 self.counts[key] = total
                 self.places[key] = places[members]
@@ -180,18 +180,18 @@ def _laid_out(words: Mapping[bytes, int], byte_ids: Sequence[int]) -> tuple[IntA
     return symbols, weights
 
 
-def _apart(at: IntArray, after: IntArray) -> IntArray:
+def _drop_overlaps(places: IntArray, next_places: IntArray) -> IntArray:
     """Of ascending places, each the start of a pair of equal symbols, those that do not overlap,
     from the left: in "aaaaa" 0 and 2 of 0, 1, 2, 3."""
-    number = np.arange(len(at))
-    starts = np.ones(len(at), dtype=np.bool_)
-    starts[1:] = after[at[:-1]] != at[1:]
+    number = np.arange(len(places))
+    starts = np.ones(len(places), dtype=np.bool_)
+    starts[1:] = next_places[places[:-1]] != places[1:]
     within = number - np.maximum.accumulate(np.where(starts, number, 0))
-    kept: IntArray = at[within % 2 == 0]
+    kept: IntArray = places[within % 2 == 0]
     return kept
 
 
-def _grouped(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntArray]]:
+def _group_by_key(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntArray]]:
     """Each distinct key, the sum of its weights, and which elements have it, in their order."""
     if not len(keys):
         return

@@ -30,7 +30,7 @@ class PreTokenCounter:
     text, then `pattern` splits it, and what it does not match is a pre-token too."""
 
     def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
-        from tokpar.pure.added import AddedTokens
+        from tokpar.pure.added_tokens import AddedTokens
         from tokpar.pure.pretokenize import PreTokenizer
 
         added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]
@@ -55,25 +55,25 @@ class PreTokenCounter:
 
 
 NewCounter = Callable[[], PreTokenCounter]
-Moved = Callable[[int], object]  # is told the size of each job as it is done
+OnProgress = Callable[[int], object]  # is told the size of each job as it is done
 
 
-def counted(
-    jobs: Iterator[Job], counter: NewCounter, workers: int, moved: Moved
+def count_pretokens(
+    jobs: Iterator[Job], counter: NewCounter, workers: int, on_progress: OnProgress
 ) -> Mapping[str, int]:
     """Pre-tokens of all jobs and how often each occurs; few jobs are done here."""
     first = list(islice(jobs, FEW_JOBS))
     if workers > 1 and len(first) == FEW_JOBS:
-        return _in_processes(chain(first, jobs), counter, workers, moved)
+        return _in_processes(chain(first, jobs), counter, workers, on_progress)
     own = counter()
     for job in chain(first, jobs):
         own.count(job)
-        moved(job.size)
+        on_progress(job.size)
     return own.counts
 
 
 def _in_processes(
-    jobs: Iterable[Job], counter: NewCounter, workers: int, moved: Moved
+    jobs: Iterable[Job], counter: NewCounter, workers: int, on_progress: OnProgress
 ) -> Mapping[str, int]:
     """Done in order, so that the first error of the corpus is raised. Each worker keeps one count
     over its jobs: memory is bounded by the distinct pre-tokens."""
@@ -83,7 +83,7 @@ def _in_processes(
     def finish_one() -> None:
         worker, size = running.popleft()
         worker.receive()
-        moved(size)
+        on_progress(size)
 
     try:
         for _ in range(workers):
@@ -169,7 +169,7 @@ def train(
     if isinstance(items, str):
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
     boundaries = Boundaries(special_tokens, pair_cuts("regex", (regex,)))
-    counts = counted(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
+    counts = count_pretokens(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")
     words = {pre_token.encode("utf-8"): number for pre_token, number in counts.items()}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Traced(NamedTuple):
+class TracedText(NamedTuple):
     """A text, and for each character `text[i]` the code point `origin[i]` of the original text that
     it stands for, as Hugging Face tracks it.
 
@@ -16,9 +16,9 @@ class Traced(NamedTuple):
     text: str
     origin: Sequence[int]
 
-    def part(self, start: int, stop: int) -> Traced:
+    def part(self, start: int, stop: int) -> TracedText:
         """Returns the characters [start, stop)."""
-        return Traced(self.text[start:stop], self.origin[start:stop])
+        return TracedText(self.text[start:stop], self.origin[start:stop])
 
     def span(self, start: int, stop: int) -> tuple[int, int]:
         """Returns the code points (start, stop) of the original text for the characters
@@ -27,12 +27,12 @@ class Traced(NamedTuple):
             return self.origin[0], self.origin[0]
         return self.origin[start], self.origin[stop - 1] + 1
 
-    def prefixed(self, prefix: str) -> Traced:
+    def with_prefix(self, prefix: str) -> TracedText:
         """Returns the text with `prefix` in front. The prefix has the origin of the first
         character."""
-        return Traced(prefix + self.text, [self.origin[0]] * len(prefix) + list(self.origin))
+        return TracedText(prefix + self.text, [self.origin[0]] * len(prefix) + list(self.origin))
 
-    def changed(self, text: str, indices: Sequence[int]) -> Traced:
+    def with_text(self, text: str, indices: Sequence[int]) -> TracedText:
         """Returns the changed text `text` with its origins. `indices`: the index in this text for
         each character of `text`, as `Normalizer.trace` returns them."""
-        return Traced(text, [self.origin[i] for i in indices])
+        return TracedText(text, [self.origin[i] for i in indices])
