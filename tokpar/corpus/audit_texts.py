@@ -41,10 +41,10 @@ class ComparisonResult:
     """The result of comparing one block. Documents are numbers in the block.
 
     `found`: documents that differ. `not_compared`: documents that could not be compared. `unknown`:
-    how many of them hold the unknown token, which hides text. `rewritten_count`: how many of them have a
-    text that the tokenizer changes before it encodes the text. `text_bytes`: UTF-8 bytes that were
-    encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the tokenizer gives
-    exactly the ids of the whole document."""
+    how many of them hold the unknown token, which hides text. `rewritten_count`: how many of them
+    have a text that the tokenizer changes before it encodes the text. `text_bytes`: UTF-8 bytes
+    that were encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the
+    tokenizer gives exactly the ids of the whole document."""
 
     found: list[Difference] = field(default_factory=list)
     not_compared: set[int] = field(default_factory=set)
