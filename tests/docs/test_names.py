@@ -70,6 +70,11 @@ ALLOWED: dict[str, str] = {
     "tokpar/chunks/text_chunk.py: TextChunk.certified": _REPORT,
     "tokpar/cli/trial.py: Trial.certified": _JSON,
     "tokpar/corpus/__init__.py: build.out": _OPTION,
+    "tokpar/corpus/audit.py: audit.against": _OPTION,
+    "tokpar/corpus/audit.py: audit.ordered": _OPTION,
+    "tokpar/corpus/audit.py: audit.packed": _OPTION,
+    "tokpar/corpus/audit_report.py: AuditReport.of": "a method that users call: `report.of(check)`",
+    "tokpar/corpus/audit_report.py: CheckResult.shown": _REPORT,
     "tokpar/corpus/build_progress.py: Progress.elapsed": _REPORT,
     "tokpar/corpus/build_progress.py: Progress.skipped": _REPORT,
     "tokpar/corpus/build_progress.py: Progress.stored": _REPORT,
@@ -138,12 +143,6 @@ NOT_YET_CLEAN = frozenset(
         "tokpar/certificate/window_rows.py",
         "tokpar/certificate/window_rule.py",
         "tokpar/certificate/within_pretoken_rule.py",
-        "tokpar/corpus/audit.py",
-        "tokpar/corpus/audit_against.py",
-        "tokpar/corpus/audit_documents.py",
-        "tokpar/corpus/audit_report.py",
-        "tokpar/corpus/audit_texts.py",
-        "tokpar/corpus/id_texts.py",
     ]
 )
 """Modules that still have such names. A module that is clean leaves this set; none comes in."""
