@@ -146,7 +146,7 @@ def load_for_corpus(
     try:
         return CorpusTokenizer(load(source, engine=engine, **settings, **_WHOLE), source)
     except OptionError as error:
-        if not any(f"{name!r}" in str(error) for name in _WHOLE):  # kinds without these settings
+        if not any(f"{name!r}" in str(error) for name in _WHOLE):  # not about these two settings
             raise
     return CorpusTokenizer(load(source, engine=engine, **settings), source)
 

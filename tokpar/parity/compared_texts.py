@@ -168,7 +168,7 @@ def _decode_words(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
         ids = {int(id_) for text in hostile_texts() for id_ in tokenizer.encode(text)}
         wanted = range(min(max(ids, default=0), MOST_IDS)) if up_to else ids
         return set(_whole(str(tokenizer.decode([id_])) for id_ in wanted))
-    except (LookupError, TypeError, ValueError, TokparError):  # the checks will tell
+    except (LookupError, TypeError, ValueError, TokparError):  # the comparison reports the error
         return set()
 
 

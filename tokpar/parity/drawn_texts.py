@@ -22,7 +22,7 @@ BESIDE_RUNS = "aA1. \n中"
 MOST_CHARACTERS = 84
 MOST_LITERALS = 24
 MOST_CONTENTS = 16
-AMONG_RUNS = 3_000  # texts of several runs
+AMONG_RUNS = 3_000  # how many texts have several runs
 POINT_CONTEXTS = "{0}{0}a\1a{0}1\1 {0}\0011{0} \1"
 """No two edges share a character, so each edge shows in the ids, for every order of merges."""
 POINTS_TOGETHER = 64

@@ -44,7 +44,8 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
     file."""
     if not isinstance(config, Mapping):
         raise FileFormatError(f"model: expected an object, got {type(config).__name__}")
-    untold = "WordPiece" if "max_input_chars_per_word" in config else None  # in an old file
+    # old files have no "type"
+    untold = "WordPiece" if "max_input_chars_per_word" in config else None
     kind = config.get("type", "BPE" if "merges" in config else untold)
     if kind == "BPE":
         return _read_bpe(config, byte_level)

@@ -92,7 +92,7 @@ def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
     Also raises it if the matches exceed a time limit, for a pattern that backtracks without end, as
     `(a|aa)+b` does in a run of "a". Engines count their steps instead, and fail there, too."""
     stop = 0
-    if isinstance(pattern, re.Pattern):  # `re` has no limit, and runs patterns of this package only
+    if isinstance(pattern, re.Pattern):  # written in this package, so it needs no time limit
         matches: Iterator[re.Match[str] | regex.Match[str]] = pattern.finditer(text)
     else:
         matches = pattern.finditer(text, timeout=LEAST_SECONDS + len(text) / LEAST_RATE)

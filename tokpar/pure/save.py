@@ -109,7 +109,7 @@ def merges_of_ranks(ranks: Ranks) -> Merges:
         del others[token]
         starts = merge_text(token, others)
         others[token] = rank
-        if len(starts) == 3:  # two parts, which would merge to the token
+        if len(starts) == 3:  # two parts are left, and their merge makes the token
             _, middle, _ = starts
             merges[ranks[token[:middle]], ranks[token[middle:]]] = (rank, rank)
     return merges
