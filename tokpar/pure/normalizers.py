@@ -18,7 +18,7 @@ from typing import Protocol
 from tokpar.pure import forms
 from tokpar.pure.classes import present, recent_lowercase, white
 from tokpar.pure.forms import FORMS, Form
-from tokpar.pure.parts import Json, choice, flag, pattern_of, read_stages, string
+from tokpar.pure.parts import Json, choice, flag, make_stages, pattern_of, string
 from tokpar.pure.patterns import AnyPattern, replace_matches, spans
 
 
@@ -188,7 +188,7 @@ def bert_normalizer(
 def read_normalizer(config: Json | None) -> Normalizer | None:
     """The "normalizer" of a ``tokenizer.json``; None if it leaves texts as they are.
     FileFormatError names the part that is not supported."""
-    read = read_stages(config, "normalizer", "normalizers", _READERS)
+    read = make_stages(config, "normalizer", "normalizers", _READERS)
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
 
 

@@ -178,7 +178,7 @@ def is_byte_level(config: Json | None) -> bool:
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
-    stages = parts.read_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
+    stages = parts.make_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
     before = (Lettered(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1])
     return Stages([*before, *stages[-1:]])
 
