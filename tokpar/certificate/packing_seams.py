@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IntArray
-from tokpar.certificate.packing import Packed, expect, pack, unpack
+from tokpar.certificate.packing import PackedColumn, expect, pack, unpack
 from tokpar.errors import FileFormatError
 from tokpar.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import Rule, Seam
@@ -19,7 +19,7 @@ Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
 """A licence in which None stands for each number."""
 
 
-def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:
+def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[PackedColumn]]:
     """(header entry, packed columns) of the seams of a text of `length` code points."""
     planned = seams.planned
     shapes: dict[Shape, int] = {}
@@ -36,7 +36,7 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]
         for k in (k for k, (_, value) in enumerate(shape[2]) if value is None):
             values = np.array([int(witness[k][1]) for witness in of_rows], dtype=np.int64)
             packed.append(pack(f"witness {code}.{k}", values, planned.positions[rows]))
-    described: dict[str, Any] = {"licences": list(map(_described, shapes)), "everywhere": None}
+    described: dict[str, Any] = {"licences": list(map(_describe_shape, shapes)), "everywhere": None}
     if seams.everywhere is not None:
         own, columns = _pack_everywhere(seams.everywhere, planned.positions, length)
         described["everywhere"] = own
@@ -102,14 +102,14 @@ def _witness(unread: Unread, name: str, positions: IntArray) -> list[int]:
 
 def _pack_everywhere(
     everywhere: Everywhere, positions: IntArray, length: int
-) -> tuple[dict[str, Any], list[Packed]]:
+) -> tuple[dict[str, Any], list[PackedColumn]]:
     """Pack the ends of regions as seam numbers; 0 stands for the start of the text."""
     regions, licence = everywhere.regions.reshape(-1, 2), everywhere.licence
     edges = np.concatenate(([0], positions, [length]))
     places = np.searchsorted(edges, regions)
     at_edges = bool((edges[np.minimum(places, len(edges) - 1)] == regions).all())
     starts, stops = (places if at_edges else regions).T
-    described = _described((licence.rule, licence.theorem, licence.witness))
+    described = _describe_shape((licence.rule, licence.theorem, licence.witness))
     described["ends"] = "seams" if at_edges else "code points"
     return described, [pack("region starts", starts), pack("region stops", stops, starts)]
 
@@ -153,7 +153,7 @@ def _shape(licence: Licence) -> Shape:
     return rule, theorem, pairs
 
 
-def _described(shape: Shape) -> dict[str, Any]:
+def _describe_shape(shape: Shape) -> dict[str, Any]:
     rule, theorem, pairs = shape
     return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in pairs]}
 

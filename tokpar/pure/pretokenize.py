@@ -1,6 +1,9 @@
 """Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
-patterns of tiktoken. `split` takes and gives plain strings; `trace` texts that know where they come
-from (`Traced`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
+pre-tokenizer of tiktoken.
+
+`split` takes and returns plain strings. `trace` takes and returns `TracedText`, which knows the
+origin of each character. Spans of tokens need `trace`, and so does Metaspace with the scheme
+"first"."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -21,7 +24,7 @@ from tokpar.pure.patterns import (
     divide,
     spans,
 )
-from tokpar.pure.traced import Traced
+from tokpar.pure.traced_text import TracedText
 from tokpar.pure.vocabulary import letters_of
 
 Scheme = Literal["always", "first", "never"]
@@ -29,11 +32,11 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 
 class Stage(Protocol):
-    """Splits one piece into smaller ones, perhaps with something put in front."""
+    """Splits one piece of text into smaller pieces. A stage may put a prefix in front."""
 
     def split(self, text: str) -> list[str]: ...
 
-    def trace(self, piece: Traced) -> list[Traced]: ...
+    def trace(self, piece: TracedText) -> list[TracedText]: ...
 
 
 class Split:
@@ -45,8 +48,8 @@ class Split:
         self._matches = pattern.findall if keeps_matches and not pattern.groups else None
 
     def split(self, text: str) -> list[str]:
-        """ "ab cd" at " " -> ["ab", "cd"] if it is removed, ["ab ", "cd"] if it is merged with the
-        previous one."""
+        """Returns the pieces of `text`: "ab cd", split at " ", gives ["ab", "cd"] with "Removed",
+        and ["ab ", "cd"] with "MergedWithPrevious"."""
         if self._matches is not None:
             found: list[str] = self._matches(text)
             whole = self._behavior == "Removed" or sum(map(len, found)) == len(text)
@@ -54,7 +57,7 @@ class Split:
                 return found
         return [text[start:stop] for start, stop in self._slices(text)]
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [piece.part(start, stop) for start, stop in self._slices(piece.text)]
 
     def _slices(self, text: str) -> list[tuple[int, int]]:
@@ -63,19 +66,19 @@ class Split:
 
 @dataclass(frozen=True)
 class Whole:
-    """Does not split at all."""
+    """Returns the text as one piece."""
 
     def split(self, text: str) -> list[str]:
         return [text] if text else []
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [piece] if piece.text else []
 
 
 @dataclass(frozen=True)
 class ByteLevel:
-    """The last stage of a byte-level tokenizer; the bytes themselves are the model's business.
-    Stages behind it see letters (`Lettered`)."""
+    """ByteLevel as the last stage. It keeps plain text, and the model turns the text into bytes.
+    Before another stage, use `ByteLetters`, which returns the letters of ByteLevel."""
 
     prefix_space: bool
     inner: Split | Whole
@@ -84,14 +87,15 @@ class ByteLevel:
         space = self.prefix_space and not text.startswith(" ")
         return self.inner.split(" " + text if space else text)
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         space = self.prefix_space and not piece.text.startswith(" ")
-        return self.inner.trace(piece.prefixed(" ") if space else piece)
+        return self.inner.trace(piece.with_prefix(" ") if space else piece)
 
 
 @dataclass(frozen=True)
-class Lettered:
-    """ByteLevel before other stages: they see the letter of each byte, and may divide characters.
+class ByteLetters:
+    """ByteLevel before another stage. Returns one letter for each byte, so a later stage may split
+    between two bytes of a character.
 
     >>> Lettered(ByteLevel(False, Whole())).split("é")
     ['Ã©']
@@ -102,41 +106,47 @@ class Lettered:
     def split(self, text: str) -> list[str]:
         return [letters_of(part.encode("utf-8")) for part in self.inner.split(text)]
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [_to_letters(part) for part in self.inner.trace(piece)]
 
 
-def _to_letters(piece: Traced) -> Traced:
+def _to_letters(piece: TracedText) -> TracedText:
     sizes = (len(character.encode("utf-8")) for character in piece.text)
     origin = [where for where, size in zip(piece.origin, sizes, strict=True) for _ in range(size)]
-    return Traced(letters_of(piece.text.encode("utf-8")), origin)
+    return TracedText(letters_of(piece.text.encode("utf-8")), origin)
 
 
 @dataclass(frozen=True)
 class Metaspace:
-    """Spaces become "▁", and so does the start: of every piece, or only of the whole text."""
+    """Replaces spaces by `replacement` ("▁"), and puts it before each piece that does not begin
+    with it.
+
+    `scheme`: "always": before every piece. "first": only at the start of the whole text.
+    "never": nowhere."""
 
     replacement: str
     scheme: Scheme
     inner: Split | Whole
 
     def split(self, text: str) -> list[str]:
-        """Not for the scheme "first", which has to know where the text comes from."""
+        """Returns the pieces of `text`. Not for the scheme "first", which needs the origin of the
+        text: use `trace`."""
         assert self.scheme != "first"
         text = text.replace(" ", self.replacement)
         starts = self.scheme == "never" or text.startswith(self.replacement)
         return self.inner.split(text if starts else self.replacement + text)
 
-    def trace(self, piece: Traced) -> list[Traced]:
-        piece = Traced(piece.text.replace(" ", self.replacement), piece.origin)
+    def trace(self, piece: TracedText) -> list[TracedText]:
+        piece = TracedText(piece.text.replace(" ", self.replacement), piece.origin)
         wanted = self.scheme == "always" or (self.scheme == "first" and piece.origin[0] == 0)
         if wanted and not piece.text.startswith(self.replacement):
-            piece = piece.prefixed(self.replacement)
+            piece = piece.with_prefix(self.replacement)
         return self.inner.trace(piece)
 
 
 class Stages:
-    """Stages, each applied to every piece of the one before. `needs_origin`: only `trace` works."""
+    """A list of stages. Each stage splits every piece of the stage before. `needs_origin`: only
+    `trace` works, not `split`."""
 
     def __init__(self, stages: Iterable[Stage]) -> None:
         self._stages = tuple(stages)
@@ -145,14 +155,15 @@ class Stages:
         )
 
     def split(self, text: str) -> list[str]:
-        """Pre-tokens of a text without added tokens: "Hi you" -> ["Hi", " you"]."""
+        """Returns the pre-tokens of a text without added tokens: "Hi you" -> ["Hi", " you"]."""
         pieces = [text] if text else []
         for stage in self._stages:
             pieces = [part for piece in pieces for part in stage.split(piece)]
         return pieces
 
-    def trace(self, text: Traced) -> list[Traced]:
-        """The same, with where they come from."""
+    def trace(self, text: TracedText) -> list[TracedText]:
+        """Returns the pre-tokens of a text without added tokens, with the origin of each
+        character."""
         pieces = [text] if text.text else []
         for stage in self._stages:
             pieces = [part for piece in pieces for part in stage.trace(piece)]
@@ -160,9 +171,10 @@ class Stages:
 
 
 class PreTokenizer(Stages):
-    """Splits by each pattern in turn; a later pattern sees one piece of the earlier ones at a time.
+    """Splits by one pattern after the other. Each pattern splits every piece of the pattern before.
 
-    `keep_gaps`: text between matches is a piece too (HF), else it is dropped (tiktoken)."""
+    `keep_gaps`: True: the text between two matches is a piece, too (HF). False: it is dropped
+    (tiktoken)."""
 
     def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:
         behavior: Behavior = "Isolated" if keep_gaps else "Removed"
@@ -177,9 +189,12 @@ def is_byte_level(config: Json | None) -> bool:
 
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
-    """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
-    stages = parts.make_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
-    before = (Lettered(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1])
+    """Returns the stages of the "pre_tokenizer" of a ``tokenizer.json``. Raises FileFormatError
+    that names a part that is not supported."""
+    stages = parts.interpret_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
+    before = (
+        ByteLetters(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1]
+    )
     return Stages([*before, *stages[-1:]])
 
 
@@ -217,7 +232,8 @@ def _fixed_length(stage: Json, where: str) -> Split:
 
 
 PUNCTUATION = "tokpar punctuation"
-"""A key that no file has: the class that counts as punctuation, else that of tokenizers 0.2x."""
+"""A key that no file has. Its value is the character class that counts as punctuation. The default
+is the class of tokenizers 0.2x."""
 
 
 def _punctuation(stage: Json) -> str:
@@ -225,7 +241,7 @@ def _punctuation(stage: Json) -> str:
 
 
 def _keep_matches(*patterns: str) -> Split:
-    """Pieces are the matches, everything else is dropped."""
+    """Returns a Split whose pieces are the matches of `patterns`; all other text is dropped."""
     return Split(re.compile("|".join(patterns)), "Removed", invert=True)
 
 
