@@ -14,7 +14,7 @@ from tests.recipes.stored import load_stored
 from tests.support.cut_engines import ENGINES, random_words
 from tests.support.window_cuts import all_cuts, anchored_cuts
 from tokpar.certificate.window_proof_check import ANYWHERE
-from tokpar.certificate.window_rule import _stored
+from tokpar.certificate.window_rule import _stored_windows
 from tokpar.cuts.window_tables import (
     _MOST_RUNS,
     BEGIN,
@@ -82,7 +82,7 @@ def test_the_stored_windows_are_those_of_the_engine(name: str, source: Spelling)
 @each_spelling
 def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None:
     """Windows of three symbols: the checker proves just what the tables hold."""
-    proved = _stored(name, source.engine, source.patterns)
+    proved = _stored_windows(name, source.engine, source.patterns)
     assert not isinstance(proved, str)
     kept = stored(name, source)
     examples = {c: chr(int(np.flatnonzero(kept.symbol_of == c)[0])) for c in symbols(kept)}
@@ -90,7 +90,7 @@ def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None
     for word in random.Random(name).sample(words, min(len(words), drawn(500))):
         (c, d, e), (a, b, z) = word, (examples[c] for c in word)
         for left, right, own in ((a + b, z, ((c, d), (e,))), (a, b + z, ((c,), (d, e)))):
-            why = proved.refusal(proved.behind(left, ANYWHERE), right)
+            why = proved.refusal(proved.items_after(left, ANYWHERE), right)
             assert (why is None) == kept.tables.holds(*own), (left, right, why)
 
 
@@ -201,7 +201,7 @@ def test_other_patterns_have_no_stored_windows() -> None:
     assert stored_windows("gpt2", "my own", source.patterns) is None
     assert stored_windows("cl100k", source.engine, source.patterns) is None
     assert stored_windows("bert", source.engine, ()) is None
-    assert isinstance(_stored("cl100k", source.engine, source.patterns), str)
+    assert isinstance(_stored_windows("cl100k", source.engine, source.patterns), str)
 
 
 @pytest.mark.parametrize("pattern", [r"\s+$|\s|\S", r"a++$|\s|\S", r"\\s++$|[\s\S]", r"$|a"])

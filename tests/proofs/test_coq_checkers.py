@@ -76,7 +76,7 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
         windows, answers = [], []
         for _ in range(WINDOWS_EACH):
             left, right = (rng.choices(range(proof.size), k=rng.randint(1, k)) for k in (5, 2))
-            why = checker.refusal_behind(checker.sets.behind(ANYWHERE, left), right)
+            why = checker.refusal_behind(checker.sets.set_after(ANYWHERE, left), right)
             windows.append(f"({numbers(left)}, {numbers(right)})")
             answers.append(int(why is None))
         sound = f"answer (table_ok {proof.size} tree_{number} [])"

@@ -36,7 +36,7 @@ class Automaton:
     words: tuple[tuple[int, ...], ...]
 
     @property
-    def to(self) -> tuple[tuple[int, ...], ...]:
+    def next_state(self) -> tuple[tuple[int, ...], ...]:
         """As `target`, for `tokpar.certificate.window_rows`."""
         return self.target
 

@@ -40,13 +40,16 @@ class Decision:
         symbols, rows = range(self.size), self.rows
         left: list[list[int]] = []
         while len(left) < len(rows.sets):
-            left.append([rows.sets.behind(len(left), (c,)) for c in symbols])
+            left.append([rows.sets.set_after(len(left), (c,)) for c in symbols])
             budget.spend("left sets", len(rows.sets), MAX_SETS)
         threats = _Numbers("threat sets", budget)
         threats.number(REFUTED)
         sets = range(len(left))
         cut = [[threats.number(rows.behind_cut(here, c)) for c in symbols] for here in sets]
-        right = [[threats.number(rows.behind(here, d)) for d in symbols] for here in threats.values]
+        right = [
+            [threats.number(rows.threats_after(here, d)) for d in symbols]
+            for here in threats.values
+        ]
         certain = [rows.is_certain(here) for here in threats.values]
         return WindowTables(_array(left), _array(cut), _array(right), np.array(certain))
 
