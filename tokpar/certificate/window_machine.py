@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-Left = tuple[Any, ...]
+Remainder = tuple[Any, ...]
 """The remainder of a pattern: a sequence of trees."""
-State = tuple[Left, ...]
+State = tuple[Remainder, ...]
 """The remainders with which an attempt may continue, best first."""
 
 _MOST_STATES = 5_000
@@ -28,7 +28,7 @@ class Machine:
     """The moves of one pattern, from a proof that holds. Raises `RefusedProofError` for another
     proof.
 
-    `to[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
+    `target[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
     `hit[x][c]` is True if a match ends before c. State 0 is the start; `states` are the states of
     the words of the proof."""
 
@@ -54,8 +54,8 @@ class Machine:
             raise RefusedProofError("the first word does not lead to the start")
         self.hit = [[step(x, c)[1] for c in range(self.size + 1)] for x in states]
         found = [[states.get(step(x, c)[0]) for c in range(self.size)] for x in states]
-        self.next_state = [[y for y in row if y is not None] for row in found]
-        if any(len(row) != self.size for row in self.next_state):
+        self.target = [[y for y in row if y is not None] for row in found]
+        if any(len(row) != self.size for row in self.target):
             raise RefusedProofError("a state is missing")
         if any(self.hit[0]):
             raise RefusedProofError("the pattern matches the empty text")
@@ -63,18 +63,18 @@ class Machine:
 
     def _check_marked(self) -> None:
         for x in self.dead:
-            if any(self.hit[x]) or any(y not in self.dead for y in self.next_state[x]):
+            if any(self.hit[x]) or any(y not in self.dead for y in self.target[x]):
                 raise RefusedProofError(f"state {x} is not dead")
         for x in self.sure:
-            quiet = [y for c, y in enumerate(self.next_state[x]) if not self.hit[x][c]]
+            quiet = [y for c, y in enumerate(self.target[x]) if not self.hit[x][c]]
             if not self.hit[x][self.size] or any(y not in self.sure for y in quiet):
                 raise RefusedProofError(f"state {x} is not sure to match")
 
 
 def step(state: State, c: int) -> tuple[State, bool]:
     """Returns the state after symbol c, and True if a match ends before c."""
-    found: dict[Left, None] = {}
-    seen: set[Left] = set()
+    found: dict[Remainder, None] = {}
+    seen: set[Remainder] = set()
     for way in state:
         for left in _remainders_after(way, c, seen):
             if left is None:
@@ -83,7 +83,7 @@ def step(state: State, c: int) -> tuple[State, bool]:
     return tuple(found), False
 
 
-def plain(way: Left) -> Left:
+def plain(way: Remainder) -> Remainder:
     """Returns the same remainder without sequences and mandatory repeats at its start, so that
     equal places of a pattern have equal remainders."""
     while way and (way[0][0] == "row" or (way[0][0] == "repeat" and way[0][2])):
@@ -91,14 +91,16 @@ def plain(way: Left) -> Left:
     return way
 
 
-def _once(repeat: Any) -> Left:
+def _once(repeat: Any) -> Remainder:
     """Returns the item of a repeat once, and what remains of the repeat."""
     _, item, low, high, mode = repeat
     fewer = ("repeat", item, max(low - 1, 0), None if high is None else high - 1, mode)
     return (item,) if high == 1 else (item, fewer)
 
 
-def _remainders_after(way: Left, c: int, seen_ways: set[Left]) -> Iterator[Left | None]:
+def _remainders_after(
+    way: Remainder, c: int, seen_ways: set[Remainder]
+) -> Iterator[Remainder | None]:
     """Returns the remainders of one remainder after symbol c, best first. None among them: a match
     ends before c.
 

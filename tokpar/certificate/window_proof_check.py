@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
 
-Owed = frozenset[int]
-Item = tuple[int, Owed]
+Debts = frozenset[int]
+Item = tuple[int, Debts]
 """An attempt in this state, or `GAP` or `BEGIN`, as long as the attempts that are owed never
 match."""
 
@@ -95,10 +95,10 @@ class WindowChecker(Machine):
         refutations = (self._refute(item, right) for item in self.sets.items(here))
         return next(filter(None, refutations), None)
 
-    def _fresh(self, c: int, debts: Owed) -> list[Item]:
+    def _fresh(self, c: int, debts: Debts) -> list[Item]:
         """True if an attempt begins before symbol c, or if c is in a gap because the attempt will
         fail."""
-        y = self.next_state[0][c]
+        y = self.target[0][c]
         items = [(y, debts)] if y not in self.dead else []
         return items if y in self.sure else [*items, (GAP, debts | self._debt(y))]
 
@@ -106,14 +106,14 @@ class WindowChecker(Machine):
         x, before = item
         if any(self.hit[y][c] for y in before):
             return []
-        owed = frozenset().union(*(self._debt(self.next_state[y][c]) for y in before))
+        owed = frozenset().union(*(self._debt(self.target[y][c]) for y in before))
         if x in (GAP, BEGIN):
             return self._fresh(c, owed)
-        y = self.next_state[x][c]
+        y = self.target[x][c]
         going = [(y, owed)] if y not in self.dead else []
         return going + (self._fresh(c, owed | self._debt(y)) if self.hit[x][c] else [])
 
-    def _debt(self, y: int) -> Owed:
+    def _debt(self, y: int) -> Debts:
         return frozenset() if y in self.dead else frozenset({y})
 
     def _refute(self, item: Item, right: list[int]) -> str | None:
@@ -122,19 +122,19 @@ class WindowChecker(Machine):
         if any(self.hit[y][self.size] for y in owed):
             return None
         if x == GAP:
-            y = self.next_state[0][right[0]]
+            y = self.target[0][right[0]]
             for c in right[1:]:
                 if self.hit[y][c]:
                     return None
-                y = self.next_state[y][c]
+                y = self.target[y][c]
             return None if y in self.sure else "a gap may go on over the cut"
         if self.hit[x][self.size] != self.hit[x][right[0]]:
             return "the cut itself is seen"
-        y = self.next_state[x][right[0]]
+        y = self.target[x][right[0]]
         for c in right[1:]:
             if self.hit[y][c]:
                 return "a longer match"
-            y = self.next_state[y][c]
+            y = self.target[y][c]
         return None if y in self.dead else "perhaps a longer match"
 
 

@@ -131,9 +131,9 @@ def _documents(
 
 
 def _report(
-    tokenizer: str, shards: list[ShardSource], run: DocumentAudit, has_inputs: bool
+    tokenizer: str, shards: list[ShardSource], run: DocumentAudit, has_input: bool
 ) -> AuditReport:
-    checks = [check for check in CHECKS if has_inputs or check not in AGAINST]
+    checks = [check for check in CHECKS if has_input or check not in AGAINST]
     if run.texts is None:
         checks = [check for check in checks if check not in ("ids", "utf8")]
     summaries = [

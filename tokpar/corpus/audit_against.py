@@ -142,14 +142,14 @@ def compare(
     """Reports how the documents differ from the texts; returns notes.
 
     `is_ordered`: documents must be in the order of the texts."""
-    text_digests = Digests()
+    known = Digests()
     for batch in texts.batches():
-        _add_texts(text_digests, batch, documents.digests, encoder)
-    found = match_documents(documents.digests, text_digests)
-    pairs = _pairs(documents.digests, text_digests, found)
+        _add_texts(known, batch, documents.digests, encoder)
+    found = match_documents(documents.digests, known)
+    pairs = _pairs(documents.digests, known, found)
     _report_pairs(documents, texts, encoder, log, pairs)
     taken = set(pairs.values())
-    missing = [row for row in found.missing if row not in taken and row not in text_digests.empty]
+    missing = [row for row in found.missing if row not in taken and row not in known.empty]
     for row in missing:
         where = texts.place(row) if log.room("missing") else ""
         log.add("missing", "the input", None, "no document", f"input row {row}, {where}")
@@ -162,7 +162,7 @@ def compare(
             _report(documents, log, "extra", document, "no text of the input", "a text")
     if is_ordered:
         _report_order(documents, found, log)
-    left_out = [row for row in found.missing if row in text_digests.empty]
+    left_out = [row for row in found.missing if row in known.empty]
     if left_out:
         return [f"{len(left_out):,} texts of the input without ids have no document"]
     return []

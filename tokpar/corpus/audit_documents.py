@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokpar.corpus.audit_against import Digests
 from tokpar.corpus.audit_edges import Bodies, Edges, bodies_of
 from tokpar.corpus.audit_report import SHOWN, FaultLog
-from tokpar.corpus.audit_texts import BlockComparison, TextAudit
+from tokpar.corpus.audit_texts import ComparisonResult, TextAudit
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.shards import Block, ShardSource
 
@@ -30,7 +30,7 @@ class _Comparison:
     block: Block
     usable: Mask
     first: int
-    running: Future[BlockComparison]
+    running: Future[ComparisonResult]
 
 
 @dataclass
@@ -80,9 +80,9 @@ class DocumentAudit:
         """Has the texts of a block compared in another thread, and checks the rest here."""
         usable = self._range(name, block)
         bodies = bodies_of(block, self.edges)
-        compared: Future[BlockComparison] = Future()
+        compared: Future[ComparisonResult] = Future()
         if self.texts is None:
-            compared.set_result(BlockComparison())
+            compared.set_result(ComparisonResult())
         else:
             compared = pool.submit(self.texts.compare, block, bodies, usable)
         self._edges(name, block, bodies)

@@ -37,7 +37,7 @@ class Difference:
 
 
 @dataclass
-class BlockComparison:
+class ComparisonResult:
     """The result of comparing one block. Documents are numbers in the block.
 
     `found`: documents that differ. `not_compared`: documents that could not be compared. `unknown`:
@@ -68,7 +68,7 @@ class _Part:
 class TextAudit:
     """Encodes the texts that ids spell, and compares. Threads may share it.
 
-    `with_digests`: fills `BlockComparison.texts`."""
+    `with_digests`: fills `ComparisonResult.texts`."""
 
     tokenizer: TokenizerAdapter
     tokens: Tokens
@@ -81,9 +81,9 @@ class TextAudit:
         self._is_cut = np.zeros(self.tokens.size, np.bool_)
         self._is_cut[list(self.tokens.cut_at)] = True
 
-    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> BlockComparison:
+    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> ComparisonResult:
         """Compares the documents of a block. `usable`: which documents hold tokens only."""
-        result = BlockComparison()
+        result = ComparisonResult()
         texts, kept = self._texts(block, self._parts(block, bodies, usable), usable, result)
         rows = self.encoder.unprocessed_batch(texts, self.tokenizer).rows
         ids = [self._ids(block, part) for part in kept]
@@ -118,7 +118,7 @@ class TextAudit:
         return [part for each in whole for part in _divide(each, cuts_inside[each.document])]
 
     def _texts(
-        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: BlockComparison
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: ComparisonResult
     ) -> tuple[list[str], list[_Part]]:
         """The text of each part that has one, and these parts."""
         texts: list[str] = []
@@ -176,7 +176,7 @@ class TextAudit:
         ids: RawIds,
         own_ids: IdArray,
         text: str,
-        result: BlockComparison,
+        result: ComparisonResult,
     ) -> None:
         least = min(len(ids), len(own_ids))
         unequal = np.flatnonzero(ids[:least] != own_ids[:least])

@@ -183,7 +183,7 @@ def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
     return _of_config(config)
 
 
-class _JsonWriter(Protocol):
+class _WritesJson(Protocol):
     def to_str(self) -> str: ...
 
 
@@ -192,7 +192,7 @@ def _config(tokenizer: TokenizerAdapter) -> Json | None:
     own = getattr(tokenizer, "config", None)
     if isinstance(own, dict):
         return own
-    engine: _JsonWriter | None = getattr(tokenizer, "engine", None) or getattr(
+    engine: _WritesJson | None = getattr(tokenizer, "engine", None) or getattr(
         tokenizer, "_own", None
     )
     try:
