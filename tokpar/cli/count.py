@@ -30,7 +30,10 @@ PART_BYTES = 1 << 23
 
 @dataclass
 class Counted:
-    """Of one file: ids, texts, ids without truncation or padding, and whether these are certain."""
+    """The counts of one file: ids and texts.
+
+    `untruncated`: the ids without truncation and padding, or None if no text was truncated.
+    `lossless`: False if any encoding is not certified."""
 
     ids: int = 0
     texts: int = 0
@@ -82,7 +85,8 @@ def _counted(encoder: InputEncoder, name: str) -> Counted:
 
 
 def _in_parts(encoder: InputEncoder, name: str) -> bool:
-    """True for one text in a file, if nothing but its ids was asked for."""
+    """True if a file is one text, and all options are default ones that allow to encode it part by
+    part."""
     from tokpar.streaming import encodes_parts
 
     asked = encoder.arguments
@@ -93,7 +97,8 @@ def _in_parts(encoder: InputEncoder, name: str) -> bool:
 
 
 def _of_parts(encoder: InputEncoder, name: str) -> int:
-    """The ids of a file, of which a few megabytes are in memory at a time (proofs/stream.md)."""
+    """The number of ids of a file. A few megabytes of it are in memory at a time
+    (proofs/stream.md)."""
     from tokpar.streaming import stream_parts
 
     tokenizer, arguments = encoder.tokenizer, encoder.arguments

@@ -111,7 +111,7 @@ def _edited(
 
 
 def _chosen(traced: Trace, arguments: argparse.Namespace) -> Sequence[int]:
-    """The seams to show: the one asked for, all of them, or the first few of those that matter."""
+    """The seams to show: the seam of --seam, all seams, or the first few in order of importance."""
     count = len(traced.seams)
     if arguments.seam is not None:
         if not 0 <= arguments.seam < count:
@@ -125,7 +125,7 @@ def _chosen(traced: Trace, arguments: argparse.Namespace) -> Sequence[int]:
 
 
 def describe(traced: Trace, source: Source, chosen: Sequence[int], around: int) -> dict[str, Any]:
-    """All there is to say of these seams, and of the whole."""
+    """The JSON object of `explain`: the chosen seams, and the result for the whole text."""
     from tokpar.explain import explain_seam
 
     explained = (explain_seam(traced, n, around) for n in sorted(chosen))
@@ -172,7 +172,8 @@ def _print(
 
 
 def _cuts(traced: Trace, arguments: argparse.Namespace) -> Cuts:
-    """Where `encode` cuts the text: between the chunks that are traced, and maybe inside them."""
+    """Where `encode` cuts the text: between the chunks of the trace, or at every certified
+    space."""
     from tokpar.combining import build_parts
 
     options_given = options.strategy_options(arguments)
@@ -184,7 +185,7 @@ def _cuts(traced: Trace, arguments: argparse.Namespace) -> Cuts:
 
 
 def summary(traced: Trace, source: Source, cuts: Cuts) -> str:
-    """The result in one line. The seams that are traced are those between chunks."""
+    """The result in one line. The traced seams are the seams between chunks."""
     chunks = f"{plural(len(traced.seams), 'seam')} between {plural(len(traced.chunks), 'chunk')}"
     seams = f"{cuts}, shown: {chunks}" if traced.seams else f"not cut: {traced.encoding.report.why}"
     ids = f"{len(traced.encoding.ids):,}"
