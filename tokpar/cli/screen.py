@@ -17,7 +17,7 @@ LEAST_WIDTH, MOST_WIDTH = 50, 120
 GAP = 2
 LEAST_COLUMN = 8
 _CHARACTER = re.compile(r"\x1b\[[\d;]*m|.", re.DOTALL)
-"""A character, or an escape sequence that changes the color."""
+"""A character, or an escape sequence that changes the colour."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -75,7 +75,7 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 def columns(text: str) -> int:
     """The columns of a terminal that a line of text takes: two for a wide character, none for a
-    change of color."""
+    change of colour."""
     return sum(map(_columns_of, _CHARACTER.findall(text)))
 
 
