@@ -33,7 +33,7 @@ from tests.support.profiles import at_most as at_most
 from tests.support.profiles import cases as cases
 from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
 from tokpar.parity.result_cache import directory as directory_of_results
@@ -128,7 +128,9 @@ def kept_by_files_before() -> None:
     freeze()
 
 
-needs_kernel = pytest.mark.skipif(compiled.SEGMENTS is None, reason="the kernel is not compiled")
+needs_kernel = pytest.mark.skipif(
+    kernel_modules.SEGMENTS is None, reason="the kernel is not compiled"
+)
 BELOW_ONE = "needs the package tokenizers below 1.0"
 needs_below_one = pytest.mark.skipif(
     importlib.util.find_spec("tokenizers") is None

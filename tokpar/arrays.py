@@ -152,7 +152,7 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
 def concatenate_or_view(pieces: Sequence[IdArray]) -> IdArray:
     """Returns all ids in order, without a copy if the pieces are neighbours in one array."""
     pieces = [piece for piece in pieces if len(piece)]
-    if len(pieces) < 2 or not _in_a_row(pieces):
+    if len(pieces) < 2 or not _are_neighbours(pieces):
         return concatenate_ids(pieces)
     base, size = pieces[0].base, sum(map(len, pieces))
     assert isinstance(base, np.ndarray)
@@ -161,7 +161,7 @@ def concatenate_or_view(pieces: Sequence[IdArray]) -> IdArray:
     return whole
 
 
-def _in_a_row(pieces: Sequence[IdArray]) -> bool:
+def _are_neighbours(pieces: Sequence[IdArray]) -> bool:
     base = pieces[0].base
     if not isinstance(base, np.ndarray) or base.dtype != np.uint32 or base.ndim != 1:
         return False
@@ -239,20 +239,20 @@ def spaces_behind_text(text: str, start: int, stop: int, neighbour_bits: bytes =
     return found
 
 
-def sides_of_spaces(left: str, excluded_chars: str) -> bytes:
+def sides_of_spaces(left_side: str, excluded_chars: str) -> bytes:
     """Returns the argument `neighbour_bits` of `spaces_behind_text` for a licence of theorem 50.
 
     Every character but the ASCII characters in `excluded_chars` may stand before and after the
-    space. With `left` "sure", only visible ASCII may stand next to the space, and visible ASCII or
-    blanks two places before the space."""
-    bits = bytearray([7] * 128 + [0 if left == "sure" else 7])
+    space. If `left_side` is "sure", only visible ASCII may stand next to the space, and only
+    visible ASCII or blanks two places before the space."""
+    bits = bytearray([7] * 128 + [0 if left_side == "sure" else 7])
     for code in range(128):
         char = chr(code)
-        if left == "sure":
+        if left_side == "sure":
             visible = "!" <= char <= "~"
             bits[code] = 5 * visible + 2 * (visible or char in " \t\n\r")
         if char in excluded_chars:
-            bits[code] = 0 if left == "sure" else 6
+            bits[code] = 0 if left_side == "sure" else 6
     return bytes(bits)
 
 

@@ -17,21 +17,21 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from tokpar.errors import EngineError
-from tokpar.executors.sliced import SlicedExecutor
+from tokpar.executors.sliced_executor import SlicedExecutor
 from tokpar.plan import Plan
 
 SLICE_CHARS = 1 << 17
 """Code points between two moments at which a call can be stopped."""
 PLACES_PER_THREAD = 2
 """Calls per thread that are running or wait for a thread. Further calls wait in their tasks."""
-_CLOSED = "the encoder was closed before this text was encoded"
+_CLOSED_MESSAGE = "the encoder was closed before this text was encoded"
 
 Result = TypeVar("Result")
 Work = Callable[[Callable[[], None]], Result]
 """Encodes; calls its argument before each slice."""
 
 
-def in_slices(plan: Plan, before_slice: Callable[[], None]) -> Plan:
+def slice_plan(plan: Plan, before_slice: Callable[[], None]) -> Plan:
     """Returns a plan that calls `before_slice` before each slice. Long texts are always cut."""
     executor = SlicedExecutor(plan.executor, before_slice, SLICE_CHARS)
     return replace(plan, executor=executor, whole=False)
@@ -66,7 +66,7 @@ class AsyncCalls:
             future = self._pool.submit(work, partial(self._before_slice, cancel_event))
         except RuntimeError:  # the pool was shut down
             places.release()
-            raise EngineError(_CLOSED) from None
+            raise EngineError(_CLOSED_MESSAGE) from None
         future.add_done_callback(partial(_free_place, loop, places))
         try:
             return await asyncio.wrap_future(future)
@@ -74,7 +74,7 @@ class AsyncCalls:
             cancel_event.set()
             raise
         except _StoppedError:
-            raise EngineError(_CLOSED) from None
+            raise EngineError(_CLOSED_MESSAGE) from None
 
     def close(self) -> None:
         """End all calls: those that run end before their next slice. Waits for the threads."""

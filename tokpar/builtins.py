@@ -1,5 +1,7 @@
-"""What tokpar itself offers, through the same hooks as any plugin: engines and pools are imported
-when they are used. Keyword parameters are options."""
+"""Registers tokpar's own engines, strategies and executors, by the same hooks that a plugin uses.
+
+Engines and thread pools are imported when a caller first uses them. The keyword parameters of a
+strategy's, splitter's or merger's builder are its options."""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
 from tokpar.methods.overlap import OverlapSplitter
 from tokpar.methods.serial import OneChunk
-from tokpar.overlap.acceptance import by_match, by_midpoint, certified
+from tokpar.overlap.acceptance import by_match, by_midpoint, by_rule
 from tokpar.overlap.common_runs import RunMerger
 from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
@@ -83,7 +85,7 @@ def _build_certified(
 ) -> Merger:
     require_min_match(min_match, least=0)
     require_choice("on_failure", on_failure, ON_FAILURE)
-    return OverlapMerger(partial(certified, least=min_match), restart=on_failure == "restart")
+    return OverlapMerger(partial(by_rule, least=min_match), restart=on_failure == "restart")
 
 
 def _build_match(*, min_match: int | Literal["longest"] = 2) -> Merger:
@@ -145,7 +147,7 @@ def tokpar_commands() -> list[Command]:
 
 
 def _import_later(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that is imported when it is called."""
+    """Returns a function that imports a module when it is called, and calls a function of it."""
 
     def call(*arguments: object, **settings: object) -> Any:
         return getattr(import_module(module), name)(*arguments, **settings)

@@ -1,7 +1,7 @@
-"""The functions of the package: what an `Encoder` does, for callers who keep none.
+"""The functions of the package, such as `encode`, for callers who have no `Encoder` of their own.
 
-The encoders of the last calls are kept: of a tokenizer object as long as that lives, of a path as
-long as the file stays as it is."""
+The functions keep the encoders of the last calls. The encoder of a tokenizer object is kept as long
+as the object lives, the encoder of a path as long as the file does not change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 
 MOST_KEPT = 4
-"""Paths and names of tokenizers, and for each tokenizer object ways to encode."""
+"""How many encoders are kept for paths and names, and how many for each tokenizer object."""
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
@@ -44,8 +44,9 @@ def encode(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Encoding:
-    """The ids of `text`, equal to the tokenizer's own serial call. Pools that this opens are closed
-    again.
+    """Returns the ids of `text`, equal to the ids of the tokenizer's own serial call.
+
+    The call closes the pools that it opens.
 
     >>> encode("Hello world").ids
     array([6728, 5246], dtype=uint32)
@@ -64,8 +65,9 @@ def encode_batch(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Batch:
-    """The ids of texts, padded as the tokenizer's own batch call pads them. `texts`: str, UTF-8
-    bytes, or an Arrow array of strings; see `Encoder.encode_batch`."""
+    """Returns the ids of texts, padded as the tokenizer's own batch call pads them.
+
+    `texts`: str, UTF-8 bytes, or an Arrow array of strings; see `Encoder.encode_batch`."""
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
     return _call_encoder(tokenizer, arguments, Encoder.encode_batch, texts)
 
@@ -81,8 +83,9 @@ def encode_iter(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Iterator[Encoding]:
-    """The encodings of any number of texts, one by one, in bounded memory: each is what `encode`
-    gives. See `Encoder.encode_iter`.
+    """Returns an iterator of the encodings of any number of texts, in bounded memory.
+
+    Each encoding equals `encode(text)`. See `Encoder.encode_iter`.
 
     >>> [len(encoding) for encoding in encode_iter(text for text in ("Hello world", "Hello"))]
     [2, 1]
@@ -93,19 +96,21 @@ def encode_iter(
 
 
 def count(text: str, tokenizer: object = DEFAULT_TOKENIZER) -> int:
-    """How many ids `encode` gives."""
+    """Returns the number of ids of `encode(text)`."""
     return _call_encoder(tokenizer, _USUAL, Encoder.count, text)
 
 
 def decode(ids: Sequence[int] | IdArray, tokenizer: object = DEFAULT_TOKENIZER) -> str:
-    """The tokenizer's own decoding. Raises LookupError if it has none."""
+    """Returns the text of `ids` by the tokenizer's own decoder. LookupError if it has none."""
     return _call_encoder(tokenizer, _USUAL, Encoder.decode, ids)
 
 
 def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iterator[IdArray]:
-    """The ids of a text that arrives in chunks: uint32 arrays, none empty, each given as soon as
-    nothing that follows can change it; joined they are those of `encode`. A chunk is asked for when
-    ids are. Raises OptionError for one that is no str, and else what `encode` raises."""
+    """Returns an iterator of the ids of a text that arrives in chunks: uint32 arrays, none empty.
+
+    Each array comes as soon as no later text can change its ids. All arrays together are the ids of
+    `encode`. The iterator takes a chunk when the caller asks for ids. Raises OptionError for a
+    chunk that is no str, and the errors of `encode`."""
     return Encoder(tokenizer).stream(chunks)
 
 
@@ -149,14 +154,14 @@ _USUAL = _arguments("auto", "auto", None, False, {})
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptEncoder:
     """An encoder without its tokenizer; `adapter_of`: the tokenizer to its adapter."""
 
     encoder: Encoder
     adapter_of: Callable[[object], object]
 
 
-_Table = OrderedDict[Hashable, _Kept]
+_Table = OrderedDict[Hashable, _KeptEncoder]
 _path_encoders: _Table = OrderedDict()
 _object_encoders: weakref.WeakKeyDictionary[Any, _Table] = weakref.WeakKeyDictionary()
 
@@ -167,7 +172,7 @@ def _call_encoder(
     call: Callable[[Encoder, _Argument], _Result],
     argument: _Argument,
 ) -> _Result:
-    """What a call of an encoder returns, whose pools are this call's own."""
+    """Returns the result of `call` for a new or kept encoder, and closes the pools of this call."""
     table, key = _place(tokenizer, arguments)
     kept = None if table is None else table.get(key)
     if kept is None:
@@ -196,8 +201,10 @@ def _closing(encoder: Encoder, encodings: Iterator[Encoding]) -> Iterator[Encodi
 
 
 def _place(tokenizer: object, arguments: Mapping[str, Any]) -> tuple[_Table | None, Hashable]:
-    """Where the encoder of such a call is kept; none where equal arguments may mean something
-    else, or the tokenizer cannot be referred to weakly."""
+    """Returns the table and the key of the encoder of a call.
+
+    No table if equal arguments may mean something else, or if the tokenizer has no weak
+    references."""
     if not isinstance(arguments["strategy"], str) or not isinstance(arguments["executor"], str):
         return None, None
     key: Hashable = registry(), tuple((name, type(v), v) for name, v in arguments.items())
@@ -213,15 +220,15 @@ def _place(tokenizer: object, arguments: Mapping[str, Any]) -> tuple[_Table | No
 
 
 def _stamp(path: str | os.PathLike[str]) -> Hashable:
-    """Of the file that a path names, if it names one."""
+    """Returns what changes when the file of a path changes; None if the path names no file."""
     try:
         found = os.stat(path)
         if S_ISDIR(found.st_mode):
             from pathlib import Path  # both slow to import
 
-            from tokpar.named_tokenizers import in_directory
+            from tokpar.named_tokenizers import find_in_directory
 
-            found = os.stat(in_directory(Path(path)))
+            found = os.stat(find_in_directory(Path(path)))
     except (OSError, TokparError):
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
@@ -235,11 +242,11 @@ def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> 
     elif isinstance(tokenizer, (str, os.PathLike)):
         adapter_of = partial(_return_adapter, adapter)
     elif isinstance(adapter, Detaches):
-        adapter_of = adapter.detached().attached
+        adapter_of = adapter.detach().attach
     else:
         return
     with _lock:
-        table[key] = _Kept(encoder.with_tokenizer(None), adapter_of)
+        table[key] = _KeptEncoder(encoder.with_tokenizer(None), adapter_of)
         while len(table) > MOST_KEPT:
             table.popitem(last=False)
 

@@ -12,7 +12,7 @@ from tokpar.errors import FileFormatError, OptionError
 
 
 def uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
-    """The uncompressed bytes of an open file, as they arrive; `name` tells how it is compressed.
+    """Yields the uncompressed bytes of an open file, as they arrive. `name` tells the compression.
 
     Raises OSError; FileFormatError for a damaged .gz or .zst, OptionError without a package that
     reads .zst."""
@@ -28,14 +28,14 @@ def uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
 
 
 def blocks_of(file: Any, size: int) -> Iterator[bytes]:
-    """What an open file holds from here on, at most `size` bytes at a time."""
+    """Yields the rest of an open file, at most `size` bytes at a time."""
     read = getattr(file, "read1", file.read)  # what has arrived, without waiting for more
     while data := read(size):
         yield data
 
 
 def _decompressed_zst(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Frame by frame: readers of whole files say nothing of one that is cut off."""
+    """Decompress frame by frame. Readers of whole files do not report a file that is cut off."""
     new_decompressor, failure = _zstd(name)
     decompressor: Any = None
     for block in blocks:
@@ -53,7 +53,7 @@ def _decompressed_zst(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
-    """Makes a decompressor of one frame; and the exception that it raises."""
+    """Returns a function that makes a decompressor of one frame, and the exception it raises."""
     try:
         module: Any = import_module("compression.zstd")  # Python 3.14
         return module.ZstdDecompressor, module.ZstdError

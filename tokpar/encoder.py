@@ -33,7 +33,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
-from tokpar.results import by_own_call, serial_report
+from tokpar.results import encode_by_own_call, serial_report
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Encoder:
     @property
     def tokenizer(self) -> TokenizerAdapter:
         """The adapter for the caller's tokenizer as it is now."""
-        refreshed = getattr(self._tokenizer, "refreshed", None)  # faster than isinstance
+        refreshed = getattr(self._tokenizer, "refresh", None)  # faster than isinstance
         if refreshed is not None:
             self._tokenizer = refreshed()
         return self._tokenizer
@@ -158,14 +158,14 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
-            found = self._from_cache(text)
+            found = self._look_up_short(text)
             if found is not None:
                 return found
             # Calls the caller's own object, so no refresh is needed. Microseconds count here.
-            return by_own_call(text, self._tokenizer, self._own_call, self._short)
+            return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
-    def _from_cache(self, text: str) -> Encoding | None:
+    def _look_up_short(self, text: str) -> Encoding | None:
         """Returns a short text from the cache, or None.
 
         The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
@@ -275,9 +275,9 @@ class Encoder:
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
         if before_slice is not None:
-            from tokpar.asynchronous import in_slices  # importing tokpar does without it
+            from tokpar.asynchronous import slice_plan  # importing tokpar does without it
 
-            plan = in_slices(plan, before_slice)
+            plan = slice_plan(plan, before_slice)
         if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
@@ -424,11 +424,11 @@ class Encoder:
         `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
         which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
         tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken_subclass import made_faster
+        from tokpar.integrations.tiktoken_subclass import make_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
         rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
-        return made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
+        return make_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.
@@ -535,9 +535,9 @@ def _rebuild_tiktoken(
     arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
 ) -> tiktoken.Encoding:
     """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken_subclass import registered
+    from tokpar.integrations.tiktoken_subclass import find_registered
 
-    encoder = Encoder(registered(encoding), **arguments)
+    encoder = Encoder(find_registered(encoding), **arguments)
     return encoder.as_tiktoken(smallest_text=smallest_text)
 
 

@@ -177,7 +177,7 @@ class Encoding:
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _without_origin, (np.array(self.ids), self.seams, self.report)
+        return _rebuild_encoding, (np.array(self.ids), self.seams, self.report)
 
     def __repr__(self) -> str:
         how = "lossless" if self.lossless else "approximate"
@@ -185,7 +185,7 @@ class Encoding:
         return f"<Encoding of {len(self):,} ids, {seams}, {how}, strategy {strategy!r}>"
 
 
-def _without_origin(ids: IdArray, seams: Seams, report: Report) -> Encoding:
+def _rebuild_encoding(ids: IdArray, seams: Seams, report: Report) -> Encoding:
     without_text = Seams(seams.planned, seams.everywhere, proofs=seams.proofs)
     return Encoding(frozen_ids(ids), without_text, report)
 
@@ -290,11 +290,11 @@ class Batch(Sequence[Encoding]):
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _of_encodings, (self.rows, self.report, list(self))
+        return _rebuild_batch, (self.rows, self.report, list(self))
 
     def __repr__(self) -> str:
         return f"<Batch of {len(self):,} texts, {len(self.rows.ids):,} ids>"
 
 
-def _of_encodings(rows: Rows, report: Report, encodings: list[Encoding]) -> Batch:
+def _rebuild_batch(rows: Rows, report: Report, encodings: list[Encoding]) -> Batch:
     return Batch(rows, report, encodings.__getitem__)

@@ -1,4 +1,4 @@
-"""Every error tokpar raises on purpose, and what to catch it as."""
+"""Every error that tokpar raises on purpose. Each is also of a Python class that callers catch."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ class TokparError(Exception):
 
 
 class UnknownNameError(TokparError, LookupError):
-    """A name that nothing is registered under; lists what exists."""
+    """A name under which nothing is registered. The message lists the names that exist."""
 
     def __init__(
         self, kind: str, got: object, known_names: Iterable[str], advice: str = ""
@@ -23,7 +23,7 @@ class UnknownNameError(TokparError, LookupError):
 
 
 class OptionError(TokparError, ValueError):
-    """An argument or option that cannot be used; says what to pass."""
+    """An argument or option that cannot be used. The message says what to pass."""
 
 
 class FileFormatError(TokparError, ValueError):
@@ -31,8 +31,10 @@ class FileFormatError(TokparError, ValueError):
 
 
 class EngineError(TokparError, RuntimeError):
-    """A tokenizer engine failed; ``start`` and ``stop`` (code points) tell on which slice of the
-    text, ``row`` in which text of several."""
+    """A tokenizer engine failed.
+
+    ``start`` and ``stop``: the slice of the text on which it failed, code points. ``row``: the
+    number of the text in a batch."""
 
     def __init__(self, message: str, start: int = 0, stop: int = 0, row: int = 0) -> None:
         super().__init__(message)
@@ -49,12 +51,13 @@ class WorkerError(EngineError):
 
 
 class MismatchError(EngineError):
-    """The engine has other ids for a pre-token than the merges of its own file give: the message
-    names both. From then on this tokenizer's engine encodes everything."""
+    """The engine returned other ids for a pre-token than the merges of its own file give.
+
+    The message names both. From then on this tokenizer's engine encodes everything."""
 
 
 class LossyError(TokparError, ValueError):
-    """An approximate strategy asked for without ``allow_approximate=True``."""
+    """A caller asked for an approximate strategy without ``allow_approximate=True``."""
 
 
 class PluginError(TokparError, ValueError):

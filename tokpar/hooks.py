@@ -1,4 +1,4 @@
-"""The plugin door: what a plugin may offer, as pluggy hooks, and the records it offers.
+"""What a plugin may offer: the pluggy hooks, and the records that the hooks return.
 
 A plugin is a module or object with some of these functions, each decorated with ``@hookimpl`` and
 each returning a list of objects that name themselves. It is found through the entry-point group
@@ -36,8 +36,10 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @dataclass(frozen=True, slots=True)
 class ExecutorKind:
-    """A registered executor: `build(workers)` makes one (None: as many workers as there are CPUs),
-    `suits(tokenizer)` tells whether it can run that tokenizer."""
+    """A registered executor.
+
+    `build(workers)` makes an executor; None: as many workers as there are CPUs. `suits(tokenizer)`:
+    True if the executor can run that tokenizer."""
 
     name: str
     build: Callable[[int | None], Executor]
@@ -120,9 +122,9 @@ OFFERS: dict[str, tuple[type[Any], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin as loaded: (kind, object) of everything it offers, or its problem and no offers.
+    """A loaded plugin: (kind, object) of everything it offers, or its problem and no offers.
 
-    `owner`: the distribution it came with."""
+    `owner`: the distribution that installed the plugin."""
 
     name: str
     owner: str
@@ -136,7 +138,9 @@ class Plugin:
 
 
 def load_plugin(name: str, owner: str, version: str, find: Callable[[], object]) -> Plugin:
-    """The plugin that `find` returns, its hooks called; never raises for what is wrong with it."""
+    """Returns the plugin that `find` returns, after its hooks were called.
+
+    Never raises: an error of the plugin becomes its `problem`."""
     try:
         return Plugin(name, owner, version, tuple(_offers(find())))
     except (Exception, SystemExit) as error:
@@ -145,8 +149,9 @@ def load_plugin(name: str, owner: str, version: str, find: Callable[[], object])
 
 
 def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
-    """The plugins of these entry points, by name, as far as TOKPAR_PLUGINS allows: unset all,
-    empty none, else the names in its comma list."""
+    """Returns the plugins of the entry points, by name, that TOKPAR_PLUGINS allows.
+
+    Unset: all plugins. Empty: none. Else: the names in its comma list."""
     limit = os.environ.get(LIMIT)
     wanted = None if limit is None else {name.strip() for name in limit.split(",")} - {""}
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
@@ -170,14 +175,16 @@ def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:
-    """Name and version of the distribution; of one without metadata, its module."""
+    """Returns the name and version of the distribution; without metadata, the module and ""."""
     if point.dist is None:
         return point.module, ""
     return point.dist.name, point.dist.version
 
 
 def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
-    """(kind, object) of everything a plugin offers. Raises PluginError and what its hooks raise."""
+    """Yields (kind, object) of everything a plugin offers.
+
+    Raises PluginError and the errors of the plugin's hooks."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(sys.modules[__name__])
     manager.register(plugin)
@@ -200,5 +207,5 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
 
 
 def install(package: str) -> str:
-    """How to install a package of this project, which no package index has yet."""
+    """Returns how to install a package of this project, in words. No package index has it yet."""
     return f"pip install ./plugins/{package}, in a checkout of tokpar"

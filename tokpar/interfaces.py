@@ -33,8 +33,8 @@ _Member = TypeVar("_Member", bound=Callable[..., Any])
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
-Served = tuple[Rows, Flags]
-"""Rows, and which of them a cache answered."""
+CachedRows = tuple[Rows, Flags]
+"""The rows of texts, and which of the texts a cache answered."""
 
 
 def optional(member: _Member) -> _Member:
@@ -111,7 +111,7 @@ class Executor(Protocol):
             Without this member, `name`."""
 
         @optional
-        def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+        def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
             """Returns the rows of `texts` from a cache, and which texts the cache answered.
 
             Every text may be cut before each space that follows a character other than white space.
@@ -134,7 +134,7 @@ class Merger(Protocol):
             """True if the merger compares where the tokens of overlapping chunks lie."""
 
         @optional
-        def mended(
+        def mend(
             self,
             text: str,
             chunks: Sequence[Chunk],
@@ -245,7 +245,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache so far, by name: `Report.cache`."""
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of `texts` from the cache, and which texts the cache answered.
 
         Every text may be cut before each space that follows a character other than white space,
@@ -355,8 +355,8 @@ def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None]
     return _optional_method(tokenizer, "token_bytes")
 
 
-LookUp = Callable[[Sequence[str], TokenizerAdapter], Served]
-Mended = Callable[[str, Sequence[Chunk], Sequence[int], TokenizerAdapter], "list[Chunk] | None"]
+LookUp = Callable[[Sequence[str], TokenizerAdapter], CachedRows]
+MendChunks = Callable[[str, Sequence[Chunk], Sequence[int], TokenizerAdapter], "list[Chunk] | None"]
 
 
 def licence_of(splitter: Splitter, tokenizer: TokenizerAdapter) -> Seam | None:
@@ -382,9 +382,9 @@ def matches_spans(merger: Merger) -> bool:
     return bool(getattr(merger, "matches_spans", False))
 
 
-def mended_of(merger: Merger) -> Mended:
-    """Returns the merger's `mended`, or a function that fuses the chunks at each failed seam."""
-    return _optional_method(merger, "mended") or _fuse_at_failed_seams
+def mend_of(merger: Merger) -> MendChunks:
+    """Returns the merger's `mend`, or a function that fuses the chunks at each failed seam."""
+    return _optional_method(merger, "mend") or _fuse_at_failed_seams
 
 
 def _fuse_at_failed_seams(

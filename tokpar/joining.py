@@ -33,7 +33,7 @@ MOST_REPAIR_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class JoinedText:
     """The encoding of one text before post-processing, with its chunks and pieces.
 
     The text has the ids [first[k], last[k]) of piece k. `first`, `last`: int64, (chunks,)."""
@@ -45,7 +45,7 @@ class Joined:
     last: IntArray
 
 
-Watch = Callable[[Joined], None]  # called with each cut text after its pieces are joined
+Watch = Callable[[JoinedText], None]  # called with each cut text after its pieces are joined
 
 
 @dataclass
@@ -57,10 +57,10 @@ class Work:
     split: Split
     clock: Clock
     pieces: dict[tuple[int, int, str], Piece] = field(default_factory=dict)
-    divided: set[tuple[int, int, str]] = field(default_factory=set)
+    cache_answered: set[tuple[int, int, str]] = field(default_factory=set)
     retries: int = 0
     repairs: int = 0
-    tokenized: int = 0
+    encoded_chars: int = 0
     why: str = ""
 
     def open_chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -71,15 +71,15 @@ class Work:
                 self.pieces[_slice(chunk)] = Piece(np.full(times, token, dtype=np.uint32))
         return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
 
-    def take(self, chunks: Sequence[Chunk], rows: Rows, served: Flags) -> None:
+    def take(self, chunks: Sequence[Chunk], rows: Rows, is_served: Flags) -> None:
         """Store the ids of `chunks`, and which chunks the cache answered."""
         for k, chunk in enumerate(chunks):
             self.pieces[_slice(chunk)] = rows.piece(k)
-            if served[k]:
-                self.divided.add(_slice(chunk))
-        self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
+            if is_served[k]:
+                self.cache_answered.add(_slice(chunk))
+        self.encoded_chars += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
 
-    def join(self) -> Joined | None:
+    def join(self) -> JoinedText | None:
         """Encode the open chunks and join all pieces. None if they cannot be joined; see `why`.
 
         Seams that no rule licenses are repaired. If the merger returns no repair, the splitter's
@@ -94,17 +94,15 @@ class Work:
             joins = sound_joins(joins, chunks, pieces)
             made = [join for join in joins if join is not None]
             if len(made) == len(joins):
-                return self._joined(chunks, pieces, made)
+                return self._build(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
-            repaired: Sequence[Chunk] | None = self.plan.mended(
-                self.text, chunks, failed, tokenizer
-            )
+            repaired: Sequence[Chunk] | None = self.plan.mend(self.text, chunks, failed, tokenizer)
             if repaired is None:
                 self.retries += 1
                 again = self.plan.splitter.split(self.text, tokenizer, self.retries)
                 self.split, repaired = replace(again, licence=None), again.chunks
-                self.pieces, self.divided = {}, set()
+                self.pieces, self.cache_answered = {}, set()
                 self.clock.lap("split")
             else:
                 rounds += 1
@@ -126,7 +124,7 @@ class Work:
         divisible = [chunk.divisible for chunk in fresh]
         spans = self.plan.spans
         try:
-            rows, served = self.plan.run(texts, divisible, spans)
+            rows, is_served = self.plan.run(texts, divisible, spans)
         except LookupError as error:
             if not spans:
                 raise
@@ -135,29 +133,29 @@ class Work:
         except EngineError as error:
             certified = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
             if isinstance(error, (MismatchError, WorkerError)) or (certified and not spans):
-                raise placed(error, fresh) from error.__cause__ or error
-            self.why = str(placed(error, fresh))
+                raise place_in_text(error, fresh) from error.__cause__ or error
+            self.why = str(place_in_text(error, fresh))
             return False
         finally:
             self.clock.lap("tokenize")
-        self.take(fresh, rows, served)
+        self.take(fresh, rows, is_served)
         return True
 
-    def _joined(
+    def _build(
         self, chunks: Sequence[Chunk], pieces: Sequence[Piece], joins: Sequence[Join]
-    ) -> Joined:
+    ) -> JoinedText:
         first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
         last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
         ids = concatenate_or_view([piece.ids[start:stop] for piece, start, stop in kept])
-        before = offsets_of(last - first)
+        ids_before = offsets_of(last - first)
         placed_seams = (
             replace(join.seam, token=token)
-            for join, token in zip(joins, before[1:-1].tolist(), strict=True)
+            for join, token in zip(joins, ids_before[1:-1].tolist(), strict=True)
         )
-        seams = self._seams(chunks, Columns.of(placed_seams), before)
+        seams = self._seams(chunks, Columns.of(placed_seams), ids_before)
         encoding = Encoding(ids, seams, self._report(chunks), origin=None)
-        return Joined(encoding, chunks, pieces, first, last)
+        return JoinedText(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
         runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
@@ -165,32 +163,36 @@ class Work:
             strategy=self.plan.name,
             plan=self.split.plan or f"{len(chunks):,} chunks",
             why=self.split.why,
-            executor=self.plan.executor_name(answered=bool(self.divided)),
+            executor=self.plan.executor_name(is_answered=bool(self.cache_answered)),
             chunks=len(chunks),
             retries=self.retries,
             repairs=self.repairs,
-            redundant=self.tokenized + runs - len(self.text),
+            redundant=self.encoded_chars + runs - len(self.text),
             serial_regions=self.split.serial_regions,
             agreement=self.plan.traits.agreement,
         )
 
-    def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:
+    def _seams(
+        self, chunks: Sequence[Chunk], planned_seams: Columns, ids_before: IntArray
+    ) -> Seams:
         """Returns the planned seams, and one seam at each certified space of divided chunks."""
         divided = [
             i
             for i, chunk in enumerate(chunks)
-            if _slice(chunk) in self.divided and stands_apart(chunks, i, len(self.text))
+            if _slice(chunk) in self.cache_answered and stands_apart(chunks, i, len(self.text))
         ]
         if not divided or self.split.licence is None:
-            return Seams(planned, proofs=proofs_named(self.plan.tokenizer, planned.licences))
+            return Seams(
+                planned_seams, proofs=proofs_named(self.plan.tokenizer, planned_seams.licences)
+            )
         ends = [(chunks[i].start, chunks[i].stop) for i in divided]
         everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
-        counts = np.stack([before[divided], before[1:][divided]], axis=1)
+        counts = np.stack([ids_before[divided], ids_before[1:][divided]], axis=1)
         licence = self.split.licence
-        licences = [*planned.licences, (licence.rule, "", licence.witness)]
+        licences = [*planned_seams.licences, (licence.rule, "", licence.witness)]
         proofs = proofs_named(self.plan.tokenizer, licences)
         recount = Recount(self.text, self.plan.tokenizer, everywhere, counts)
-        return Seams(planned, everywhere, recount, proofs)
+        return Seams(planned_seams, everywhere, recount, proofs)
 
 
 TOGETHER = 1 << 16
@@ -222,7 +224,7 @@ class Recount:
         """Returns how many ids lie before each cut.
 
         Raises EngineError if a region now has another number of ids than in `counts`."""
-        before, lengths = [NO_INTS], dict[str, int]()
+        ids_before, lengths = [NO_INTS], dict[str, int]()
         sides = sides_of(self.everywhere.licence)
         absorbed = self.everywhere.licence.absorbed
         ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
@@ -247,27 +249,27 @@ class Recount:
                     start,
                     stop,
                 )
-            before.append(offsets[1:-1])
-        return np.concatenate(before)
+            ids_before.append(offsets[1:-1])
+        return np.concatenate(ids_before)
 
-    def _lengths(self, texts: Sequence[str], known: dict[str, int]) -> list[int]:
-        """Returns how many ids each text has. `known` keeps the counts of earlier texts."""
-        new = list({text for text in texts if text not in known})
+    def _lengths(self, texts: Sequence[str], counts_by_text: dict[str, int]) -> list[int]:
+        """Returns how many ids each text has. `counts_by_text` keeps counts of earlier texts."""
+        new = list({text for text in texts if text not in counts_by_text})
         if isinstance(self.tokenizer, EncodesMany) and new:
             counts = np.diff(self.tokenizer.encode_many(new, False).offsets).tolist()
         else:
             counts = [len(self.tokenizer.encode(text)) for text in new]
-        known.update(zip(new, counts, strict=True))
-        return [known[text] for text in texts]
+        counts_by_text.update(zip(new, counts, strict=True))
+        return [counts_by_text[text] for text in texts]
 
 
 def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
     """Returns the window proofs that the witnesses of K10 licences name, by sha256."""
-    known = facts_of(tokenizer).proofs
+    proofs = facts_of(tokenizer).proofs
     named = {
         str(dict(witness).get("windows")) for rule, _, witness in licences if rule == Rule.WINDOW
     }
-    return {digest: known[digest] for digest in sorted(named & known.keys())}
+    return {digest: proofs[digest] for digest in sorted(named & proofs.keys())}
 
 
 def seams_of_wholes(tokenizer: TokenizerAdapter, licence: Seam) -> Callable[[str, int], Seams]:
@@ -301,7 +303,7 @@ def sound_joins(
     return kept
 
 
-def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
+def place_in_text(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
     """Returns the executor's error about one chunk with positions of the whole text."""
     chunk = chunks[min(error.row, len(chunks) - 1)]
     start, stop = chunk.start + error.start, chunk.start + error.stop

@@ -22,7 +22,7 @@ PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
 class Refreshes(Protocol, metaclass=Ability):
     """An adapter that notices that the caller changed the tokenizer since it was loaded."""
 
-    def refreshed(self) -> TokenizerAdapter:
+    def refresh(self) -> TokenizerAdapter:
         """Returns itself if nothing changed, else an adapter of the tokenizer as it is now."""
 
 
@@ -30,10 +30,10 @@ class Refreshes(Protocol, metaclass=Ability):
 class Detaches(Protocol, metaclass=Ability):
     """An adapter that can be kept without its tokenizer object, which may then be freed."""
 
-    def detached(self) -> Detaches:
-        """Returns this adapter without its tokenizer object. Only `attached` may then be called."""
+    def detach(self) -> Detaches:
+        """Returns this adapter without its tokenizer object. Only `attach` may then be called."""
 
-    def attached(self, source: object) -> TokenizerAdapter:
+    def attach(self, source: object) -> TokenizerAdapter:
         """Returns a usable adapter of `source`, the object that the adapter was loaded from."""
 
 
@@ -71,11 +71,11 @@ def load(
         return _load(source, engine, settings)
     key = repr((engine, sorted(settings.items())))
     detached = known_adapters.get(key)
-    adapter = _load(source, engine, settings) if detached is None else detached.attached(source)
+    adapter = _load(source, engine, settings) if detached is None else detached.attach(source)
     if isinstance(adapter, Refreshes) and adapter is not source:
-        adapter = adapter.refreshed()
+        adapter = adapter.refresh()
     if isinstance(adapter, Detaches) and adapter is not source:
-        known_adapters[key] = adapter.detached()
+        known_adapters[key] = adapter.detach()
     return adapter
 
 

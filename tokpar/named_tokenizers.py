@@ -1,5 +1,6 @@
-"""Names of tokenizers (of tiktoken, of directories, of repositories of the Hugging Face Hub) become
-what adapters take: an encoding, or a path of a file."""
+"""Finds a tokenizer by a name of tiktoken, a directory, or a repository of the Hugging Face Hub.
+
+The result is an encoding or the path of a file, which adapters load."""
 
 from __future__ import annotations
 
@@ -26,10 +27,10 @@ OFFLINE = "HF_HUB_OFFLINE"
 _LOGGER = logging.getLogger("tokpar")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = ("tokenizer.json", "vocab.txt")
-"""What is read of a directory, the first that is there."""
+"""The files of a directory that may hold a tokenizer; the first one that exists is loaded."""
 _KNOWN_NAMES = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
-"""Names that others are likely to be misspellings of."""
-_NEAR = 0.8
+"""Names that a caller may have misspelt."""
+_LEAST_SIMILARITY = 0.8
 _EXPECTED_SOURCES = (
     "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
     "with one, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
@@ -38,12 +39,14 @@ _EXPECTED_SOURCES = (
 
 
 def tokenizer_named(name: str) -> object:
-    """A `tiktoken.Encoding`, or the path of a tokenizer's file. A repository's tokenizer.json comes
-    from the Hub's cache on this machine; if it is not there it is downloaded, which is logged as a
-    warning, unless HF_HUB_OFFLINE is set. Raises UnknownNameError, FileFormatError."""
+    """Returns a `tiktoken.Encoding`, or the path of a tokenizer's file.
+
+    A repository's tokenizer.json comes from the Hub's cache on this machine. If the cache lacks the
+    file, it is downloaded, unless HF_HUB_OFFLINE is set; a warning in the log says so. Raises
+    UnknownNameError, FileFormatError."""
     path = Path(name)
     if path.is_dir():
-        return in_directory(path)
+        return find_in_directory(path)
     if path.exists():
         raise FileFormatError(_unreadable(path))
     encoding = _encoding(name)
@@ -51,7 +54,7 @@ def tokenizer_named(name: str) -> object:
         return encoding
     if _REPOSITORY.fullmatch(name) is None:
         raise UnknownNameError("tokenizer", name, (), f"there is no such file; {_EXPECTED_SOURCES}")
-    return _from_hub(name)
+    return _find_on_hub(name)
 
 
 def _unreadable(path: Path) -> str:
@@ -63,8 +66,8 @@ def _unreadable(path: Path) -> str:
     )
 
 
-def in_directory(directory: Path) -> Path:
-    """The tokenizer's file in it. Raises FileFormatError."""
+def find_in_directory(directory: Path) -> Path:
+    """Returns the tokenizer's file in a directory. Raises FileFormatError."""
     for name in _FILES:
         if (directory / name).is_file():
             return directory / name
@@ -79,7 +82,7 @@ def in_directory(directory: Path) -> Path:
 
 
 def _encoding(name: str) -> object | None:
-    """tiktoken's encoding of this name, or for the model of this name."""
+    """Returns tiktoken's encoding of this name, or for the model of this name; None if unknown."""
     tiktoken = import_module("tiktoken")
     if name not in tiktoken.list_encoding_names():
         try:
@@ -124,8 +127,8 @@ def _no_download() -> Iterator[None]:
         loading.read_file = before
 
 
-def _from_hub(repository: str) -> Path:
-    """Its tokenizer.json. Raises UnknownNameError."""
+def _find_on_hub(repository: str) -> Path:
+    """Returns the path of a repository's tokenizer.json. Raises UnknownNameError."""
     try:
         hub: Any = import_module("huggingface_hub")
         import_module("huggingface_hub.constants"), import_module("huggingface_hub.errors")
@@ -142,16 +145,16 @@ def _from_hub(repository: str) -> Path:
         )
     except Exception as error:  # of any of the libraries that it downloads with
         why = _why(hub, error)
-    near = get_close_matches(repository, _KNOWN_NAMES, 1, _NEAR)
+    near = get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY)
     raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED_SOURCES}")
 
 
 def _unreachable(repository: str, hub: Any) -> str | None:
-    """Why nothing can be downloaded, as far as that is known at once; None if it may be."""
+    """Returns why a download cannot work, as far as that is known at once; None if it may work."""
     absent = "it is not in the cache of the Hugging Face Hub"
     if hub.constants.HF_HUB_OFFLINE or is_offline():
         return f"{absent}, and {OFFLINE} is set"
-    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _NEAR):
+    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY):
         return absent  # a slip of the pen
     host = urlsplit(hub.constants.ENDPOINT).hostname
     try:

@@ -15,7 +15,7 @@ from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan
-from tokpar.results import NO_ROWS, Result, in_one_call, serial_report
+from tokpar.results import NO_ROWS, Result, encode_in_one_call, serial_report
 from tokpar.types import Chunk, Rows, tiles
 
 
@@ -48,14 +48,14 @@ def encode_batch(
     try:
         rest, own = _encode(result, works)
         for row in works:
-            result.encodings[row] = _joined(result, works[row], row, watch)
+            result.encodings[row] = _encoding_of(result, works[row], row, watch)
     except (MismatchError, WorkerError):
         raise
     except EngineError:  # encode the texts one by one, to learn which text fails, and where
         works = _split(result, long)  # new `Work` objects, without any pieces
         rest, own = np.array([], dtype=np.int64), NO_ROWS
         for row in np.flatnonzero(~result.cache_answered).tolist():
-            result.encodings[row] = _joined(result, works.get(row), row, watch)
+            result.encodings[row] = _encoding_of(result, works.get(row), row, watch)
     alone = sorted(result.encodings)
     cut = alone, Rows.of(result.encodings[row].ids for row in alone)
     return result.batch(Rows.scatter(len(texts), [(asked, known), (rest, own), cut]), postprocess)
@@ -83,7 +83,10 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.text_arrays import chosen, lengths_of  # importing tokpar does without it
+    from tokpar.cache.text_arrays import (  # importing tokpar does without it
+        lengths_of,
+        select_texts,
+    )
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
@@ -93,7 +96,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     numbers = np.flatnonzero(asked)
     if plan.look_up is None or not len(numbers):
         return numbers, NO_ROWS
-    some = texts if len(numbers) == len(texts) else chosen(texts, numbers)
+    some = texts if len(numbers) == len(texts) else select_texts(texts, numbers)
     rows, result.cache_answered[numbers] = plan.look_up(some, plan.tokenizer)
     result.clock.lap("tokenize")
     return numbers, rows
@@ -143,7 +146,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
     return numbers, rows.part(0, len(numbers)) if opened else rows
 
 
-def _joined(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
+def _encoding_of(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
     """Returns the encoding of one text before post-processing: joined, or from one serial call."""
     try:
         joined = None if work is None else work.join()
@@ -161,12 +164,12 @@ def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> En
     """Returns the encoding of one text by one serial call."""
     plan = result.plan
     report = serial_report(plan.name, result.whys.get(row, plan.uncut), plan.tokenizer)
-    encoding = in_one_call(result.texts[row], plan.tokenizer, report, postprocess)
+    encoding = encode_in_one_call(result.texts[row], plan.tokenizer, report, postprocess)
     result.clock.lap("tokenize")
     known: dict[str, Any] = {"seconds": result.clock.seconds}
     if work is not None:
         known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
-        known["redundant"] = work.tokenized
+        known["redundant"] = work.encoded_chars
     return replace(encoding, report=replace(encoding.report, **known))
 
 

@@ -8,23 +8,23 @@ import numpy as np
 
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
+    CachedRows,
     EncodesMany,
     Executor,
     Flags,
     HasSegmentCache,
     Locates,
     LookUp,
-    Mended,
+    MendChunks,
     Merger,
     PostProcesses,
-    Served,
     Splitter,
     TokenizerAdapter,
     facts_of,
     licence_of,
     look_up_of,
     matches_spans,
-    mended_of,
+    mend_of,
     traits_of,
     without_cache_of,
 )
@@ -75,18 +75,18 @@ class Plan:
         return matches_spans(self.merger) and not self.facts.tiles
 
     @cached_property
-    def mended(self) -> Mended:
+    def mend(self) -> MendChunks:
         """The merger's repair of failed seams."""
-        return mended_of(self.merger)
+        return mend_of(self.merger)
 
     @cached_property
     def look_up(self) -> LookUp | None:
         """The executor's lookup in a cache, or None."""
         return look_up_of(self.executor)
 
-    def executor_name(self, answered: bool) -> str:
-        """Returns the executor's name in reports. `answered`: the cache answered something."""
-        return self.executor.name if answered else without_cache_of(self.executor)
+    def executor_name(self, is_answered: bool) -> str:
+        """Returns the executor's name in reports. `is_answered`: the cache answered something."""
+        return self.executor.name if is_answered else without_cache_of(self.executor)
 
     def split(self, text: str) -> Split:
         """Returns the splitter's first answer, or one chunk if the merger needs spans that the
@@ -95,7 +95,7 @@ class Plan:
             return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
         return self.splitter.split(text, self.tokenizer, 0)
 
-    def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> Served:
+    def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> CachedRows:
         """Returns the rows of slices of texts, and which of them the cache answered.
 
         Only the `divisible` slices are looked up. The executor encodes all others. Raises the

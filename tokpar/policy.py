@@ -37,13 +37,13 @@ class Fit:
         return self.executor
 
 
-MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=16384, parts=16)
-FLAT_MEMORY = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
+CACHE = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=16384, parts=16)
+FLAT_CACHE = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=131072, parts=16)
 FLAT_THREADS = replace(FLAT, executor_of_long="threads")
 """One call per chunk is faster than one call for all chunks, where the calls release the GIL."""
-QUICK_MEMORY = replace(FLAT, executor="memo")
+OWN_CACHE = replace(FLAT, executor="memo")
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 PROCESSES = Fit(
     "processes", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8
@@ -59,8 +59,8 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     returns_objects = traits_of(tokenizer).returns_objects
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         if traits_of(tokenizer).has_own_cache:
-            return QUICK_MEMORY
-        return MEMORY if returns_objects else FLAT_MEMORY
+            return OWN_CACHE
+        return CACHE if returns_objects else FLAT_CACHE
     if isinstance(tokenizer, EncodesMany):
         if returns_objects:
             return NATIVE

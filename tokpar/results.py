@@ -23,7 +23,7 @@ from tokpar.interfaces import (
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.spans import Origin, finished_spans, postprocess_single, spans_of, stand_in_ids
+from tokpar.spans import Origin, final_spans, postprocess_single, spans_of, stand_in_ids
 from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
@@ -186,7 +186,7 @@ class Result:
         origin = stand_in_ids(len(self.own.ids))
         if self.final is not self.own and isinstance(tokenizer, PostProcesses):
             origin = tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
-        return finished_spans(spans, origin)
+        return final_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """Returns `stand_in_ids(count)`, post-processed as the ids of text `k` are."""
@@ -201,7 +201,7 @@ class Result:
         return tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
 
 
-def in_one_call(
+def encode_in_one_call(
     text: str, tokenizer: TokenizerAdapter, report: Report, postprocess: bool = True
 ) -> Encoding:
     """Encode `text` by one serial call of the adapter, and raise the errors of that call.
@@ -209,7 +209,7 @@ def in_one_call(
     A panic of the engine is raised as EngineError."""
     own_call = own_call_of(tokenizer) if postprocess else None
     if own_call is not None:
-        return by_own_call(text, tokenizer, own_call, report)
+        return encode_by_own_call(text, tokenizer, own_call, report)
     start = time.perf_counter()
     try:  # `encode` of a user's adapter may return a list of ids
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
@@ -223,7 +223,7 @@ def in_one_call(
     return Encoding(frozen_ids(final), NO_SEAMS, report, origin)
 
 
-def by_own_call(
+def encode_by_own_call(
     text: str, tokenizer: TokenizerAdapter, call: Callable[[str], IdArray], report: Report
 ) -> Encoding:
     """Encode `text` by the engine's own `call`, which post-processes too.

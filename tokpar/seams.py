@@ -15,7 +15,7 @@ import numpy as np
 from tokpar.arrays import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
 from tokpar.types import Rule, Seam, Witness
 
-_COUNTED = 1 << 20
+_BLOCK_CHARS = 1 << 20
 """`Everywhere.count` searches this many code points at a time."""
 Licence = tuple[Rule | None, str, Witness]
 """Rule, theorem and witness of a seam, without its position."""
@@ -43,8 +43,8 @@ class Everywhere:
         """Returns the number of positions. Uses some megabytes of memory for any number."""
         sides, found = sides_of(self.licence), 0
         for first, last in self.regions.tolist():
-            for start in range(first, last, _COUNTED):
-                stop = min(last, start + _COUNTED)
+            for start in range(first, last, _BLOCK_CHARS):
+                stop = min(last, start + _BLOCK_CHARS)
                 # the search reads up to three characters around a place, inside the region
                 places = spaces_behind_text(text, max(first, start - 2), min(last, stop + 1), sides)
                 found += int(np.count_nonzero((places >= start) & (places < stop)))

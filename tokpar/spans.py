@@ -69,7 +69,7 @@ class Origin:
         Ids that post-processing inserted have the span (0, 0)."""
         own = Rows.of([self.before_postprocess(final)])
         spans = spans_of(self.tokenizer, [self.text], own, [seams], code_points=code_points)
-        return finished_spans(spans, self.origin(len(own.ids)))
+        return final_spans(spans, self.origin(len(own.ids)))
 
     def is_truncated(self, final: IdArray) -> bool:
         """Returns True if post-processing dropped ids of the text."""
@@ -92,15 +92,15 @@ def stand_in_ids(length: int) -> IdArray:
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
 
 
-def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
+def final_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
     """Returns the spans of the final ids, (0, 0) for inserted ids.
 
     `spans`: of the ids before post-processing. `origin`: where each final id came from, see
     `stand_in_ids`."""
-    finished = np.zeros((len(origin), 2), dtype=np.int64)
+    final = np.zeros((len(origin), 2), dtype=np.int64)
     core = origin >= _FIRST
-    finished[core] = spans[origin[core] - _FIRST]
-    return finished
+    final[core] = spans[origin[core] - _FIRST]
+    return final
 
 
 def spans_of(
@@ -118,7 +118,7 @@ def spans_of(
     seams = [NO_SEAMS] * len(texts) if seams is None else seams
     if not facts_of(tokenizer).tiles and isinstance(tokenizer, HasOffsets):
         spans = tokenizer.char_offsets(texts, rows)
-        return spans if code_points else _in_bytes(spans, texts, rows)
+        return spans if code_points else _to_byte_spans(spans, texts, rows)
     if not isinstance(tokenizer, Locates):
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
     located = [np.empty((0, 2), dtype=np.int64)]
@@ -131,7 +131,7 @@ def spans_of(
     return np.concatenate(located)
 
 
-def _in_bytes(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
+def _to_byte_spans(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
     """Returns code point spans as UTF-8 byte spans."""
     found = spans.copy()
     for k, text in enumerate(texts):

@@ -18,8 +18,8 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import Ability, TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
-MEMO_PIECES = 1 << 16
-MEMO_LENGTH = 32
+CACHED_PRETOKENS = 1 << 16
+CACHED_LENGTH = 32
 
 
 class EagerModel(Protocol):
@@ -55,11 +55,11 @@ def stream(
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     if not encodes_parts(tokenizer):
-        return _not_empty(_at_the_end(_strings(chunks), whole))
-    checked = _check_chunks(_strings(chunks), tokenizer)
+        return _not_empty(_encode_at_end(_check_types(chunks), whole))
+    checked = _check_chunks(_check_types(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
-    ids = _between_cuts(checked, tokenizer, tokenizer.encode) if eager is None else eager
-    return _with_special_tokens(ids, tokenizer)
+    ids = _encode_between_cuts(checked, tokenizer, tokenizer.encode) if eager is None else eager
+    return _add_special_tokens(ids, tokenizer)
 
 
 def stream_parts(
@@ -69,8 +69,8 @@ def stream_parts(
 
     `encode` encodes each part without special tokens: in parallel, or from a cache. Parts are as
     long as the chunks allow."""
-    checked = _check_chunks(_strings(chunks), tokenizer)
-    return _with_special_tokens(_between_cuts(checked, tokenizer, encode), tokenizer)
+    checked = _check_chunks(_check_types(chunks), tokenizer)
+    return _add_special_tokens(_encode_between_cuts(checked, tokenizer, encode), tokenizer)
 
 
 def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
@@ -82,7 +82,7 @@ def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
     return only_inserts and finder_for(facts_of(tokenizer)).refusal is None
 
 
-def _with_special_tokens(ids: Iterable[IdArray], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
+def _add_special_tokens(ids: Iterable[IdArray], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
     inserted = inserted_ids(tokenizer) or ()
     return _not_empty(chain(inserted[:1], ids, inserted[1:]))
 
@@ -92,11 +92,11 @@ def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:
     yield from filter(len, ids)
 
 
-def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
+def _encode_at_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
     yield whole("".join(chunks))
 
 
-def _strings(chunks: Iterable[str]) -> Iterator[str]:
+def _check_types(chunks: Iterable[str]) -> Iterator[str]:
     start = 0
     for number, chunk in enumerate(chunks):
         if not isinstance(chunk, str):
@@ -130,26 +130,28 @@ def _check_chunks(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
         yield chunk
 
 
-def _between_cuts(
+def _encode_between_cuts(
     chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
 ) -> Iterator[IdArray]:
     """Yield the ids of the text before the last final cut. The rest waits for more chunks."""
     unfinished = UnfinishedText(finder_for(facts_of(tokenizer)))
     # `text` must stay a plain local variable, because CPython extends such a string in place
-    text, start, tried, certifiable = "", 0, 0, True
+    text, start, searched_to, certifiable = "", 0, 0, True
     for chunk in chunks:
         text += chunk
         certifiable = certifiable and not has_surrogate(chunk)
         if not certifiable:
             continue
         horizon = unfinished.horizon(text)
-        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(text, tried, horizon)
+        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(
+            text, searched_to, horizon
+        )
         if seam is None:
-            tried = max(tried, horizon)
+            searched_to = max(searched_to, horizon)
             continue
         ids = _encode_part(encode, text[: seam.position], start)
         taken = seam.position + seam.absorbed
-        text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
+        text, start, searched_to = text[taken:], start + taken, max(0, horizon - taken)
         yield ids
     yield _encode_part(encode, text, start)
 
@@ -191,13 +193,13 @@ class _Merging:
         self.ids: list[int] = []
         self._model = model
         self._text, self._is_partly_fed = "", False
-        self._cached_ids = lru_cache(MEMO_PIECES)(self._encode)
+        self._cached_ids = lru_cache(CACHED_PRETOKENS)(self._encode)
 
     def feed(self, text: str) -> None:
         self._text += text
 
     def end(self) -> None:
-        may_cache = not self._is_partly_fed and len(self._text) <= MEMO_LENGTH
+        may_cache = not self._is_partly_fed and len(self._text) <= CACHED_LENGTH
         self.ids += self._cached_ids(self._text) if may_cache else self._encode(self._text)
         self._text, self._is_partly_fed = "", False
 

@@ -21,7 +21,7 @@ from tokpar.arrays import (
     offsets_of,
 )
 
-_Made = TypeVar("_Made")
+_Value = TypeVar("_Value")
 
 
 class Rule(StrEnum):
@@ -405,14 +405,14 @@ class Facts:
     """The proofs that cut finders hand to checkers, by their sha256 (rule K10)."""
     _derived_values: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def derive(self, make: Callable[[Facts], _Made]) -> _Made:
+    def derive(self, make: Callable[[Facts], _Value]) -> _Value:
         """Returns `make(self)`. The result is made once and lives as long as these facts.
 
         A cache outside of this object could keep the facts and the tokenizer alive, because the
         result may refer to them."""
         if make not in self._derived_values:
             self._derived_values.setdefault(make, make(self))
-        found: _Made = self._derived_values[make]
+        found: _Value = self._derived_values[make]
         return found
 
 

@@ -33,7 +33,7 @@ from tokpar.parity.compared_texts import hostile_texts
 from tokpar.patterns.class_tables import load_atoms, load_families
 from tokpar.testing import check_tokenizer
 
-RELEASE = hf_version.installed()
+RELEASE = hf_version.installed_release()
 if RELEASE < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 

@@ -280,21 +280,21 @@ def test_a_change_of_the_callers_object_is_noticed_and_followed(change: Any) -> 
     tokenizer.add_special_tokens(["[X]"])
     tokenizer.add_tokens([AddedToken("gh", normalized=True)])
     adapter = adapter_of(tokenizer)
-    assert adapter.refreshed() is adapter
+    assert adapter.refresh() is adapter
     old = adapter.encode_whole(text).tolist()
     change(tokenizer)
     new = tokenizer.encode(text).ids
     assert new != old
     assert adapter.encode_whole(text).tolist() == new
-    fresh = adapter.refreshed()
+    fresh = adapter.refresh()
     assert fresh is not adapter
-    assert fresh.refreshed() is fresh
+    assert fresh.refresh() is fresh
     assert postprocess_single(fresh, fresh.encode(text), text).tolist() == new
 
 
 def test_an_adapter_of_a_file_has_nothing_to_refresh() -> None:
     adapter = adapter_of(VOCAB / "bert_part.json")
-    assert adapter.refreshed() is adapter
+    assert adapter.refresh() is adapter
 
 
 def test_a_token_added_twice_with_other_flags_is_copied_exactly_or_unprovable() -> None:
@@ -475,7 +475,7 @@ def test_components_written_in_python_work_and_are_unprovable() -> None:
     assert "written in Python" in str(adapter.facts.unprovable)
     assert adapter.encode("AbC").tolist() == tokenizer.encode("AbC").ids
     assert adapter.encode_whole("AbC").tolist() == tokenizer.encode("AbC").ids
-    assert adapter.refreshed() is adapter
+    assert adapter.refresh() is adapter
     with pytest.raises(OptionError, match="another process"):
         adapter.spec()
 
@@ -487,7 +487,7 @@ def test_a_sampling_unigram_is_unprovable_though_its_json_does_not_say_so() -> N
     assert adapter.facts.unprovable is None
     tokenizer.model.alpha = 0.5
     tokenizer.model.nbest_size = 4
-    assert "sampling" in str(adapter.refreshed().facts.unprovable)
+    assert "sampling" in str(adapter.refresh().facts.unprovable)
 
 
 def test_dropout_is_unprovable_and_still_finished() -> None:
@@ -543,7 +543,7 @@ def test_calls_that_truncate_do_not_make_a_transformers_adapter_stale() -> None:
     tokenizer = transformers_tokenizer(backend, pad_token="[PAD]")
     adapter = adapter_of(tokenizer)
     tokenizer("the man", truncation=True, padding="max_length", max_length=2)
-    assert adapter.refreshed() is adapter
+    assert adapter.refresh() is adapter
     ids = postprocess_single(adapter, adapter.encode("the man the man"), "the man the man")
     assert ids.tolist() == tokenizer.encode("the man the man")
 
@@ -556,11 +556,11 @@ def test_split_special_tokens_of_a_transformers_tokenizer_counts(flag: bool) -> 
     adapter = adapter_of(tokenizer)
     text = "he <s> a"
     tokenizer.encode(text, split_special_tokens=not flag)
-    assert adapter.refreshed() is adapter
+    assert adapter.refresh() is adapter
     assert adapter.encode(text).tolist() == tokenizer.encode(text)
     assert adapter.encode_whole(text).tolist() == tokenizer.encode(text)
     tokenizer.split_special_tokens = not flag
-    fresh = adapter.refreshed()
+    fresh = adapter.refresh()
     assert fresh is not adapter
     assert fresh.encode(text).tolist() == tokenizer.encode(text)
 
@@ -569,7 +569,7 @@ def test_tokens_added_to_a_transformers_tokenizer_are_followed() -> None:
     tokenizer = transformers_tokenizer(byte_level())
     adapter = adapter_of(tokenizer)
     tokenizer.add_tokens(["said"])
-    fresh = adapter.refreshed()
+    fresh = adapter.refresh()
     assert fresh is not adapter
     assert fresh.encode("he said").tolist() == tokenizer.encode("he said")
     assert fresh.decode(fresh.encode("he said")) == tokenizer.decode(tokenizer.encode("he said"))

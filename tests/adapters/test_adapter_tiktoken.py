@@ -378,7 +378,7 @@ def test_a_full_vocabulary_gives_the_ids_of_its_part(
 
 def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch) -> None:
     monkeypatch.setattr(tiktoken_encodings, "PAYS_AFTER", 100)
-    encodings = tiktoken_encodings.ThreadEncodings(encoding(), tiktoken_encodings.Spared())
+    encodings = tiktoken_encodings.ThreadEncodings(encoding(), tiktoken_encodings.LoneThreadUse())
     text = "Hello world, 123 times <|end|>. " * 10
     with ThreadPoolExecutor(1) as pool:
         used = [pool.submit(encodings.for_text, text).result() for _ in range(3)]
@@ -391,7 +391,7 @@ def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch
 
 
 def test_texts_left_to_one_thread_pay_for_encodings_of_the_others(monkeypatch) -> None:
-    monkeypatch.setattr(tiktoken_encodings, "SPARED_PAYS_AFTER", 1_500)
+    monkeypatch.setattr(tiktoken_encodings, "LONE_PAYS_AFTER", 1_500)
     digits, words = "0123456789" * 100, "We sailed at dawn, again. " * 40
     tokenizer = adapter(encoding())
     encodings = tokenizer._encodings
@@ -401,7 +401,7 @@ def test_texts_left_to_one_thread_pay_for_encodings_of_the_others(monkeypatch) -
         False,
     ]
     with ThreadPoolExecutor(1) as pool:
-        with encodings._spared.building:  # another thread is building one
+        with encodings._lone_use.building:  # another thread is building one
             assert pool.submit(encodings.for_text, digits).result() is tokenizer.encoding
         own = pool.submit(encodings.for_text, digits).result()
         assert own is pool.submit(encodings.for_text, words).result() is not tokenizer.encoding
@@ -433,6 +433,6 @@ def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
         mergeable_ranks=part._mergeable_ranks,
         special_tokens=part._special_tokens,
     )
-    encodings = tiktoken_encodings.ThreadEncodings(own, tiktoken_encodings.Spared())
+    encodings = tiktoken_encodings.ThreadEncodings(own, tiktoken_encodings.LoneThreadUse())
     with ThreadPoolExecutor(1) as pool:
         assert {pool.submit(encodings.for_text, "a").result() for _ in range(3)} == {own}

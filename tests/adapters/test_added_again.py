@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.support.tokenizers_drawn import is_panic
-from tokpar.adapters.hf_added import found_together
+from tokpar.adapters.hf_added import find_together
 from tokpar.adapters.hf_copy import _added_tokens_differ, private_copy
 from tokpar.interfaces import facts_of
 
@@ -303,7 +303,7 @@ def many(count: int = 60, **more: Any) -> Tokenizer:
 
 
 def found_by(own: Tokenizer) -> set[int]:
-    return found_together(own, private_copy(own), own.get_added_tokens_decoder())
+    return find_together(own, private_copy(own), own.get_added_tokens_decoder())
 
 
 def test_tokens_of_one_shape_are_tried_in_one_text() -> None:
@@ -346,9 +346,9 @@ def test_a_token_among_many_that_the_copy_finds_otherwise_is_noticed() -> None:
     own = many()
     added = own.get_added_tokens_decoder()
     one = next(i for i, token in added.items() if token.content == "<7>")
-    without = private_copy(own, without=[one])
-    assert found_together(own, without, added) == found_together(without, own, added) == set()
-    alone = private_copy(own, without=[one])
+    without = private_copy(own, left_out_ids=[one])
+    assert find_together(own, without, added) == find_together(without, own, added) == set()
+    alone = private_copy(own, left_out_ids=[one])
     alone.add_tokens([AddedToken("<7>", single_word=True, normalized=False)])
     both = private_copy(own)
     both.add_tokens([AddedToken("<8><9>", normalized=False)])
@@ -357,7 +357,7 @@ def test_a_token_among_many_that_the_copy_finds_otherwise_is_noticed() -> None:
     letter.add_tokens([*added.values(), AddedToken("x", normalized=False)])
     assert letter.encode("<7>").ids == own.encode("<7>").ids
     for copy in (alone, both, letter):
-        assert found_together(own, copy, added) == found_together(copy, own, added) == set()
+        assert find_together(own, copy, added) == find_together(copy, own, added) == set()
 
 
 def test_tokens_that_were_special_among_many_are_noticed() -> None:
@@ -396,7 +396,7 @@ def test_what_is_found_together_is_found_alone(
     added, copy = own.get_added_tokens_decoder(), private_copy(own)
     if added != copy.get_added_tokens_decoder():
         return
-    together = found_together(own, copy, added)
+    together = find_together(own, copy, added)
     for i in together:
         for text in (f"x{added[i].content}x", added[i].content):
             assert own.encode(text).ids == copy.encode(text).ids

@@ -82,7 +82,7 @@ def test_an_object_of_one_model_is_known_again_and_of_another_not() -> None:
 
 def test_a_tokenizer_that_is_not_changed_is_not_read_again() -> None:
     adapter = tokpar.load(tokenizer_of(bpe(*FORWARD)))
-    assert adapter.refreshed() is adapter  # type: ignore[attr-defined]
+    assert adapter.refresh() is adapter  # type: ignore[attr-defined]
 
 
 def test_a_kept_encoder_follows_a_model_that_is_trained_again_in_place() -> None:

@@ -24,7 +24,7 @@ from tokpar.parity.compared_texts import hostile_texts
 from tokpar.pure.format_upgrade import as_format_one
 
 pytestmark = pytest.mark.ids
-RELEASE = hf_version.installed()
+RELEASE = hf_version.installed_release()
 READ_BY_PURE = tuple(name for name in NAMES if name != "Metaspace")  # that one is Unigram
 
 
@@ -147,4 +147,4 @@ def test_a_release_is_known_by_its_numbers(
     module = ModuleType("tokenizers")
     vars(module).update(__version__=version)
     monkeypatch.setitem(sys.modules, "tokenizers", module)
-    assert hf_version.installed() == release
+    assert hf_version.installed_release() == release

@@ -35,7 +35,7 @@ from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
 from tokpar.cache.cache_policy import LEAST_BYTES
-from tokpar.cache.offset_rows import LONGEST_SEGMENT, packed, unpacked
+from tokpar.cache.offset_rows import LONGEST_SEGMENT, pack_rows, unpack_rows
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
 from tokpar.types import Rows
@@ -175,14 +175,14 @@ def test_packed_rows_are_unpacked_as_they_were(
     segments = [segment for text in texts for segment in text]
     spans = [(a % n, n) for n, places in segments if n for a in places]
     ids = (np.arange(len(spans)) + first_id).astype(np.uint32)
-    row = packed(
+    row = pack_rows(
         np.array([n for n, _ in segments], dtype=np.int64),
         np.array([len(places) if n else 0 for n, places in segments], dtype=np.int64),
         np.array(spans, dtype=np.int64).reshape(-1, 2),
         ids,
     )
     firsts = np.cumsum([0, *map(len, texts)])
-    found = unpacked(Rows(row.ids, row.offsets[firsts]))
+    found = unpack_rows(Rows(row.ids, row.offsets[firsts]))
     assert found.code_points.tolist() == [sum(n for n, _ in text) for text in texts]
     for k, text in enumerate(texts):
         expected, done = [], 0
@@ -190,15 +190,15 @@ def test_packed_rows_are_unpacked_as_they_were(
             expected += [[a % length + done, length + done] for a in places if length]
             done += length
         own = ids[: len(expected)]
-        told = found.of(k, ids)  # more ids than the text has
+        told = found.spans_of(k, ids)  # more ids than the text has
         assert told is not None
         assert told.tolist() == expected
         ids = ids[len(expected) :]
         for place in range(len(own)):
             other = own.copy()
             other[place] ^= 1 << 5
-            assert found.of(k, other) is None
-        assert not len(own) or found.of(k, own[:-1]) is None
+            assert found.spans_of(k, other) is None
+        assert not len(own) or found.spans_of(k, own[:-1]) is None
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_packed_rows_are_unpacked_as_they_were(
 )
 def test_what_does_not_lie_in_its_segment_is_not_packed(length: int, span: Any) -> None:
     with pytest.raises(ValueError, match="cannot be packed"):
-        packed(np.array([length]), np.array([1]), np.array([span]), np.array([7], np.uint32))
+        pack_rows(np.array([length]), np.array([1]), np.array([span]), np.array([7], np.uint32))
 
 
 @given(st.text(max_size=30), st.data())

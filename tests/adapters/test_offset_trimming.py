@@ -48,5 +48,5 @@ def test_unknown_pieces_and_shared_ids_are_trimmed_by_what_the_engine_calls_them
 
 def test_where_a_token_took_white_space_the_text_tells_without_the_engine() -> None:
     own = masking("<mask>", lstrip=True)
-    with mock.patch.object(Blanks, "_told_by_engine", side_effect=AssertionError):
+    with mock.patch.object(Blanks, "_count_by_engine", side_effect=AssertionError):
         assert_engine_offsets(own, f"{WORDS} \t<mask>  {WORDS}")

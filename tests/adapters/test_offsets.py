@@ -39,7 +39,7 @@ from tokpar.adapters import hf_offset_parts, hf_offsets, hf_trimming
 from tokpar.adapters.hf_trimming import Trimming
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
-from tokpar.cache.offset_rows import OffsetRows, packed, unpacked
+from tokpar.cache.offset_rows import OffsetRows, pack_rows, unpack_rows
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.interfaces import inserted_ids
 from tokpar.types import Rows
@@ -137,7 +137,7 @@ def test_theorem_53_holds_at_every_certified_cut(
 
 def composed(engine: Tokenizer, text: str, part: hf_offset_parts.Part) -> Spans:
     spans = np.array(engine_offsets(engine, [text[part.start : part.stop]]), dtype=np.int64)
-    return [(a, b) for a, b in hf_offset_parts.moved(spans.reshape(-1, 2), part).tolist()]
+    return [(a, b) for a, b in hf_offset_parts.shift_spans(spans.reshape(-1, 2), part).tolist()]
 
 
 # ------------------------------------------------------------------------------ theorem 53
@@ -198,21 +198,21 @@ def test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first() -> Non
 
 
 def off_by_one(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    rows = packed(code_points, counts, spans, ids)
+    rows = pack_rows(code_points, counts, spans, ids)
     rows.ids[1] ^= 1  # where the first token of the first segment stops
     return rows
 
 
 def of_other_ids(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    return packed(code_points, counts, spans, ids + np.uint32(1))
+    return pack_rows(code_points, counts, spans, ids + np.uint32(1))
 
 
 def forgets_a_code_point(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    return packed(code_points + 1, counts, spans, ids)
+    return pack_rows(code_points + 1, counts, spans, ids)
 
 
 def keeps_a_head(rows: Rows) -> OffsetRows:
-    found = unpacked(rows)
+    found = unpack_rows(rows)
     edges = found.edges + (found.edges > 0)
     return replace(found, spans=np.insert(found.spans, 0, 0, axis=0), edges=edges)
 
@@ -220,13 +220,13 @@ def keeps_a_head(rows: Rows) -> OffsetRows:
 def moves_a_segment(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
     moved = spans.copy()
     moved[0, 1] -= 1
-    return packed(code_points, counts, moved, ids)
+    return pack_rows(code_points, counts, moved, ids)
 
 
 @needs_kernel
 def test_a_wrong_length_is_seen_by_the_comparison() -> None:
     with (
-        mock.patch.object(hf_offsets, "packed", moves_a_segment),
+        mock.patch.object(hf_offsets, "pack_rows", moves_a_segment),
         pytest.raises(AssertionError),
     ):
         assert_engine_offsets(bert(), WORDS * 30)
@@ -236,10 +236,10 @@ def test_a_wrong_length_is_seen_by_the_comparison() -> None:
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [
-        ("packed", off_by_one),
-        ("packed", of_other_ids),
-        ("packed", forgets_a_code_point),
-        ("unpacked", keeps_a_head),
+        ("pack_rows", off_by_one),
+        ("pack_rows", of_other_ids),
+        ("pack_rows", forgets_a_code_point),
+        ("unpack_rows", keeps_a_head),
     ],
 )
 def test_rows_that_cannot_be_right_are_not_taken(name: str, mistake: Any) -> None:
@@ -268,10 +268,10 @@ hf_trimming_trimmed = hf_trimming._trimmed
 @pytest.mark.parametrize(
     ("place", "name", "mistake"),
     [
-        (Trimming, "trimmed", lambda self, texts, rows, spans, cut: spans),
-        (hf_trimming, "_trimmed", never_first),
+        (Trimming, "trim", lambda self, texts, rows, spans, cut: spans),
+        (hf_trimming, "_trim_spans", never_first),
         (hf_trimming, "_PREPENDING", frozenset()),
-        (hf_offsets, "moved", unmoved),
+        (hf_offsets, "shift_spans", unmoved),
         (hf_offsets.EngineOffsets, "_composes", lambda self, text: True),
     ],
     ids=["a trim forgotten", "no first", "special first", "unmoved", "composes"],

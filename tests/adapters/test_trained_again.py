@@ -141,7 +141,7 @@ def test_threads_that_encode_do_not_make_a_model_look_trained(kind: str) -> None
     trained = Trained(kind)
     trained.train(WORDS)
     adapter = tokpar.load(trained.own)
-    refreshed = adapter.refreshed  # type: ignore[attr-defined]
+    refreshed = adapter.refresh  # type: ignore[attr-defined]
     texts = [f"{word}{k}{word}" for k in range(20) for word in WORDS]
     with ThreadPoolExecutor(3) as pool:
         encodings = [pool.submit(trained.own.encode_batch, texts) for _ in range(6)]

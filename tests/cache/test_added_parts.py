@@ -16,7 +16,7 @@ from tests.support.cached_texts import ENGLISH
 from tests.support.kernel_edges import segments
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, is_panic, texts_with
 from tokpar.arrays import IdArray, has_surrogate, offsets_of
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts, SegmentParts
 from tokpar.cache.segments import SegmentIds
 from tokpar.cuts.added_token_contents import Contents
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 def parted_at(facts: Facts, texts: list[str]) -> tuple[list[bool], SegmentParts]:
     some = np.ones(len(texts), dtype=np.bool_)
-    holding, parted = AddedParts(facts).of(segments(texts), some, compiled.SEGMENTS)
+    holding, parted = AddedParts(facts).find_parts(segments(texts), some, kernel_modules.SEGMENTS)
     return holding.tolist(), parted
 
 

@@ -28,7 +28,7 @@ from tests.support.kernel_twins import TWINS, twin
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar.arrays import SPACES, offsets_of, spaces_behind_text, utf8_bytes
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segment_cache import SegmentCache
@@ -247,7 +247,7 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
     own = [own_call(tokenizer, row) for row in rows]  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
     if adapter.has_segment_cache:
-        adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
+        adapter._segment_cache = small_memory(adapter, kernel_modules.SEGMENTS, counting, wave=60)
     with (
         patch("tokpar.cache.learning.MOST_NEW", 9.0),
         tokpar.Encoder(adapter, workers=2) as encoder,
@@ -335,16 +335,16 @@ def test_a_tokenizer_that_is_changed_never_answers_from_old_entries() -> None:
 @needs_kernel
 def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    small = small_memory(adapter, compiled.SEGMENTS, ALL, wave=1 << 20)
+    small = small_memory(adapter, kernel_modules.SEGMENTS, ALL, wave=1 << 20)
     own = lambda rows: adapter.encode_many(rows, False)  # noqa: E731
 
     def missed(row: str) -> int:
-        before = small.seen.missed
+        before = small.state.missed
         with patch("tokpar.cache.learning.MOST_NEW", 9.0):
             rows, flags = small.encode([row], own, 1)
         assert all(flags)
         assert rows[0].tolist() == adapter.encode(row).tolist()
-        return small.seen.missed - before
+        return small.state.missed - before
 
     first = "one two three"
     assert [missed(first), missed(first)] == [3, 0]
@@ -368,7 +368,7 @@ def test_a_budget_below_the_least_says_so() -> None:
 @needs_kernel
 def test_many_threads_may_use_one_memory() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    small = small_memory(adapter, compiled.SEGMENTS, ALL, wave=1000)
+    small = small_memory(adapter, kernel_modules.SEGMENTS, ALL, wave=1000)
     variants = [ENGLISH.replace("fox", f"fox{n}").replace(" o", f" o{n}o") for n in range(8)]
     expected = [adapter.encode(text).tolist() for text in variants]
     wrong: list[int] = []
@@ -387,7 +387,7 @@ def test_many_threads_may_use_one_memory() -> None:
         for thread in threads:
             thread.join()
     assert wrong == []
-    assert small.seen.looked > 0
+    assert small.state.looked > 0
     state = small._tables._state
     assert state is not None
     assert state.readers == 0
@@ -441,7 +441,7 @@ def test_ids_that_do_not_come_apart_are_not_believed(name: str, how: str) -> Non
     def honest(rows: Any) -> Rows:
         return Rows.of([list(row.encode()) for row in rows])
 
-    fresh = some.encoded(apart, honest, twin(name))
+    fresh = some.encode(apart, honest, twin(name))
     assert fresh is not None
     for k, word in enumerate(words):
         assert fresh.ids[fresh.firsts[k] : fresh.stops[k]].tolist() == list(word.encode())
@@ -450,7 +450,7 @@ def test_ids_that_do_not_come_apart_are_not_believed(name: str, how: str) -> Non
         "separator": lambda rows: Rows.of([list(row.replace("|", "").encode()) for row in rows]),
         "alone": lambda rows: Rows.of([list(row.encode()) for row in rows[1:]]),
     }[how]
-    assert some.encoded(apart, short, twin(name)) is None
+    assert some.encode(apart, short, twin(name)) is None
 
 
 def test_stretches_recombine_only_if_no_added_token_can_lie_across() -> None:
@@ -480,7 +480,7 @@ def test_ids_of_tokens_of_two_lengths_are_no_certain_ones() -> None:
 
 @pytest.mark.parametrize(("value", "said"), [("none", "none"), ("fast", "TOKPAR_KERNEL must be")])
 def test_the_kernel_is_chosen_by_a_variable(value: str, said: str) -> None:
-    code = "import tokpar.cache.compiled as k; print(k.NAME)"
+    code = "import tokpar.cache.kernel_modules as k; print(k.NAME)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -507,7 +507,7 @@ def test_without_the_kernel_the_ids_are_the_same() -> None:
             check=True,
             env={**os.environ, "TOKPAR_KERNEL": value},
         ).stdout.split(maxsplit=1)
-        for value in ("none", "" if compiled.SEGMENTS is None else "compiled")
+        for value in ("none", "" if kernel_modules.SEGMENTS is None else "compiled")
     }
     assert len({ids for _, ids in found.values()}) == 1
     assert found["none"][0] == "native"

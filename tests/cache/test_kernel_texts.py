@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import needs_kernel
 from tests.support.kernel_twins import twin
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.text_arrays import PAD, lengths_of, utf8_rows
 from tokpar.errors import OptionError
 
@@ -22,7 +22,7 @@ class Text(str):
     """A text of a class of its own."""
 
 
-WAYS = ["none", "plain", *(["compiled"] if compiled.SEGMENTS is not None else [])]
+WAYS = ["none", "plain", *(["compiled"] if kernel_modules.SEGMENTS is not None else [])]
 letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 many = st.lists(letters | letters.map(Text) | st.just("x" * 300), max_size=8)
 
@@ -71,4 +71,4 @@ def test_lone_surrogates_have_no_bytes(way: str, texts: list[str]) -> None:
 
 @needs_kernel
 def test_the_compiled_kernel_is_what_texts_are_measured_by() -> None:
-    assert lengths_of.__defaults__ == (compiled.SEGMENTS,)
+    assert lengths_of.__defaults__ == (kernel_modules.SEGMENTS,)

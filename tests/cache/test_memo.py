@@ -211,7 +211,7 @@ def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPa
     def fail(*arguments: Any, **settings: Any) -> Any:
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr(Segments, "encoded", fail)
+    monkeypatch.setattr(Segments, "encode", fail)
     encoding = divided(ENGLISH, adapter, chunk_chars=500)
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
     assert encoding.seams.everywhere is None
@@ -226,7 +226,7 @@ def test_an_error_in_one_wave_is_no_other_waves(
 ) -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     calls: list[int] = []
-    encoded = Segments.encoded
+    encoded = Segments.encode
 
     def fails_once(self: Segments, *arguments: Any) -> Any:
         calls.append(len(self.lengths))
@@ -234,7 +234,7 @@ def test_an_error_in_one_wave_is_no_other_waves(
             raise RuntimeError("no memory")
         return encoded(self, *arguments)
 
-    monkeypatch.setattr(Segments, "encoded", fails_once)
+    monkeypatch.setattr(Segments, "encode", fails_once)
     words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
     text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
     encoding = divided(text, adapter, wave=2000, chunk_chars=500)
@@ -347,7 +347,7 @@ def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
 def test_cuts_are_counted_without_their_places(text: str, at_a_time: int, witness: Any) -> None:
     regions = np.array([[0, len(text) // 2], [len(text) // 2, len(text)]])
     everywhere = Everywhere(Seam(0, "K3", "50", witness), regions)
-    with patch("tokpar.seams._COUNTED", at_a_time):
+    with patch("tokpar.seams._BLOCK_CHARS", at_a_time):
         assert everywhere.count(text) == len(everywhere.positions(text))
 
 

@@ -16,7 +16,7 @@ from tests.support.kernel_twins import TWINS, twin, twin_kernel
 from tests.support.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain_bpe
 from tests.support.plain_bpe import merge_by_scanning
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.merges import GateError, merges_of
 from tokpar.cache.stored_tables import Source, key_of
 from tokpar.types import Facts
@@ -234,7 +234,7 @@ def test_a_refused_tokenizer_is_encoded_by_its_engine() -> None:
         for _ in range(2):
             assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
         memory = adapter._segment_cache
-        assert (memory is not None and memory.seen.pieces > 0) == inside
+        assert (memory is not None and memory.state.pieces > 0) == inside
 
 
 @needs_kernel
@@ -247,4 +247,4 @@ def test_a_changed_model_in_memory_is_read_and_not_the_file() -> None:
     tokenizer.model = models.BPE(vocab=dict(other.vocab), merges=list(other.merges))
     for _ in range(2):
         assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
-    assert compiled.PRETOKENS is None or len(LETTERS) == 256
+    assert kernel_modules.PRETOKENS is None or len(LETTERS) == 256

@@ -42,11 +42,11 @@ def test_text_that_never_comes_again_does_not_make_known_text_unknown(name: str)
             encoder.encode(ENGLISH)
         for texts in (alone, mixed):
             for rows in (encoder.encode_batch(texts), map(encoder.encode, texts)):
-                before = adapter._segment_cache.seen.missed
+                before = adapter._segment_cache.state.missed
                 assert [row.ids.tolist() for row in rows] == [
                     adapter.encode_whole(text).tolist() for text in texts
                 ]
-                counts.append(adapter._segment_cache.seen.missed - before)
+                counts.append(adapter._segment_cache.state.missed - before)
     assert counts[0] == counts[1] == 0
     assert counts[3] <= counts[2] <= 2 * 6 * 1000
 
@@ -60,10 +60,10 @@ def test_known_rows_of_a_wave_are_divided_and_too_new_ones_are_not() -> None:
     texts = [ENGLISH, drawn_words(draw, 2000), ENGLISH[::2] + ENGLISH, drawn_words(draw, 2000)]
     _, divided = adapter.cached_rows(texts, 2)
     assert list(divided) == [True, False, True, False]
-    assert memory.seen.straight == sum(map(len, texts[1::2]))
+    assert memory.state.straight == sum(map(len, texts[1::2]))
     _, divided = adapter.cached_rows(texts[1::2], 2)
     assert not any(divided)
-    assert memory.seen.straight == 2 * sum(map(len, texts[1::2]))
+    assert memory.state.straight == 2 * sum(map(len, texts[1::2]))
 
 
 def loaded_with(kind: str, **settings: Any) -> Any:
@@ -139,7 +139,7 @@ def test_tables_of_merges_are_made_where_enough_of_a_call_will_be_new(
         with tokpar.Encoder(adapter) as encoder:
             for text in texts:
                 assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
-        return adapter._segment_cache.seen.pieces > 0
+        return adapter._segment_cache.state.pieces > 0
 
     assert not made([ENGLISH * 20] * 2)
     assert not made([drawn_words(draw, 5000)])

@@ -247,8 +247,8 @@ def test_what_a_full_table_does_not_keep_is_right_too(name: str) -> None:
     pieces._own = lambda size: own  # type: ignore[method-assign]
     found = pieces.solve(segments(some), tables)
     assert found.new == len(some)
-    assert 0 < found.table.used[0] < 400
-    assert found.table.used[2] <= len(found.table.ids)
+    assert 0 < found.table.used_counts[0] < 400
+    assert found.table.used_counts[2] <= len(found.table.ids)
     for a, b, text in zip([0, *found.fresh.stops], found.fresh.stops, some, strict=False):
         assert found.fresh.ids[a:b].tolist() == drawn_.tokenize(text.encode()).tolist()
 
@@ -262,7 +262,7 @@ def test_tables_are_put_together_without_a_loss(name: str, some: list[list[str]]
     into = Generation.empty(512)
     for part in some:
         table = pieces.solve(segments(part or ["a"]), [Generation.empty(1)] * 2).table
-        done = functions.copy_entries(*table.arrays, *into.arrays, into.used, SEEDS, 0)
+        done = functions.copy_entries(*table.arrays, *into.arrays, into.used_counts, SEEDS, 0)
         assert done == len(table.slots) // 4
     every = [text for part in some for text in part] or ["a"]
     found = pieces.solve(segments(every), (Generation.empty(1), into))

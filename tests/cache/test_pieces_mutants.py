@@ -19,7 +19,7 @@ from tests.support.kernel_edges import SEEDS, edges_by_kernel, segments
 from tests.support.merges_drawn import plain_bpe
 from tests.support.pretoken_edges import WHOLE, machine_of
 from tests.support.tokenizers_drawn import DATA, VOCAB
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.generations import Generation
 from tokpar.cache.machine_tables import HIT, Machine
 from tokpar.cache.merges import Merges
@@ -97,9 +97,9 @@ MACHINES: dict[str, Callable[[Machine], Machine]] = {
 @pytest.mark.parametrize("mistake", MACHINES)
 def test_a_mistake_in_the_machine_is_seen(mistake: str) -> None:
     machine = kept()._machine
-    assert edges_by_kernel(compiled.PRETOKENS, machine, [TEXT]) == [own_edges(TEXT)]
+    assert edges_by_kernel(kernel_modules.PRETOKENS, machine, [TEXT]) == [own_edges(TEXT)]
     wrong = MACHINES[mistake](machine)
-    assert edges_by_kernel(compiled.PRETOKENS, wrong, [TEXT]) != [own_edges(TEXT)]
+    assert edges_by_kernel(kernel_modules.PRETOKENS, wrong, [TEXT]) != [own_edges(TEXT)]
 
 
 @pytest.mark.parametrize("mistake", MACHINES)
@@ -132,7 +132,7 @@ def test_a_mistake_in_the_machine_changes_the_ids_of_some_text(mistake: str) -> 
     with tokpar.Encoder(adapter) as encoder:
         found = [encoding.ids.tolist() for encoding in encoder.encode_batch(rows)]
     assert found != [tokenizer.encode(row).ids for row in rows]
-    assert adapter._segment_cache.seen.pieces > 0
+    assert adapter._segment_cache.state.pieces > 0
 
 
 # ------------------------------------------------------------------------------- merges
@@ -240,9 +240,9 @@ def test_a_table_of_pieces_with_other_ids_is_seen_by_the_ids(part: str) -> None:
         used = np.flatnonzero(table.slots[3::4])
         table.slots[4 * used[:1] + 2] ^= np.uint64(1)
     elif part == "keys":
-        table.keys[: int(table.used[1])] ^= 1
+        table.keys[: int(table.used_counts[1])] ^= 1
     else:
-        table.ids[: int(table.used[2])] ^= np.uint32(1)
+        table.ids[: int(table.used_counts[2])] ^= np.uint32(1)
     spoilt = pieces.solve(segments(some), (table, none))
     changed = spoilt.fresh.ids.tolist() != honest
     assert changed == (part != "keys")  # keys that differ are not found: merged again

@@ -35,7 +35,7 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.adapters import hf_v0
 from tokpar.arrays import IdArray
-from tokpar.cache import compiled, learning
+from tokpar.cache import kernel_modules, learning
 from tokpar.cache.engine_pretokens import EnginePieces
 from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Pieces
@@ -83,7 +83,9 @@ def test_drawn_tokenizers_have_the_serial_ids_with_and_without_pieces(
     for each, pieces in zip(own, (True, False), strict=True):
         adapter: Any = tokpar.load(each)
         if adapter._segment_cache is not None:
-            adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
+            adapter._segment_cache = small_memory(
+                adapter, kernel_modules.SEGMENTS, counting, wave=60
+            )
         with tokpar.Encoder(adapter, workers=2) as encoder:
             for _ in range(2):
                 if pieces:
@@ -92,7 +94,7 @@ def test_drawn_tokenizers_have_the_serial_ids_with_and_without_pieces(
                     with left_to_the_engine():
                         found = encoder.encode_batch(rows)
                 assert [encoding.ids.tolist() for encoding in found] == expected
-        counted.append(0 if adapter._segment_cache is None else adapter._segment_cache.seen.pieces)
+        counted.append(0 if adapter._segment_cache is None else adapter._segment_cache.state.pieces)
     assert counted[1] == 0
 
 
@@ -127,7 +129,7 @@ def test_odd_texts_have_the_serial_ids(name: str, normalizer: str | None) -> Non
     with tokpar.Encoder(adapter, workers=2) as encoder:
         for some in (rows, rows[::-1], rows):
             same_ids(encoder, tokenizer, some)
-    pieces = 0 if adapter._segment_cache is None else adapter._segment_cache.seen.pieces
+    pieces = 0 if adapter._segment_cache is None else adapter._segment_cache.state.pieces
     # nothing is looked up where added tokens are searched in the normalized text
     assert (pieces > 0) == (normalizer is None or (name, normalizer) == ("default", "NFC"))
 
@@ -162,15 +164,15 @@ def test_a_segment_that_needs_too_much_room_is_left_to_the_engine() -> None:
     adapter: Any = tokpar.load(tokenizer)
     with patch.object(learning, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
         same_ids(encoder, tokenizer, ["a " + "b" * 2000 + " c"] * 3)
-        assert adapter._segment_cache.seen.pieces == 2
+        assert adapter._segment_cache.state.pieces == 2
         same_ids(encoder, tokenizer, ["a " + "b" * 20 + " c"] * 3)
-        assert adapter._segment_cache.seen.pieces > 2
+        assert adapter._segment_cache.state.pieces > 2
 
 
 def test_many_threads_have_the_serial_ids_cold_and_warm() -> None:
     tokenizer = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
     adapter: Any = tokpar.load(tokenizer)
-    adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, ALL, wave=2000)
+    adapter._segment_cache = small_memory(adapter, kernel_modules.SEGMENTS, ALL, wave=2000)
     draw = random.Random(3)
     words = [
         f"{draw.choice('aB.é中1')}{draw.randrange(9999)}{draw.choice('xyz')}" for _ in range(500)
@@ -192,7 +194,7 @@ def test_many_threads_have_the_serial_ids_cold_and_warm() -> None:
         for thread in threads:
             thread.join()
     assert wrong == []
-    assert adapter._segment_cache.seen.pieces > 0
+    assert adapter._segment_cache.state.pieces > 0
 
 
 # ------------------------------------------------------------------------------- what is counted
@@ -204,9 +206,9 @@ def test_a_text_that_comes_again_merges_nothing() -> None:
     counted = []
     with tokpar.Encoder(adapter) as encoder:
         for row in (ENGLISH, ENGLISH, ENGLISH, ENGLISH.replace("fox", "foxox"), ENGLISH):
-            before = adapter._segment_cache.seen
+            before = adapter._segment_cache.state
             assert encoder.encode(row).ids.tolist() == tokenizer.encode(row).ids
-            after = adapter._segment_cache.seen
+            after = adapter._segment_cache.state
             counted.append((after.pieces - before.pieces, after.merged - before.merged))
     assert counted[0][0] > counted[0][1] > 0
     assert counted[1][1] == 0  # a segment is kept when it is met again
@@ -229,15 +231,15 @@ def test_known_documents_stay_known_with_new_ones_between(name: str) -> None:
             encoder.encode(row)
         for known, unknown in zip(english, chinese, strict=True):
             assert encoder.encode(unknown).ids.tolist() == tokenizer.encode(unknown).ids
-            before = adapter._segment_cache.seen
+            before = adapter._segment_cache.state
             assert encoder.encode(known).ids.tolist() == tokenizer.encode(known).ids
-            after = adapter._segment_cache.seen
+            after = adapter._segment_cache.state
             assert after.looked > before.looked
             new.append((after.missed - before.missed, after.merged - before.merged))
         mixed = [row for pair in zip(english, chinese, strict=True) for row in pair]
-        before = adapter._segment_cache.seen
+        before = adapter._segment_cache.state
         same_ids(encoder, tokenizer, mixed)
-        new.append((0, adapter._segment_cache.seen.missed - before.missed - len(chinese)))
+        new.append((0, adapter._segment_cache.state.missed - before.missed - len(chinese)))
     assert new[:-1] == [(0, 0)] * 6
     assert new[-1][1] <= 0
 
@@ -289,7 +291,7 @@ def test_an_engine_with_other_ids_is_noticed_and_pieces_stay_off(
     made = lie(adapter, b" jabberwock")
     with tokpar.Encoder(adapter) as encoder:
         same_ids(encoder, tokenizer, [ENGLISH] * 3)
-        known = adapter._segment_cache.seen
+        known = adapter._segment_cache.state
         assert known.pieces > 0
         assert made[0].asked == known.merged > 0
         with pytest.raises(MismatchError, match=r"for the piece b' jabberwock', where the merges"):
@@ -297,7 +299,7 @@ def test_an_engine_with_other_ids_is_noticed_and_pieces_stay_off(
         asked = made[0].asked
         for rows in ([ENGLISH] * 3, ["the jabberwock " + ENGLISH] * 3):
             same_ids(encoder, tokenizer, rows)
-        after = adapter._segment_cache.seen
+        after = adapter._segment_cache.state
         assert (after.pieces, after.merged) == (known.pieces, known.merged)
         assert after.missed > known.missed
         assert len(made) == 1
@@ -310,7 +312,7 @@ def test_one_in_some_pieces_is_compared_while_texts_are_encoded() -> None:
     words = [f"w{k}q{k * 7919}" for k in range(4000)]
     with tokpar.Encoder(adapter) as encoder:
         encoder.encode(" ".join(words))
-    merged = adapter._segment_cache.seen.merged
+    merged = adapter._segment_cache.state.merged
     assert merged > 500
     assert merged / 40 < made[0].asked < merged / 8
 
@@ -322,7 +324,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     monkeypatch.setenv("TOKPAR_CACHE", "")
     adapter: Any = tokpar.load(default())
     pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
-    own = hf_v0._tokenized
+    own = hf_v0._tokenize
     honest = partial(own, adapter._chunks.model)
     tokens = set(pieces._merges.tokens.bytes_of(range(len(pieces._merges.tokens.ids))))
 
@@ -334,7 +336,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     found = pieces.difference(7)
     assert (found is None) == (lies == "none")
     assert found is None or (found in tokens) == (lies == "tokens")
-    with patch("tokpar.adapters.hf_v0._tokenized", lambda model, piece: tokenize(piece)):
+    with patch("tokpar.adapters.hf_v0._tokenize", lambda model, piece: tokenize(piece)):
         other = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
     assert (other is None) == (lies != "none")
 
@@ -352,7 +354,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
     def fail(*given: object) -> IdArray:
         raise error
 
-    with patch("tokpar.adapters.hf_v0._tokenized", fail):
+    with patch("tokpar.adapters.hf_v0._tokenize", fail):
         assert adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64)) is None
     made = lie(adapter, b"")
     with tokpar.Encoder(adapter) as encoder:
@@ -382,7 +384,7 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
     asked: list[bytes] = []
     name = "tiktoken" if kind == "tiktoken" else "hf_v0"
     module = importlib.import_module(f"tokpar.adapters.{name}")
-    own = module._tokenized
+    own = module._tokenize
 
     def tokenized(engine: Any, piece: bytes) -> IdArray:
         asked.append(piece)
@@ -391,13 +393,13 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
 
     for check, least in (("sampled", 0), ("always", 200)):
         adapter: Any = tokpar.load(source, engine_check=check)
-        with patch.object(module, "_tokenized", tokenized), tokpar.Encoder(adapter) as encoder:
+        with patch.object(module, "_tokenize", tokenized), tokpar.Encoder(adapter) as encoder:
             adapter.made_pieces(adapter._segment_cache.seeds)  # the comparison when tables are made
             asked.clear()
             adapter._segment_cache._learner.pieces(adapter.made_pieces, 0)
             asked.clear()
             assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
-        merged = adapter._segment_cache.seen.merged
+        merged = adapter._segment_cache.state.merged
         assert merged > 200
         assert least <= len(asked) <= max(least and merged, merged // 20)
 

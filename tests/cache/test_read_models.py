@@ -61,7 +61,7 @@ def facts_of(tokenizer: Any) -> dict[str, Any]:
 
 def from_dictionaries(make: Callable[[], Any]) -> Any:
     """The same of an object whose vocabulary the engine gives as a dictionary."""
-    with patch.object(hf_model.compiled, "VOCABULARY", None):
+    with patch.object(hf_model.kernel_modules, "VOCABULARY", None):
         return facts_of(make())
 
 

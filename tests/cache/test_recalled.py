@@ -25,10 +25,10 @@ from tests.support.drawn_runs import named, own_call
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
 from tokpar.arrays import SPACES, utf8_bytes
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.cache_policy import (
+    FAST_ENGINE,
     MOST_BUDGET,
-    QUICK,
     USUAL,
     CachePolicy,
     CacheState,
@@ -247,14 +247,14 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
 
 def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
     seen = CacheState(budget=1000)
-    call = partial(CallState, QUICK, seen.budget, 1 << 12)
-    assert seen.after(call(new=400), 0).budget == 600
-    assert seen.after(call(known=2000, new=400), 0).budget == 700
+    call = partial(CallState, FAST_ENGINE, seen.budget, 1 << 12)
+    assert seen.count_call(call(new=400), 0).budget == 600
+    assert seen.count_call(call(known_bytes=2000, new=400), 0).budget == 700
     straight = replace(seen, budget=1100, straight=40_000)
-    assert seen.after(call(), 40_000) == straight
-    assert CacheState().after(call(known=10**9), 0).budget == MOST_BUDGET
+    assert seen.count_call(call(), 40_000) == straight
+    assert CacheState().count_call(call(known_bytes=10**9), 0).budget == MOST_BUDGET
     learnt = CallState(USUAL, seen.budget, 1 << 12, new=400)
-    assert seen.after(learnt, 0).budget == 1000  # learning is free for other engines
+    assert seen.count_call(learnt, 0).budget == 1000  # learning is free for other engines
 
 
 @needs_kernel
@@ -263,7 +263,9 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     lengths = adapter._lengths
     small = SegmentCache(
-        lambda: unbatcher_for(adapter.facts, lengths), adapter.facts.added_tokens, policy=QUICK
+        lambda: unbatcher_for(adapter.facts, lengths),
+        adapter.facts.added_tokens,
+        policy=FAST_ENGINE,
     )
     small.waves = (1 << 12,) * 2
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
@@ -272,31 +274,31 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
     looked = [0]
     for _ in range(9):
         rows, flags = small.encode([text], engine, 2)
-        looked.append(small.seen.looked)
+        looked.append(small.state.looked)
         if flags[0]:
             assert rows[0].tolist() == expected
     parts = np.diff(looked)
-    assert QUICK.first <= parts[0] <= 2 * QUICK.first
+    assert FAST_ENGINE.first <= parts[0] <= 2 * FAST_ENGINE.first
     assert all(a < b or b >= len(text) for a, b in pairwise(parts.tolist()))
     assert parts[-1] == len(text)
     assert flags[0]
-    small.seen = replace(small.seen, budget=0)
+    small.state = replace(small.state, budget=0)
     rows, flags = small.encode([text], engine, 2)
     assert not flags[0]
-    assert small.seen.straight == len(text)
-    assert small.seen.budget > 0
+    assert small.state.straight == len(text)
+    assert small.state.budget > 0
 
 
 def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:
     def goes_on(policy: CachePolicy, looked: int, known: int = 0, new: int = 0) -> bool:
-        return CallState(policy, 1000, 0, looked=looked, known=known, new=new).goes_on
+        return CallState(policy, 1000, 0, looked=looked, known_bytes=known, new=new).goes_on
 
     assert goes_on(USUAL, 1 << 60, new=1 << 40)
-    assert goes_on(QUICK, QUICK.first - 1)
-    assert not goes_on(QUICK, QUICK.first)
-    assert goes_on(QUICK, (1 << 22) - 1, known=1 << 20)
-    assert not goes_on(QUICK, 1 << 22, known=1 << 20)
-    assert not goes_on(QUICK, 0, new=1000)
+    assert goes_on(FAST_ENGINE, FAST_ENGINE.first - 1)
+    assert not goes_on(FAST_ENGINE, FAST_ENGINE.first)
+    assert goes_on(FAST_ENGINE, (1 << 22) - 1, known=1 << 20)
+    assert not goes_on(FAST_ENGINE, 1 << 22, known=1 << 20)
+    assert not goes_on(FAST_ENGINE, 0, new=1000)
 
 
 @needs_kernel
@@ -304,9 +306,9 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
 
     class Failing:
-        BLOCK = compiled.SEGMENTS.BLOCK
-        count_code_points = staticmethod(compiled.SEGMENTS.count_code_points)
-        write_utf8 = staticmethod(compiled.SEGMENTS.write_utf8)
+        BLOCK = kernel_modules.SEGMENTS.BLOCK
+        count_code_points = staticmethod(kernel_modules.SEGMENTS.count_code_points)
+        write_utf8 = staticmethod(kernel_modules.SEGMENTS.write_utf8)
 
         def look_up(self, *arguments: Any) -> int:
             raise ZeroDivisionError

@@ -128,13 +128,13 @@ def test_a_condition_that_is_forgotten_is_seen(
     elif mistake == "an added token":
         monkeypatch.setattr(SegmentCache, "_may_divide", lambda self, text: text[:1] != " ")
         monkeypatch.setattr(
-            "tokpar.cache.segments.Segments.holding",
+            "tokpar.cache.segments.Segments.may_hold_tokens",
             lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_),
         )
     elif mistake == "a mark before":
         monkeypatch.setattr("tokpar.cache.build_cache.MARK", "ñ")
     elif mistake == "the space kept":
-        monkeypatch.setattr("tokpar.cache.segments.Segments.absorbed", lambda self: self)
+        monkeypatch.setattr("tokpar.cache.segments.Segments.drop_first_spaces", lambda self: self)
     tokenizer = llama()
     rows = [" ".join(["the cat"] * 9), row, "the the cat <s>"[:11]] * 3
     with tokpar.Encoder(tokenizer) as encoder:

@@ -45,7 +45,7 @@ ROW = Case((r"\S{2,3}\p{N}*|\s+", r"\p{L}{1,2}|[\s\S]"), atoms=("a", "A", "1", "
 DIGITS = Case((AFTER,), atoms=("1", "2", "3", "1", "x", "a", " "))
 MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
     "tokens inside": (
-        WindowSeams, "_free_of_tokens", "not self.normalized.tokens and", "True or",
+        WindowSeams, "_free_of_tokens", "not self.normalizer_guard.tokens and", "True or",
         Case((r"A?1{1,2}|[\s\S]",), atoms=("1", "1", "a", "A", "aA")),
     ),
     "tokens that strip": (
@@ -53,19 +53,20 @@ MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
         Case((r"\s\S|[\s\S]\s?",), flags=("lstrip", "rstrip"), atoms=("<s>", " ", "a", "\n")),
     ),
     "a prefix": (
-        WindowSeams, "at", 'self.facts.prefix_space and text[p] != " "', "False", Case(prefix=True),
+        WindowSeams, "certify", 'self.facts.prefix_space and text[p] != " "', "False",
+        Case(prefix=True),
     ),
     "a prefix at the beginning": (
-        WindowSeams, "_anchored", "(at < p or self.facts.prefix_space)", "at < p",
+        WindowSeams, "_find_anchored_set", "(at < p or self.facts.prefix_space)", "at < p",
         Case((r"aa|a |[\s\S]",), prefix=True, atoms=("a", "a", " ")),
     ),
-    "tokens across": (WindowSeams, "at", "if not safe:", "if False:", Case()),
+    "tokens across": (WindowSeams, "certify", "if not safe:", "if False:", Case()),
     "an anchor anywhere": (
         WindowFinder, "last_sure", "next((p for", "next((p + 1 for",
         DIGITS,
     ),
     "a wide window in a row": (
-        WindowSeams, "ahead", "RIGHT if len(self.facts.patterns) == 1 else 1", "RIGHT", ROW,
+        WindowSeams, "lookahead", "RIGHT if len(self.facts.patterns) == 1 else 1", "RIGHT", ROW,
     ),
     "the end of a stretch": (
         NormalizerGuard, "known_images", "else known.end() - 1", "else known.end()",
@@ -80,7 +81,7 @@ MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
         Case((r"a ?|[\s\S]",), atoms=("a", " ", "b", "1")),
     ),
     "a threat that may go": (
-        WindowFinder, "needed", "if certain[threats]:", "if self.possible[threats]:",
+        WindowFinder, "symbols_needed", "if certain[threats]:", "if self.possible[threats]:",
         Case(),
     ),
     "another theorem": (WindowSeams, "theorem", "== 1", "!= 1", ROW),
@@ -160,5 +161,5 @@ def test_a_stream_that_does_not_wait_for_windows_is_seen(monkeypatch: pytest.Mon
         return True
 
     assert settled()
-    monkeypatch.setattr(UnfinishedText, "_beside", 0)
+    monkeypatch.setattr(UnfinishedText, "_rule_lookahead", 0)
     assert not settled()

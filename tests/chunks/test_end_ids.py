@@ -103,8 +103,8 @@ def test_count_with_a_limit_is_the_count_or_one_more_than_the_limit(
 def test_a_first_guess_that_is_too_short_is_followed_by_longer_ones(
     name: str, side: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(end_ids, "_CHARS", 1)
-    monkeypatch.setattr(end_ids, "_LEAST", 1)
+    monkeypatch.setattr(end_ids, "_CHARS_PER_TOKEN", 1)
+    monkeypatch.setattr(end_ids, "_LEAST_CHARS", 1)
     for max_tokens in range(3, 40):
         check_truncation(named(name), "internationalization of words " * 8, max_tokens, side)
 

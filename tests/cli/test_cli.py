@@ -23,7 +23,7 @@ from tests.support.cli_runs import Outcome
 from tests.support.paths import ROOT, VOCAB
 from tokpar import builtins
 from tokpar.builtins import COMMANDS
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli import main
 from tokpar.cli.options import _value
@@ -654,7 +654,7 @@ def test_a_command_of_another_package_says_what_to_install(
 
 
 def test_help_and_version_end_well(run: Run) -> None:
-    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {compiled.NAME}\n"
+    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {kernel_modules.NAME}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
     for command in COMMANDS:
         assert run(command, "--help").code == 0

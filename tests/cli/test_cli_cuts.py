@@ -14,7 +14,7 @@ import tokpar
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, ROOT, VOCAB
 from tokpar.arrays import IdArray
-from tokpar.cli.cuts import foreseen
+from tokpar.cli.cuts import foresee_cuts
 from tokpar.combining import build_parts
 
 CL100K = (
@@ -142,7 +142,7 @@ def test_each_text_of_a_batch_says_so_too() -> None:
 @pytest.mark.parametrize("length", [5, 9_000_000])
 def test_a_plan_for_it_says_so_too(length: int) -> None:
     strategy = build_parts("auto", {}, allow_approximate=False)
-    split, cuts = foreseen("a b " * (length // 4), tokpar.load(Bytes()), strategy)
+    split, cuts = foresee_cuts("a b " * (length // 4), tokpar.load(Bytes()), strategy)
     assert (split.why, cuts.count) == (NO_FACTS, 0)
 
 

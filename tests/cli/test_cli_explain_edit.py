@@ -12,7 +12,7 @@ import tokpar
 from tests.support.cli_runs import run
 from tests.support.drawn_runs import NAMES, adapter_of, named
 from tokpar.explain import edit
-from tokpar.explain.edit import bar, edited, lines
+from tokpar.explain.edit import bar, lines, make_edit
 
 BEFORE = (
     "user: hi\nassistant: <think>\n\n</think>\nHello\n" + "user: and now, what is a cut?\n" * 40
@@ -36,7 +36,7 @@ def test_the_command_shows_what_is_kept_and_what_is_encoded_again(tmp_path: Path
 @pytest.mark.parametrize("name", NAMES)
 def test_the_changed_ids_make_the_new_ones_of_the_old_ones(name: str) -> None:
     adapter = adapter_of(named(name))
-    made = edited(BEFORE, AFTER, adapter)
+    made = make_edit(BEFORE, AFTER, adapter)
     old, new = made.old.tolist(), made.new.tolist()
     rest = old[made.first + made.removed :]
     assert old[: made.first] + new[made.first : made.last] + rest == new
@@ -47,14 +47,14 @@ def test_the_changed_ids_make_the_new_ones_of_the_old_ones(name: str) -> None:
 def test_the_bar_shows_where_text_is_encoded_again() -> None:
     session = tokpar.Encoder().session(BEFORE)
     patch = session.update(AFTER)
-    drawn = bar(edited(BEFORE, AFTER, tokpar.load("default")))
+    drawn = bar(make_edit(BEFORE, AFTER, tokpar.load("default")))
     assert drawn.startswith("▒")
     assert drawn.endswith("█")
     assert drawn.count("▒") == -(-patch.stop * len(drawn) // len(AFTER))
 
 
 def test_an_edit_that_changes_nothing_has_no_ids_in_its_patch() -> None:
-    made = edited(BEFORE, BEFORE, tokpar.load("default"))
+    made = make_edit(BEFORE, BEFORE, tokpar.load("default"))
     assert (made.first, made.last, made.removed) == (len(made.new), len(made.new), 0)
     assert any(line.endswith("⟦⟧") for line in lines(made))
 

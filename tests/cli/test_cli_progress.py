@@ -13,7 +13,7 @@ import pytest
 import tokpar
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cli import progress
 from tokpar.cli.progress import ProgressExecutor, certified_spaces, one_call, working
 from tokpar.executors.native import CachedExecutor
@@ -75,7 +75,7 @@ def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
     assert tokpar.check(encoding, TEXT, tokenizer).ok
     assert all(sum(bar.moves) == bar.total and bar.closed for bar in bars)
     # an engine with a cache of its own is asked at once
-    cached = compiled.SEGMENTS is not None and not traits_of(tokenizer).has_own_cache
+    cached = kernel_modules.SEGMENTS is not None and not traits_of(tokenizer).has_own_cache
     if cached and name in ("default", "deepseek_part.json", "bert_part.json"):
         assert len(bars[0].moves) > len(TEXT) // size // 8
         assert encoding.report.plan == "divided at every space"
@@ -132,7 +132,7 @@ def test_work_that_is_done_soon_says_nothing(capsys: pytest.CaptureFixture[str])
 def test_work_expected_to_take_long_says_so_before_it_begins(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with working(ASKED, "decoding", expected=90.4):
+    with working(ASKED, "decoding", expected_seconds=90.4):
         assert capsys.readouterr().err == "\rdecoding: 0 s of about 90 s"
 
 
@@ -140,7 +140,9 @@ def test_work_expected_to_take_long_says_so_before_it_begins(
 def test_nothing_is_said_where_nobody_looks(
     capsys: pytest.CaptureFixture[str], quiet: bool
 ) -> None:
-    with working(argparse.Namespace(quiet=quiet, progress=quiet), "decoding", expected=90.0):
+    with working(
+        argparse.Namespace(quiet=quiet, progress=quiet), "decoding", expected_seconds=90.0
+    ):
         pass
     assert capsys.readouterr().err == ""
 

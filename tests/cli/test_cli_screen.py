@@ -12,7 +12,7 @@ import tokpar
 from tests.support.cli_runs import Outcome, run
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.cli.screen import columns, filled, folded
+from tokpar.cli.screen import columns, fill_lines, fold_line
 from tokpar.encoding import Encoding
 from tokpar.seams import Seams
 from tokpar.types import Report
@@ -86,14 +86,14 @@ def test_a_pipe_without_a_width_gets_whole_lines(text_file: Path) -> None:
     "text", ["", "a", "one two three", "  one  two ", "中文中文 中文", "\x1b[1mone\x1b[0m two" * 3]
 )
 def test_folding_loses_nothing_but_spaces(text: str, most: int) -> None:
-    lines = folded(text, most)
+    lines = fold_line(text, most)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert all(columns(line) <= max(most, 2) for line in lines)
 
 
 def test_a_line_that_goes_on_is_indented(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    lines = filled("  " + "word " * 30).split("\n")
+    lines = fill_lines("  " + "word " * 30).split("\n")
     assert lines[0].startswith("  word")
     assert all(line.startswith("    word") for line in lines[1:])
 

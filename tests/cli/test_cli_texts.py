@@ -148,8 +148,8 @@ def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
             wrong.decode()
         blocks = [wrong[start : start + 5] for start in range(0, len(wrong), 5)]
         with pytest.raises(tokpar.FileFormatError, match=f"byte {expected.value.start} is"):
-            "".join(texts.decoded(blocks, "name"))
-    assert "".join(texts.decoded([bytes([byte]) for byte in data], "name")) == data.decode()
+            "".join(texts.decode_blocks(blocks, "name"))
+    assert "".join(texts.decode_blocks([bytes([byte]) for byte in data], "name")) == data.decode()
 
 
 def test_stream_takes_rows_one_after_the_other(tmp_path: Path) -> None:

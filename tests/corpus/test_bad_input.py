@@ -20,7 +20,7 @@ from tests.corpus.corpora import all_documents, build_rows, contents, many, writ
 from tests.support.cli_runs import run
 from tests.support.corpus_ids import own_ids
 from tokpar.corpus import build
-from tokpar.corpus.folder_lock import locked
+from tokpar.corpus.folder_lock import lock_folder
 from tokpar.corpus.journal import Entry, Journal
 from tokpar.errors import FileFormatError, OptionError
 
@@ -133,7 +133,7 @@ def test_an_id_that_the_dtype_cannot_hold_is_named(
 ) -> None:
     monkeypatch.setattr("tokpar.corpus.job.dtype_for", lambda *given: "uint16")
     monkeypatch.setattr(
-        "tokpar.corpus.document_encoder.surrounded",
+        "tokpar.corpus.document_encoder.surround_rows",
         lambda rows, *given: type(rows).of([[1], [70_000]]),
     )
     with pytest.raises(FileFormatError, match=r"rows.jsonl:2: the id 70,000 does not fit uint16"):
@@ -269,7 +269,7 @@ def test_other_versions_and_tokenizers_are_not_gone_on_with(tmp_path: Path) -> N
 def test_two_builds_into_one_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
     with (
-        locked(tmp_path / "shards"),
+        lock_folder(tmp_path / "shards"),
         pytest.raises(OptionError, match="another build is writing into this folder"),
     ):
         build_rows(tmp_path, many(5))

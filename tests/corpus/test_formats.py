@@ -25,7 +25,7 @@ from tokpar.certificate.certificate_file import from_bytes
 from tokpar.corpus import build
 from tokpar.corpus.document_encoder import certificate_of
 from tokpar.corpus.durable_files import Disk
-from tokpar.corpus.written import ShardOutput
+from tokpar.corpus.shard_output import ShardOutput
 from tokpar.errors import FileFormatError, OptionError
 
 
@@ -208,17 +208,17 @@ def test_a_long_document_is_divided_and_its_certificate_digested(
 
 
 def test_ids_are_inserted_around_rows_and_eod_only_after_ids() -> None:
-    from tokpar.corpus.tokenizer_source import surrounded
+    from tokpar.corpus.tokenizer_source import surround_rows
     from tokpar.types import Rows
 
     rows = Rows.of([[7, 8], [], [9]])
-    found = surrounded(rows, (1, 2), (3,), 4)
+    found = surround_rows(rows, (1, 2), (3,), 4)
     assert [found[k].tolist() for k in range(3)] == [
         [1, 2, 7, 8, 3, 4],
         [1, 2, 3, 4],
         [1, 2, 9, 3, 4],
     ]
-    found = surrounded(rows.part(1, 3), (), (), 4)
+    found = surround_rows(rows.part(1, 3), (), (), 4)
     assert [found[k].tolist() for k in range(2)] == [[], [9, 4]]
 
 

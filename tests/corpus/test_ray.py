@@ -102,7 +102,7 @@ def test_a_worker_that_is_always_killed_ends_the_build_which_can_be_resumed(
         pytest.raises(WorkerError, match=r"a Ray worker died 2 times .*--resume goes on"),
     ):
         build(path, out, backend="ray", **LONG)
-    assert len(killed) == 2
+    assert len(killed) >= 2  # Ray may begin one more process before it gives the task up
     assert not list(out.glob(".unfinished-*"))
     build(path, out, resume=True, **LONG)
     assert contents(out) == contents(tmp_path / "local")

@@ -25,7 +25,7 @@ from tokpar.certificate.checker import check
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.invariant_text import Inert
 from tokpar.cuts.normalizer_invariant import InertGuard, inert_for
-from tokpar.cuts.within_pretoken import inside_of
+from tokpar.cuts.within_pretoken import pretoken_planner
 from tokpar.interfaces import facts_of
 from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.patterns.class_tables import load_atoms, load_pictographs
@@ -212,9 +212,9 @@ def test_theorem_45_tokens_tile_only_the_region() -> None:
     ids = tokenizer.encode("é b")
     assert int(tokens.sizes(ids).sum()) != len("é b".encode())
     licences = Licences.of(text, tokenizer)
-    region = licences.inside.region(text, 2, len(text))
+    region = licences.planner.region(text, 2, len(text))
     assert region is not None
-    assert licences.inside.region(text, 0, len(text)) is None
+    assert licences.planner.region(text, 0, len(text)) is None
     least = tokens.longest_token + 1
     middle = 300
     outside = Chunk(0, middle + 40, 0, middle), Chunk(middle - 40, 602, middle, 602)
@@ -232,7 +232,7 @@ def test_theorem_45_tokens_tile_only_the_region() -> None:
 def by_edges(overlap: Any, near: int, region: Any, licences: Licences) -> Any:
     from tokpar.overlap.acceptance import by_two_edges
 
-    return by_two_edges(overlap, near, region, licences.inside, 0)
+    return by_two_edges(overlap, near, region, licences.planner, 0)
 
 
 TEXTS = {
@@ -291,7 +291,7 @@ def test_one_character_that_may_change_keeps_its_region_whole(mark: str) -> None
 def test_stages_about_which_nothing_is_proved_divide_nothing(other: Any) -> None:
     tokenizer = byte_level(normalizers.Sequence([normalizers.NFC(), other]))
     assert encoded(tokenizer, "a" * N, 64).report.plan == "serial"
-    assert inside_of(tokpar.load(tokenizer)).refusal is not None
+    assert pretoken_planner(tokpar.load(tokenizer)).refusal is not None
 
 
 @pytest.mark.parametrize("strategy", ["auto", "lopt", "blocks", "recursive"])

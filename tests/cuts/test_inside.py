@@ -29,7 +29,7 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar import pipeline
 from tokpar.cuts.pretokens import Run, period_at, periodic_at, periodic_start, periodic_stop, run_of
-from tokpar.cuts.within_pretoken import Region, inside_of
+from tokpar.cuts.within_pretoken import Region, pretoken_planner
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -195,7 +195,7 @@ def test_a_tokenizer_that_changes_the_text_is_not_divided() -> None:
     for odd in ({"normalizers": ("NFC", "Strip")}, {"prefix_space": True}):
         tokenizer = build(ByteLevelSpec("gpt2", seed=3, merges=40, **odd))
         assert encoded(tokenizer, "a" * N, 64).report.plan == "serial"
-        assert inside_of(tokpar.load(tokenizer)).refusal is not None
+        assert pretoken_planner(tokpar.load(tokenizer)).refusal is not None
 
 
 # ------------------------------------------------------------------------- any small tokenizer
@@ -271,7 +271,7 @@ def test_windows_out_of_phase_are_refused_and_mended() -> None:
 def join_of(tokenizer: Any, text: str, a: int, b: int, longest: int = 0) -> Any:
     """What the merger makes of text[:b] and text[a:], both alone, near the middle of [a, b)."""
     adapter = tokpar.load(tokenizer)
-    inside = inside_of(adapter)
+    inside = pretoken_planner(adapter)
     inside = replace(inside, facts=replace(inside.facts, longest_token=longest))
     cut = Seam((a + b) // 2, None, "5'", (("start", 0), ("stop", len(text))))
     chunks = Chunk(0, b, 0, a + 1), Chunk(a, len(text), a + 1, len(text), cut=cut)
@@ -319,7 +319,7 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
     chunks = AutoSplitter(300).split(text, adapter, 0).chunks
     windows = [k for k, c in enumerate(chunks) if c.cut is not None and c.cut.rule is None]
     failed = windows[1:3]
-    mended = InsideMerger().mended(text, chunks, failed, adapter)
+    mended = InsideMerger().mend(text, chunks, failed, adapter)
     assert len(mended) == len(chunks) - len(failed)
     assert [c.core_start for c in mended] == [
         c.core_start for k, c in enumerate(chunks) if k not in failed
@@ -349,22 +349,22 @@ def test_the_plan_counts_its_seams(name: str, kind: str) -> None:
 
 def test_every_chunk_scans_as_in_the_text() -> None:
     adapter = tokpar.load(part("cl100k_part"))
-    inside = inside_of(adapter)
+    inside = pretoken_planner(adapter)
     for text, _ in TEXTS.values():
         region = inside.region(text, 0, len(text))
         assert region is not None
         for chunk in AutoSplitter(300).split(text, adapter, 0).chunks:
-            assert chunk.run or inside.closed(text, region, chunk.start, chunk.stop)
+            assert chunk.run or inside.is_closed(text, region, chunk.start, chunk.stop)
 
 
 def test_a_part_that_scans_otherwise_is_not_closed() -> None:
-    inside = inside_of(tokpar.load(part("o200k_part")))
+    inside = pretoken_planner(tokpar.load(part("o200k_part")))
     text = "亚洲AVx"
     region = inside.region(text, 0, len(text))
     assert region is not None
     assert region.edges.tolist() == [0, 5]  # and the library's o200k parts it nowhere else
-    assert not inside.closed(text, region, 0, 4)
-    assert inside.closed(text, region, 0, 1)
+    assert not inside.is_closed(text, region, 0, 4)
+    assert inside.is_closed(text, region, 0, 1)
 
 
 def by_hand(tokens: Sequence[bytes], data: bytes, p: int) -> bool:
@@ -440,7 +440,7 @@ def test_text_that_does_not_repeat_itself_has_no_period() -> None:
 def test_windows_in_a_stretch_begin_where_a_token_does() -> None:
     adapter = tokpar.load(part("cl100k_part"))
     text = " " + "a" * N
-    stretch = periodic_at(text, (0, len(text)), 2000, inside_of(adapter).scanner, adapter)
+    stretch = periodic_at(text, (0, len(text)), 2000, pretoken_planner(adapter).scanner, adapter)
     assert stretch is not None
     assert (stretch.start, stretch.stop, stretch.cycle) == (1, len(text), 8)
     edges = {int(start) for start, _ in adapter.locate(adapter.encode(text), text)}
@@ -453,7 +453,7 @@ def test_windows_in_a_stretch_begin_where_a_token_does() -> None:
 )
 def test_runs_are_probed(name: str, char: str, length: int) -> None:
     adapter = tokpar.load(part(name))
-    run = run_of(inside_of(adapter).scanner, adapter, char)
+    run = run_of(pretoken_planner(adapter).scanner, adapter, char)
     assert run is not None
     assert run.length == length
     assert run.least - run.length > facts_of(adapter).longest_token

@@ -44,8 +44,10 @@ def test_every_cut_that_is_found_is_certified(name: str) -> None:
     assert table is not None or name not in WITH_TABLE
     for text in drawn_texts(12) if table is not None else ():
         places = list(range(1, len(text)))
-        near = table.near(text, places)
-        for p, before, at, after in zip(places, near.before, near.at, near.after, strict=True):
+        near = table.find_near(text, places)
+        for p, before, at, after in zip(
+            places, near.cuts_before, near.statuses, near.cuts_after, strict=True
+        ):
             assert before == -1 or p - REACH <= before < p
             assert after == -1 or p < after <= p + REACH
             found = [before, after, p if at == SURE else -1]
@@ -62,12 +64,12 @@ def test_ids_of_both_sides_of_a_cut_are_those_of_the_text(name: str) -> None:
     table = pair_table(finder_for(facts_of(adapter)))
     assert table is not None
     for text in drawn_texts(6):
-        near = table.near(text, places := list(range(1, len(text))))
+        near = table.find_near(text, places := list(range(1, len(text))))
         whole = adapter.encode(text).tolist()
         for p in {
-            *near.before,
-            *near.after,
-            *(p for p, at in zip(places, near.at, strict=True) if at == SURE),
+            *near.cuts_before,
+            *near.cuts_after,
+            *(p for p, at in zip(places, near.statuses, strict=True) if at == SURE),
         }:
             if p > 0:
                 parts = adapter.encode(text[:p]).tolist() + adapter.encode(text[p:]).tolist()
@@ -80,9 +82,9 @@ def test_beside_an_added_token_something_else_decides() -> None:
     assert table is not None
     token = finder.facts.added_tokens[0].content
     text = f"some words {token} and more words"
-    near = table.near(text, [5, 20])
-    assert near.before[0] == near.after[0] == -1
-    assert near.at == [OPEN, OPEN]
+    near = table.find_near(text, [5, 20])
+    assert near.cuts_before[0] == near.cuts_after[0] == -1
+    assert near.statuses == [OPEN, OPEN]
 
 
 def test_a_longer_window_decides_where_two_characters_do_not() -> None:
@@ -90,15 +92,15 @@ def test_a_longer_window_decides_where_two_characters_do_not() -> None:
     table = pair_table(finder)
     assert table is not None
     text = "x" * 50 + "a\n\nb" + "y" * 50
-    decided = table.near(text, list(range(50, 54))).at
+    decided = table.find_near(text, list(range(50, 54))).statuses
     assert OPEN not in decided
     assert [p for p, at in enumerate(decided, 50) if at == SURE] == [
-        p for p in range(50, 54) if finder.windows and finder.windows.at(text, p) is not None
+        p for p in range(50, 54) if finder.windows and finder.windows.certify(text, p) is not None
     ]
 
 
 def test_no_place_has_no_cuts() -> None:
     table = pair_table(finder_for(facts_of(adapter_of(named("cl100k_part")))))
     assert table is not None
-    assert table.near("some text", []).before == []
+    assert table.find_near("some text", []).cuts_before == []
     assert near_cuts.REACH > 8

@@ -14,7 +14,7 @@ from tests.support.seams import part, serial
 from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.cuts.finder import at_pair
 from tokpar.cuts.pretokens import Run, run_of, scanner_for, token_edges
-from tokpar.cuts.within_pretoken import inside_of
+from tokpar.cuts.within_pretoken import pretoken_planner
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.types import Facts
 
@@ -35,7 +35,7 @@ def test_a_pre_token_that_only_begins_and_ends_like_a_run_is_none(name: str, mid
 def test_no_run_is_taken_behind_what_is_no_certified_cut(before: str) -> None:
     """It is a pre-token of its own, but no pair certifies the cut: "!a" alone would be one."""
     adapter, text = tokpar.load(part("cl100k_part")), before + "a" * N
-    inside = inside_of(adapter)
+    inside = pretoken_planner(adapter)
     region = inside.region(text, 0, len(text))
     assert region is not None
     assert region.piece(len(before)) == (len(before), len(text))
@@ -49,7 +49,7 @@ def test_no_run_is_taken_behind_what_is_no_certified_cut(before: str) -> None:
 
 def test_a_run_that_saves_less_than_its_probes_cost_is_not_taken() -> None:
     adapter = tokpar.load(part("cl100k_part"))
-    inside = inside_of(adapter)
+    inside = pretoken_planner(adapter)
     run = run_of(inside.scanner, adapter, "a")
     assert run is not None
     shortest = 2 * (facts_of(adapter).longest_token + 1)  # of the pre-tokens that are divided
@@ -132,7 +132,7 @@ class Lost:
 
 def test_token_edges_are_those_of_one_pre_token() -> None:
     adapter = tokpar.load(part("cl100k_part"))
-    scanner = inside_of(adapter).scanner
+    scanner = pretoken_planner(adapter).scanner
     assert token_edges(scanner, adapter, "aaaaaaaaaaaa") is not None
     assert token_edges(scanner, adapter, "aa bb") is None
     assert token_edges(scanner, adapter, "1111") is None

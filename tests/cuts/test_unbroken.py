@@ -193,11 +193,11 @@ def test_of_texts_of_one_class_the_regex_is_not_asked(name: str) -> None:
     scanner = Scanner(facts_of(load(part(name))))
     vars(scanner)["_patterns"] = ()  # then every text would be one pre-token
     texts = ["a" * 99, "A" * 99, "中" * 99, "😀" * 99, "\n" * 99, " " * 99, ".!" * 50]
-    assert all(scanner._unbroken(text) for text in texts)
-    assert not any(scanner._unbroken(text + "1") for text in texts)
-    assert not scanner._unbroken("12345" * 20) or name == "default"
-    assert not scanner._unbroken("a" * 99 + "\U000125c4")
-    assert not scanner._unbroken("")
+    assert all(scanner._is_surely_one(text) for text in texts)
+    assert not any(scanner._is_surely_one(text + "1") for text in texts)
+    assert not scanner._is_surely_one("12345" * 20) or name == "default"
+    assert not scanner._is_surely_one("a" * 99 + "\U000125c4")
+    assert not scanner._is_surely_one("")
 
 
 # -------------------------------------------------------------------------------------- the ids

@@ -27,7 +27,7 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
+from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, deal_blocks
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count
 from tokpar.types import Chunk, EngineTraits, Piece, Rows
@@ -315,7 +315,7 @@ def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
             raise ValueError
         time.sleep(0.02)
 
-    pool = Pooled(2)
+    pool = ThreadPool(2)
     with pytest.raises(ValueError, match=r"^$"):
         pool.run(job, range(100))
     pool.close()
@@ -330,7 +330,7 @@ def test_shared_work_is_done_once_and_its_results_are_in_order(workers: int) -> 
         begun.append(number)
         return number * 2
 
-    with Pooled(workers) as pool:
+    with ThreadPool(workers) as pool:
         assert pool.share(job, []) == []
         assert pool.share(job, range(300)) == list(range(0, 600, 2))
     assert sorted(begun) == list(range(300))
@@ -352,7 +352,7 @@ def test_the_first_error_of_shared_work_is_raised_and_nothing_begins_after_it(
             late.set()
             raise error("second")
 
-    with Pooled(2) as pool:
+    with ThreadPool(2) as pool:
         with pytest.raises(error, match="first"):
             pool.share(job, range(100))
         assert len(begun) < 100
@@ -368,7 +368,7 @@ def test_shared_work_ends_when_whoever_asked_for_it_is_interrupted() -> None:
         if threading.current_thread() is caller:
             raise KeyboardInterrupt
 
-    with Pooled(2) as pool, pytest.raises(KeyboardInterrupt):
+    with ThreadPool(2) as pool, pytest.raises(KeyboardInterrupt):
         pool.share(job, range(100))
     assert len(begun) < 100
 
@@ -382,7 +382,7 @@ def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
             both.wait(60)
         return -number
 
-    with Pooled(2) as pool:
+    with ThreadPool(2) as pool:
         assert pool.share(job, range(100)) == [-number for number in range(100)]
     assert threading.current_thread() in threads
     assert len(threads) == 2
@@ -395,20 +395,20 @@ def test_an_interrupt_is_raised_before_the_error_of_an_earlier_job() -> None:
         both.wait(60)
         raise KeyboardInterrupt if number else ValueError(number)
 
-    with Pooled(2) as pool, pytest.raises(KeyboardInterrupt):
+    with ThreadPool(2) as pool, pytest.raises(KeyboardInterrupt):
         pool.share(job, range(2))
 
 
 def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
-    pool, free = Pooled(2), threading.Event()
-    busy = [pool._submitted(lambda: free.wait(60)) for _ in range(2)]
+    pool, free = ThreadPool(2), threading.Event()
+    busy = [pool._submit(lambda: free.wait(60)) for _ in range(2)]
     assert pool.share(abs, range(-9, 0)) == list(range(9, 0, -1))
     assert not any(each.done() for each in busy)
     free.set()
     pool.close()
 
 
-class ClosedMeanwhile(Pooled):
+class ClosedMeanwhile(ThreadPool):
     """Somebody closes it each time that a pool is about to be used."""
 
     closings = 0
@@ -429,7 +429,7 @@ def test_a_pool_that_is_closed_while_work_is_handed_out_does_all_of_it() -> None
 
 
 def test_a_pool_that_cannot_start_threads_says_so() -> None:
-    pool = Pooled(2)
+    pool = ThreadPool(2)
     pool._pool().shutdown()  # as the end of the interpreter does, behind the back of the pool
     with pytest.raises(RuntimeError, match="after shutdown"):
         pool.run(abs, [1, 2])
@@ -463,7 +463,7 @@ def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> l
 
 
 def test_a_pool_may_be_closed_while_other_threads_use_it() -> None:
-    pool = Pooled(2)
+    pool = ThreadPool(2)
 
     def use() -> None:
         assert pool.run(abs, range(300)) == list(range(300))
@@ -489,8 +489,8 @@ def test_blocks_are_runs_of_whole_texts_in_order() -> None:
         dealt_out = blocks(texts, chars)
         assert [k for block in dealt_out for k in block] == list(range(34))
         assert all(sum(len(texts[k]) for k in block) >= chars for block in dealt_out[:-1])
-    assert len(dealt(texts, 2, 1)) <= 9
-    assert len(dealt(texts, 2, 600)) == 2
+    assert len(deal_blocks(texts, 2, 1)) <= 9
+    assert len(deal_blocks(texts, 2, 600)) == 2
     assert blocks(["", "", "a", ""], 1) == [range(3), range(3, 4)]
     assert blocks([], 5) == []
 

@@ -25,14 +25,14 @@ from tests.support.seams import every_lossless, part, serial
 from tokpar.cli import main
 from tokpar.explain import Row, explain_seam, trace
 from tokpar.explain.rows import (
-    ABSORBED,
+    ABSORBED_SENTENCE,
     CLAIMS,
     RULES,
     THEOREMS,
-    UNCERTIFIED,
+    UNCERTIFIED_SENTENCE,
     proof_page,
     rule_sentence,
-    shown,
+    show_text,
     theorem_sentence,
 )
 from tokpar.explain.trace import differences
@@ -101,7 +101,7 @@ def test_the_rows_of_one_seam_are_those_of_the_two_chunks() -> None:
     assert len(common) == seam.matched > 0
     assert all(token.start < seam.position for token in seam.left_row.tokens if token.kept)
     assert all(token.start >= seam.position for token in seam.right_row.tokens if token.kept)
-    assert "".join(stretch.text for stretch in seam.before + seam.after) == shown(
+    assert "".join(stretch.text for stretch in seam.before + seam.after) == show_text(
         PROSE[seam.position - 12 : seam.position + 12]
     )
 
@@ -163,7 +163,7 @@ def test_an_absorbed_space_is_explained_as_such() -> None:
     traced = trace(PROSE, plain(part("llama_style")), strategy="cut", chunk_chars=30)
     seam = explain_seam(traced, 0)
     assert (seam.rule, seam.theorem, seam.witness) == ("K3", "6.4", (("absorbed", 1),))
-    assert seam.meaning == ABSORBED
+    assert seam.meaning == ABSORBED_SENTENCE
     assert seam.right[0] == seam.position + 1
 
 
@@ -300,7 +300,7 @@ def test_a_failing_method_shows_the_tokens_that_differ(
     seam = explain_seam(traced, number, 20)
     assert seam.differs
     assert seam.rule is None
-    assert seam.meaning == f"{UNCERTIFIED} {CLAIMS[strategy][0]}"
+    assert seam.meaning == f"{UNCERTIFIED_SENTENCE} {CLAIMS[strategy][0]}"
     difference = seam.differences[0]
     assert all(token.differs for token in (*difference.joined.tokens, *difference.serial.tokens))
     assert (joined, whole) != ([], [])
@@ -453,21 +453,24 @@ def test_every_rule_theorem_and_claim_has_its_sentence_and_page() -> None:
         if record.owner == "tokpar" and approximate:
             assert (ROOT / "proofs" / CLAIMS[record.name][1]).is_file()
     plugged = Seam(1, None, "")
-    assert (rule_sentence(plugged, "mine"), proof_page(plugged, "mine")) == (UNCERTIFIED, "")
+    assert (rule_sentence(plugged, "mine"), proof_page(plugged, "mine")) == (
+        UNCERTIFIED_SENTENCE,
+        "",
+    )
 
 
 def test_text_is_shown_on_one_line_without_what_a_terminal_obeys() -> None:
-    assert shown("a b\n\t\x1b[31m\u202e") == "a␣b\\n\\t\\x1b[31m\\u202e"
-    assert shown("│┃␣⟨") == "\\u2502\\u2503\\u2423\\u27e8"
-    assert shown("\\n") == "\\\\n"
-    assert shown("\u0301e\u0301") == "\\u0301e\u0301"
-    assert shown("中文 😀") == "中文␣😀"
-    assert shown(b"\xe4\xb8".decode("utf-8", "surrogateescape")) == "\\xe4\\xb8"
+    assert show_text("a b\n\t\x1b[31m\u202e") == "a␣b\\n\\t\\x1b[31m\\u202e"
+    assert show_text("│┃␣⟨") == "\\u2502\\u2503\\u2423\\u27e8"
+    assert show_text("\\n") == "\\\\n"
+    assert show_text("\u0301e\u0301") == "\\u0301e\u0301"
+    assert show_text("中文 😀") == "中文␣😀"
+    assert show_text(b"\xe4\xb8".decode("utf-8", "surrogateescape")) == "\\xe4\\xb8"
 
 
 @given(text=st.text())
 def test_what_is_shown_can_be_printed_and_read_back(text: str) -> None:
-    seen = shown(text)
+    seen = show_text(text)
     assert all(char.isprintable() for char in seen)
     assert " " not in seen
     escape = r"\\(?:x(..)|u(....)|U(.{8})|(.))"

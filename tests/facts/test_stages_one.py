@@ -28,7 +28,7 @@ from tokpar.facts.space_stages import SURE, _edge
 from tokpar.patterns.class_tables import load_families
 from tokpar.pure.vocabulary import byte_alphabet
 
-RELEASE = hf_version.installed()
+RELEASE = hf_version.installed_release()
 if RELEASE < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 

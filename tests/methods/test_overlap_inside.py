@@ -19,10 +19,10 @@ from tests.support.seams import part, serial
 from tests.support.small_models import byte_level
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import pipeline
-from tokpar.cuts.within_pretoken import Inside, Region, inside_of
+from tokpar.cuts.within_pretoken import PretokenPlanner, Region, pretoken_planner
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.overlap.acceptance import Accept, by_pre_token, by_two_edges, certified
+from tokpar.overlap.acceptance import Accept, by_pre_token, by_rule, by_two_edges
 from tokpar.overlap.licences import Licences, Overlap, overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.plan import Plan
@@ -76,10 +76,14 @@ def licences(own: Any, text: str) -> Licences:
     return Licences.of(text, tokpar.load(own))
 
 
-def pair_of(own: Any, text: str, a: int, b: int, first: int = 0) -> tuple[Inside, list[Piece]]:
+def pair_of(
+    own: Any, text: str, a: int, b: int, first: int = 0
+) -> tuple[PretokenPlanner, list[Piece]]:
     """The ids of text[first:b] and text[a:]."""
     adapter = tokpar.load(own)
-    return inside_of(adapter), [Piece(adapter.encode(part)) for part in (text[first:b], text[a:])]
+    return pretoken_planner(adapter), [
+        Piece(adapter.encode(part)) for part in (text[first:b], text[a:])
+    ]
 
 
 def inside_overlap(own: Any, text: str, a: int, b: int, first: int = 0) -> Overlap:
@@ -89,7 +93,7 @@ def inside_overlap(own: Any, text: str, a: int, b: int, first: int = 0) -> Overl
     return overlap_of(text, chunks, (left, right), tokpar.load(own))
 
 
-def whole_region(inside: Inside, text: str) -> Region:
+def whole_region(inside: PretokenPlanner, text: str) -> Region:
     region = inside.region(text, 0, len(text))
     assert region is not None
     return region
@@ -115,7 +119,7 @@ def chunked(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 
 @pytest.mark.ids
 @pytest.mark.each_value
-@pytest.mark.parametrize("accept", [by_pre_token, certified])
+@pytest.mark.parametrize("accept", [by_pre_token, by_rule])
 @pytest.mark.parametrize("family", FAMILIES)
 @given(case=chunked())
 def test_chunks_that_overlap_inside_a_pre_token_are_joined_right(
@@ -128,12 +132,12 @@ BREAKS = "x  \n" + " " * 80 + "\n\n"
 """All white space of it is one pre-token; up to a place among the spaces it would be two."""
 
 
-@pytest.mark.parametrize("accept", [by_pre_token, certified])
+@pytest.mark.parametrize("accept", [by_pre_token, by_rule])
 def test_a_part_that_would_scan_otherwise_is_not_left_by_a_seam(accept: Accept) -> None:
     """Both chunks scan as the text does, but what is before the seam would not."""
     own = small("llama3")
     inside, pieces = pair_of(own, BREAKS, 40, 85)
-    assert inside.closed(BREAKS, whole_region(inside, BREAKS), 0, 85)
+    assert inside.is_closed(BREAKS, whole_region(inside, BREAKS), 0, 85)
     assert accept(inside_overlap(own, BREAKS, 40, 85), licences(own, BREAKS), 0) is not None
     chunks = over(len(BREAKS), [(40, 85)])
     assert OverlapMerger(accept).merge(BREAKS, chunks, pieces, tokpar.load(own)) == [None]
@@ -148,7 +152,7 @@ def test_chunks_that_scan_otherwise_are_not_joined_inside_a_pre_token() -> None:
 
 def test_an_overlap_of_two_pre_tokens_has_no_place_for_two_edges() -> None:
     own, text = small("llama3"), "a" * 200
-    inside, overlap = inside_of(tokpar.load(own)), inside_overlap(own, text, 60, 140)
+    inside, overlap = pretoken_planner(tokpar.load(own)), inside_overlap(own, text, 60, 140)
     for edges, good in [((0, 200), True), ((0, 100, 200), False), ((0, 61, 200), False)]:
         region = Region(0, 200, np.array(edges, dtype=np.int64))
         assert (by_two_edges(overlap, 110, region, inside, 0) is not None) == good
@@ -157,7 +161,7 @@ def test_an_overlap_of_two_pre_tokens_has_no_place_for_two_edges() -> None:
 def test_no_region_holds_an_added_token() -> None:
     own = Tokenizer.from_str(small("llama3").to_str())
     own.add_tokens(["<x>"])
-    inside, text = inside_of(tokpar.load(own)), "aa<x>aa"
+    inside, text = pretoken_planner(tokpar.load(own)), "aa<x>aa"
     assert inside.region(text, 0, 7) is None
     assert inside.region(text, 0, 2) is not None
 
@@ -188,14 +192,14 @@ def test_no_k5_seam_is_kept_beside_a_part_that_scans_otherwise(
     witness = (("start", 0), ("stop", 40))
     seams = Seam(10, "K5", "5'", witness), Seam(20, "K5", "5'", witness), Seam(30, "K1", "20")
     joins = [Join(seam, 1, 1) for seam in seams]
-    kept = Licences("x" * 40, Closing(loose)).kept(joins)  # type: ignore[arg-type]
+    kept = Licences("x" * 40, Closing(loose)).filter_joins(joins)  # type: ignore[arg-type]
     assert kept == [join if stays else None for join, stays in zip(joins, left, strict=True)]
 
 
 def test_the_part_behind_a_k5_seam_is_looked_at_too() -> None:
     joins = [Join(Seam(10, "K5", "5'", (("start", 0), ("stop", 40))), 1, 1)]
     for loose, kept in [((0, 40), joins), ((10, 40), [None]), ((0, 10), [None])]:
-        assert Licences("x" * 40, Closing(loose)).kept(joins) == kept  # type: ignore[arg-type]
+        assert Licences("x" * 40, Closing(loose)).filter_joins(joins) == kept  # type: ignore[arg-type]
 
 
 def test_a_cut_of_the_text_must_be_one_of_each_chunk() -> None:
@@ -218,12 +222,12 @@ def test_a_long_pre_token_is_divided_inside_two_overlaps(family: str) -> None:
 def test_a_place_parts_a_pre_token_only_if_both_sides_stay_one() -> None:
     """o200k: "亚洲AVx" is one pre-token whose first four characters are two, "!\n/" one
     whose last two are."""
-    inside = inside_of(tokpar.load(part("o200k_part")))
+    inside = pretoken_planner(tokpar.load(part("o200k_part")))
     for text, place in (("亚洲AVx", 4), ("!\n/", 1)):
         assert inside.scanner.is_one(text)
-        assert not inside.apart(text, (0, len(text)), place)
-    assert inside.apart("亚洲AVx", (0, 5), 1)
-    assert inside.apart("!\n/", (0, 3), 2)
+        assert not inside.is_closed_nearby(text, (0, len(text)), place)
+    assert inside.is_closed_nearby("亚洲AVx", (0, 5), 1)
+    assert inside.is_closed_nearby("!\n/", (0, 3), 2)
 
 
 @cache
@@ -258,7 +262,7 @@ def test_places_whose_parts_would_scan_otherwise_far_off_are_not_taken(
 
 
 def test_what_no_pre_token_is_divided_of() -> None:
-    inside = inside_of(tokpar.load(part("cl100k_part")))
+    inside = pretoken_planner(tokpar.load(part("cl100k_part")))
     assert inside.refusal is None
     for change, said in (
         ({"pretoken_cuts_refused": "because"}, "because"),
@@ -273,7 +277,7 @@ def test_what_no_pre_token_is_divided_of() -> None:
 
 
 def test_the_last_cut_before_a_region_is_one_of_two_characters() -> None:
-    inside = inside_of(tokpar.load(part("cl100k_part")))
+    inside = pretoken_planner(tokpar.load(part("cl100k_part")))
     text = "some words " + "1" * 60
     rules = [inside.finder.certify(text, place) for place in range(1, len(text))]
     assert {"K1", "K10"} <= {seam.rule for seam in rules if seam is not None}

@@ -21,13 +21,13 @@ import tokpar
 from tests.conftest import cases
 from tokpar.adapters.engine import certified_slices
 from tokpar.adapters.engine_files import JsonFile
-from tokpar.adapters.probing import meetings, probing
+from tokpar.adapters.probing import make_probing_file, meetings
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.parity import Drawn, compared_texts, comparison, release, require_agreement
-from tokpar.parity.compared_texts import CODE_POINTS, contracted, is_assigned, short_texts
+from tokpar.parity.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
 from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.parity.result_cache import digest, directory
 from tokpar.types import AddedToken, Facts, Rows
@@ -186,7 +186,7 @@ def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
 
 
 def test_contractions_stand_behind_every_token_with_an_apostrophe_in_both_cases() -> None:
-    texts = "".join(contracted(frozenset({"don't", "l\u2019a", "\u017fich"})))
+    texts = "".join(contraction_texts(frozenset({"don't", "l\u2019a", "\u017fich"})))
     for start in ("don'", "DON'", "l\u2019", "L\u2019", "1'", "'"):
         for ending in ("s", "S", "re", "RE", "\u017f", "\u212a"):
             assert f"{start}{ending}\n" in texts
@@ -223,7 +223,7 @@ def test_a_fault_of_an_engine_that_divides_very_long_texts_is_found(
     monkeypatch.setattr(comparison, "DIVIDED", 55_000)
     monkeypatch.setattr(comparison, "SECONDS", 0.1)
     monkeypatch.setattr(comparison, "short_texts", lambda one: short_texts(one)[::4])
-    monkeypatch.setattr(comparison, "unassigned", lambda: ())
+    monkeypatch.setattr(comparison, "unassigned_points", lambda: ())
     reference = partial(tokpar.load, "default")
     own_ids = lru_cache(maxsize=None)(tokpar.load("default").encode)
     adapter = Divides(48_000, own_ids)
@@ -332,7 +332,7 @@ def test_an_edge_shows_if_some_token_lies_across_it(tmp_path: Path) -> None:
     for k, merges in enumerate([[("\u0120", "\u0120")], [("a", "b")]]):
         for pattern in (GPT2, other):
             file = split_by(tmp_path / "tokenizer.json", pattern, merges)
-            probe = probing(file, texts, tmp_path)
+            probe = make_probing_file(file, texts, tmp_path)
             assert probe is not None
             ids[k, pattern] = [probe.reference().encode(text).tolist() for text in texts]
     differ = [

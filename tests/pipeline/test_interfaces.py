@@ -26,7 +26,7 @@ from tokpar.interfaces import (
     licence_of,
     look_up_of,
     matches_spans,
-    mended_of,
+    mend_of,
     own_call_of,
     token_bytes_of,
     without_cache_of,
@@ -148,7 +148,7 @@ def test_a_part_may_lack_each_optional_member_even_if_it_inherits_from_the_inter
     assert without_cache_of(executor) == "own"
     assert not matches_spans(merger)
     assert own_call_of(InheritsAdapter() if inherits else lacks) is None
-    fused = mended_of(merger)("abcd", HALVES, [1], tokpar.load())
+    fused = mend_of(merger)("abcd", HALVES, [1], tokpar.load())
     assert fused is not None
     assert [(chunk.start, chunk.stop) for chunk in fused] == [(0, 4)]
 
@@ -163,8 +163,8 @@ def test_optional_members_of_parts_are_found_in_class_and_object(place: Any) -> 
     part = place(values)
     assert matches_spans(part)
     assert without_cache_of(part) == "other"
-    part.look_up = part.mended = part.encode_whole = method
-    assert look_up_of(part) is mended_of(part) is own_call_of(part) is method
+    part.look_up = part.mend = part.encode_whole = method
+    assert look_up_of(part) is mend_of(part) is own_call_of(part) is method
     assert licence_of(Licenses(), SimpleNamespace(name="x", encode=method)) == Seam(0, None, "x")
 
 

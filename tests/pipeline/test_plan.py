@@ -16,7 +16,7 @@ from tests.support.fakes import WordHash
 from tests.support.paths import DEFAULT
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.executors.sliced import SlicedExecutor
+from tokpar.executors.sliced_executor import SlicedExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan

@@ -86,13 +86,13 @@ def test_texts_decode_slice_and_choose_as_a_list_does(texts: list[str], data: An
         assert [*found[1:4]] == texts[1:4]
         assert [*found[::-2]] == texts[::-2]
         full = np.flatnonzero(found.lengths)
-        assert [*found.chosen(full)] == [text for text in texts if text]
-        assert [*found.chosen(full[1:])] == [text for text in texts if text][1:]
+        assert [*found.select(full)] == [text for text in texts if text]
+        assert [*found.select(full[1:])] == [text for text in texts if text][1:]
         buffer, edges = found.rows()
         parts = [buffer[a:b].tobytes().decode() for a, b in pairwise(edges.tolist())]
         assert parts == texts
         assert len(buffer) >= edges[-1] + PAD
-        assert found.holding(["é", "b"]) == [
+        assert found.find_texts_with(["é", "b"]) == [
             k for k, text in enumerate(texts) if "é" in text or "b" in text
         ]
 
@@ -100,7 +100,7 @@ def test_texts_decode_slice_and_choose_as_a_list_does(texts: list[str], data: An
 def test_the_search_for_two_bytes_sees_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokpar.cache.utf8_texts._BLOCK", 4)
     texts = ["abc<|def", "", "<", "|x", "aaa<|", "<|"]
-    assert texts_of([text.encode() for text in texts]).holding(["<|x|>"]) == [0, 2, 4, 5]
+    assert texts_of([text.encode() for text in texts]).find_texts_with(["<|x|>"]) == [0, 2, 4, 5]
 
 
 def test_a_column_that_is_long_enough_is_not_copied() -> None:

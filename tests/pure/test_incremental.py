@@ -201,14 +201,14 @@ def test_each_question_leaves_at_most_half_of_the_tree(drawn: Table) -> None:
         waiting = [suffix_tree(tables_.forest, suffix, node)]
         while waiting:
             part_ = waiting.pop()
-            rest = [*part_.below, *([part_.above] if part_.above else [])]
+            rest = [*part_.child_parts, *([part_.rest] if part_.rest else [])]
             assert all(2 * nodes_in(some) <= nodes_in(part_) for some in rest)
             waiting += rest
 
 
 def nodes_in(some: Part) -> int:
-    above = nodes_in(some.above) if some.above else 0
-    return 1 + above + sum(map(nodes_in, some.below))
+    above = nodes_in(some.rest) if some.rest else 0
+    return 1 + above + sum(map(nodes_in, some.child_parts))
 
 
 def test_a_text_of_one_letter_is_made_of_the_longest_token_and_the_rest() -> None:

@@ -36,7 +36,7 @@ from tokpar.pure.formats import (
     read_tokenizer_json,
 )
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.patterns import Engine, compile_pattern, written_out
+from tokpar.pure.patterns import Engine, compile_pattern, flatten_sets
 from tokpar.pure.pretokenize import PreTokenizer
 from tokpar.types import AddedToken
 
@@ -215,7 +215,7 @@ def test_sets_in_sets_hold_what_they_hold_for_the_engines(source: str) -> None:
             continue
         ours = [compiled.fullmatch(char) is not None for char in SAMPLE]
         assert ours == matched(source, engine, SAMPLE).tolist()
-        assert ours == matched(written_out(source), "regex", SAMPLE).tolist()
+        assert ours == matched(flatten_sets(source), "regex", SAMPLE).tolist()
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,9 @@ def test_a_set_in_a_set_that_may_be_the_end_of_a_range_or_more_is_refused(source
 
 
 def test_only_sets_in_sets_are_written_out() -> None:
-    assert written_out(r"\[a[b[c\]d]]\]x[[e]]") == r"\[a[bc\]d]\]x[e]"
+    assert flatten_sets(r"\[a[b[c\]d]]\]x[[e]]") == r"\[a[bc\]d]\]x[e]"
     for known in KNOWN_ENCODINGS.values():
-        assert written_out(known.pattern) == known.pattern
+        assert flatten_sets(known.pattern) == known.pattern
 
 
 def test_a_possessive_interval_is_refused_where_it_repeats_a_group() -> None:

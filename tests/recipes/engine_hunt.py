@@ -29,7 +29,7 @@ import tokpar
 from tests.support.adversarial_texts import adversarial_texts
 from tests.support.engine_files_drawn import DrawnFile, drawn_file
 from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.parity.differing import shown, simplest
+from tokpar.parity.differing import show_text, simplest
 
 ENGINES = ("fastokens", "gigatoken", "tokie")
 LONG = 60  # pieces of every twentieth text
@@ -83,7 +83,7 @@ def try_file(file: DrawnFile, engine: str, texts: int, rng: random.Random, found
     if text is not None:
         counts["wrong"] += 1
         text = simplest(text, lambda one: differs(adapter, own, one))
-        found.wrong.append(f"{engine}: {file.name} ({file.path.name}): {shown(text)}")
+        found.wrong.append(f"{engine}: {file.name} ({file.path.name}): {show_text(text)}")
 
 
 def differs(adapter: Any, own: Any, text: str) -> bool:

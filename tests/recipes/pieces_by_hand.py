@@ -21,7 +21,7 @@ import tokpar
 from tests.support import texts as kit
 from tests.support.kernel_edges import SEEDS, edges_by_kernel
 from tests.support.merges_drawn import LETTERS
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.machine_tables import machine_for
 from tokpar.cache.new_segments import Pieces
 
@@ -87,7 +87,7 @@ def compare_boundaries(
             some = ["".join(draw.choices(known, k=draw.randrange(1, 120))) for _ in range(190)]
             some += ["".join(draw.choices(ATOMS, k=draw.randrange(1, 30))) for _ in range(10)]
             for text, own in zip(
-                some, edges_by_kernel(compiled.PRETOKENS, machine, some), strict=True
+                some, edges_by_kernel(kernel_modules.PRETOKENS, machine, some), strict=True
             ):
                 if own is None:
                     if all(symbol_of[ord(char)] != none for char in text):

@@ -168,7 +168,7 @@ MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
 def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
     """The ids of a session that begins with one text of a witness and gets the other one."""
     encoder = tokpar.Encoder(adapter)
-    with mock.patch.multiple(editing, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
+    with mock.patch.multiple(editing, SEGMENT=1, _FIRST_REACH=max(1, len(witness.judged))):
         if witness.later:
             session = encoder.session(witness.left)
             session.append(witness.right)
@@ -182,7 +182,7 @@ def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
 def ids_of_sum(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
     """The ids of the sum of two sessions that have one text of a witness each."""
     encoder = tokpar.Encoder(adapter)
-    with mock.patch.multiple(editing, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
+    with mock.patch.multiple(editing, SEGMENT=1, _FIRST_REACH=max(1, len(witness.judged))):
         whole = encoder.session(witness.left) + encoder.session(witness.right)
     assert whole.text == witness.left + witness.right
     return whole.unprocessed_ids.tolist()
@@ -224,7 +224,7 @@ def test_a_session_that_judges_a_truncation_in_the_whole_text_has_wrong_ids() ->
     adapter, found = tokpar.load(part("llama_style"), add_special_tokens=False), []
     for left_context in (Editing._left_context_from, _whole_text):
         with (
-            mock.patch.multiple(editing, SEGMENT=1, _SEEN=20),
+            mock.patch.multiple(editing, SEGMENT=1, _FIRST_REACH=20),
             mock.patch.object(Editing, "_left_context_from", left_context),
         ):
             session = tokpar.Encoder(adapter).session("a b")

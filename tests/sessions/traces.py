@@ -72,7 +72,7 @@ def check_endless(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[s
     letters = rng.choice(("ab", "a", "abc", "=-", "中文字", "AB", "aA", "1", " ", "😀"))
     session = tokpar.Encoder(adapter).session()
     with (
-        mock.patch.multiple(editing, _LONG=1, SEGMENT=4),
+        mock.patch.multiple(editing, _LONG_SEGMENT=1, SEGMENT=4),
         mock.patch.object(endless, "_FIRST_TOKENS", rng.choice((1, 2, 4))),
         mock.patch.object(editing, "grown_ids", wraps=endless.grown_ids) as grown,
     ):
@@ -127,7 +127,9 @@ def check_trace(
     tokens = contents_of(adapter)
     encoder = tokpar.Encoder(adapter)
     sizes = rng.choice(((1, 4, 8, 2), (2, 8, 16, 4), (4, 16, 64, 8), (256, 512, 1 << 13, 1024)))
-    names = dict(zip(("SEGMENT", "_SEEN", "_FEW", "_LONG"), sizes, strict=True))
+    names = dict(
+        zip(("SEGMENT", "_FIRST_REACH", "_MOST_DIRECT_CHARS", "_LONG_SEGMENT"), sizes, strict=True)
+    )
     with mock.patch.multiple(editing, **names):
         sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60)))) for _ in "ab"]
         for _ in range(steps):

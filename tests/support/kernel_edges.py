@@ -37,7 +37,7 @@ def edges_by_kernel(
     own = Generation.empty(1)
     functions.encode(
         *(new.data, new.starts, new.lengths, *machine.arrays, BYTES.table, BYTES.byte_ids),
-        *(none.slots, none.keys, *none.arrays, *none.arrays, *own.arrays, own.used, SEEDS),
+        *(none.slots, none.keys, *none.arrays, *none.arrays, *own.arrays, own.used_counts, SEEDS),
         *(work, np.zeros(size + 2, dtype=np.uint32), firsts, stops, asked_, 0, True, counts),
     )
     ends = {int(at + n) for at, n, _, _ in asked_[: 4 * counts[0]].reshape(-1, 4)}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support import kernel_words, not_cython
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 
 TWINS = pytest.mark.parametrize("name", ["plain", "compiled"])
 
@@ -40,7 +40,7 @@ def _viewed(each: Any) -> Any:
 @cache
 def plain(part: str) -> Plain:
     """The uncompiled twin of `_segments`, `_pretokens` or `_vocabulary`."""
-    source = Path(compiled.__file__).parent / f"{part}.py"
+    source = Path(kernel_modules.__file__).parent / f"{part}.py"
     spec = importlib.util.spec_from_file_location(f"tokpar{part}_plain", source)
     assert spec is not None
     assert spec.loader is not None
@@ -58,7 +58,7 @@ def twin(name: str, part: str = "_segments") -> Any:
     """The twin called "plain" or "compiled"; skips the test if it is not compiled here."""
     if name == "plain":
         return plain(part)
-    found = getattr(compiled, part[1:].upper())
+    found = getattr(kernel_modules, part[1:].upper())
     if found is None:
         pytest.skip("the kernel is not compiled here")
     assert found.COMPILED

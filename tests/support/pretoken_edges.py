@@ -8,7 +8,7 @@ from hypothesis import assume
 from tokenizers import Regex, pre_tokenizers
 
 from tests.support.windows_brute import ask, asked
-from tokpar.cache.machine_tables import Machine, tabled
+from tokpar.cache.machine_tables import Machine, build_machine
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, machines_of
 
@@ -23,7 +23,7 @@ def machine_of(splits: Sequence[SplitStage], atoms: str | None = None) -> Machin
     except UnsupportedPatternError:
         assume(False)
         raise
-    return tabled(alphabet.symbol_of, alphabet.size, stages)
+    return build_machine(alphabet.symbol_of, alphabet.size, stages)
 
 
 def own_edges(patterns: Sequence[str], text: str) -> list[int]:

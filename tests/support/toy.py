@@ -186,7 +186,7 @@ class Toy:
     def decode(self, ids: Sequence[int]) -> str:
         return b"".join(self.spelled[int(id_)] for id_ in ids).decode("utf-8", "replace")
 
-    def refreshed(self) -> Toy:
+    def refresh(self) -> Toy:
         return self
 
 

@@ -33,7 +33,7 @@ from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.overlap.acceptance import certified
+from tokpar.overlap.acceptance import by_rule
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added import AddedTokens
 from tokpar.spans import postprocess_single
@@ -541,7 +541,7 @@ class RefusesLessThanItsOwnCall(Toy):
 
 
 class IsAlwaysAnother(Toy):
-    def refreshed(self) -> Toy:
+    def refresh(self) -> Toy:
         return IsAlwaysAnother()
 
 
@@ -690,7 +690,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "WholeIsNotFinished": (WholeIsNotFinished, "encode_whole"),
     "RefusesMoreThanItsOwnCall": (RefusesMoreThanItsOwnCall, "check_text"),
     "RefusesLessThanItsOwnCall": (RefusesLessThanItsOwnCall, "check_text: lone surrogates"),
-    "IsAlwaysAnother": (IsAlwaysAnother, "refreshed"),
+    "IsAlwaysAnother": (IsAlwaysAnother, "refresh"),
     "RefusesLongTexts": (RefusesLongTexts, "check_text: parts"),
     "RefusesACharacterThatEncodeTakes": (RefusesACharacterThatEncodeTakes, "check_text: parts"),
     "ForbidsWithoutRefusing": (ForbidsWithoutRefusing, "traits.forbidden"),
@@ -1263,12 +1263,12 @@ class JoinsOnePiece(CutMerger):
 
 
 class MendsBadly(CutMerger):
-    def mended(self, text: str, chunks: Any, failed: Any, tokenizer: Any) -> list[Chunk]:
+    def mend(self, text: str, chunks: Any, failed: Any, tokenizer: Any) -> list[Chunk]:
         return list(chunks[:-1])
 
 
 class MendsNothing(CutMerger):
-    def mended(self, text: str, chunks: Any, failed: Any, tokenizer: Any) -> list[Chunk]:
+    def mend(self, text: str, chunks: Any, failed: Any, tokenizer: Any) -> list[Chunk]:
         return list(chunks)
 
 
@@ -1302,7 +1302,7 @@ MERGERS: dict[str, Any] = {
     "joins the open ones": JoinsTheOpenOnes(),
     "joins proposals": JoinsProposals(),
     "joins one piece": JoinsOnePiece(),
-    "forgets what overlaps": ForgetsWhatOverlaps(certified),
+    "forgets what overlaps": ForgetsWhatOverlaps(by_rule),
     "mends badly": MendsBadly(),
     "mends nothing": MendsNothing(),
 }
@@ -1310,7 +1310,7 @@ MERGERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", cases(MERGERS, [*MERGERS][::2]))
 def test_a_wrong_merger_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
-    expected = "mended" if name.startswith("mends") else "merge: "
+    expected = "mend" if name.startswith("mends") else "merge: "
     twelfths_but_for(expected)
     assert caught(check_merger, MERGERS[name])[0].startswith(expected)
 

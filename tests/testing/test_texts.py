@@ -22,7 +22,7 @@ from tests.support.texts import (
     fronts_of,
     made_of,
     nearly_repeated,
-    overlapped,
+    overlap_contents,
     periodic,
     runs_at_offsets,
     surrogate_texts,
@@ -209,8 +209,8 @@ def test_all_25_spaces_of_the_regex_class_are_listed() -> None:
 def test_words_without_period_are_what_they_say() -> None:
     assert fibonacci_word("a", "b", 13) == "abaababaabaab"
     assert thue_morse_word("a", "b", 16) == "abbabaabbaababba"
-    assert overlapped(" x ", " x ") == " x x "
-    assert overlapped("<|end|>", "ab") == "<|end|>ab"
+    assert overlap_contents(" x ", " x ") == " x x "
+    assert overlap_contents("<|end|>", "ab") == "<|end|>ab"
 
 
 def period(text: str) -> int:

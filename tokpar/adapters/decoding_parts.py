@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tokpar.errors import OptionError
-from tokpar.pure.decoders import CLEANED
+from tokpar.pure.decoders import CLEANUP_PAIRS
 from tokpar.types import DecodingParts
 
-CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANED if pair != (" do not", " don't"))
+CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANUP_PAIRS if pair != (" do not", " don't"))
 """The replacements of `clean_up_tokenization` in transformers, in its order."""
 _DECODING = ("decode", "_decode", "clean_up_tokenization", "convert_tokens_to_string")
 _BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))
@@ -20,7 +20,7 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
     """The parts of a `tokenizers.Tokenizer` below 1.0, and of the transformers tokenizer around it.
 
     Raises OptionError for a decoder in Python, and for a class with a `decode` of its own."""
-    replacements = () if wrapper is None else _cleaned_by(wrapper)
+    replacements = () if wrapper is None else _cleanup_of(wrapper)
     try:
         decoder = None if own.decoder is None else own.decoder.__getstate__()
     except Exception as error:  # the library has no exception type for this
@@ -47,19 +47,19 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
         decoder=None if decoder is None else json.loads(decoder),
         replacements=replacements,
         longest_token=lambda: max(map(len, own.get_vocab(with_added_tokens=True)), default=0),
-        replace_regex=_replaced_by_engine,
+        replace_regex=_replace_by_engine,
         state=(decoder, skip_special_tokens, replacements),
     )
 
 
-def _replaced_by_engine(regex: str, content: str) -> Callable[[str], str]:
+def _replace_by_engine(regex: str, content: str) -> Callable[[str], str]:
     from tokenizers import Regex, decoders
 
     replace = decoders.Replace(Regex(regex), content)
     return lambda token: str(replace.decode([token]))
 
 
-def _cleaned_by(wrapper: Any) -> tuple[tuple[str, str], ...]:
+def _cleanup_of(wrapper: Any) -> tuple[tuple[str, str], ...]:
     """Returns the (old, new) strings that a transformers tokenizer replaces in decoded text.
 
     Raises OptionError if the class or the object has a decoding method of its own."""

@@ -19,7 +19,7 @@ from typing import Any
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_version import numbers
-from tokpar.adapters.probing import probing
+from tokpar.adapters.probing import make_probing_file
 from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
@@ -303,11 +303,11 @@ def _probing(
     engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
 ) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
     """Returns the engine and the library, both with a probing file of the same stages; see
-    `probing`.
+    `make_probing_file`.
 
     None if the model is not BPE."""
     with TemporaryDirectory() as folder:
-        probe = probing(file, texts, Path(folder))
+        probe = make_probing_file(file, texts, Path(folder))
         if probe is None:
             return None
         try:

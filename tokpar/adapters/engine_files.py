@@ -14,7 +14,7 @@ import numpy as np
 
 from tokpar.adapters import hf_version, tiktoken
 from tokpar.adapters.hf_postprocess import Padding, PostProcess, Truncation
-from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.settings import POSTPROCESS_FLAGS, flags
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.families import GPT2
@@ -43,12 +43,12 @@ class JsonFile:
 
     def __init__(self, path: Path, **settings: Any) -> None:
         self.path = path
-        self._settings = flags(settings, (*FINISHING, "cut", "trust"))
+        self._settings = flags(settings, (*POSTPROCESS_FLAGS, "cut", "trust"))
         self._data = path.read_bytes()
         self.config = read_config(path)
-        finishing = {name: self._settings.get(name, True) for name in FINISHING}
+        postprocess_flags = {name: self._settings.get(name, True) for name in POSTPROCESS_FLAGS}
         try:
-            postprocess = _postprocess(self.config, finishing)
+            postprocess = _postprocess(self.config, postprocess_flags)
             self.facts = facts_with_tokens(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
@@ -61,7 +61,9 @@ class JsonFile:
     @property
     def origin(self) -> Origin:
         """The bytes of the file, and the settings of its post-processing, for a checker."""
-        return Origin(self._data, {name: self._settings.get(name, True) for name in FINISHING})
+        return Origin(
+            self._data, {name: self._settings.get(name, True) for name in POSTPROCESS_FLAGS}
+        )
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -153,7 +155,7 @@ class RankFile:
         self.added = self.facts.added_tokens
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""
-        hidden = tiktoken.shadowed(adapter.encoding._special_tokens, frozenset(self.special))
+        hidden = tiktoken.shadowed_reason(adapter.encoding._special_tokens, frozenset(self.special))
         if hidden is not None:
             raise OptionError(f"{path}: {hidden}")
         self.check_text, self.forbidden = adapter.check_text, adapter.traits.forbidden
@@ -188,8 +190,8 @@ class RankFile:
         return rows
 
 
-def _postprocess(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> PostProcess:
-    read = read_postprocess(config, **finishing)
+def _postprocess(config: Mapping[str, Any], postprocess_flags: Mapping[str, bool]) -> PostProcess:
+    read = read_postprocess(config, **postprocess_flags)
     side = "left" if read.keeps_end else "right"
     cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)
     pad_side = "left" if read.pads_start else "right"

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from tokpar.adapters.hf_postprocess import parsed
+from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic
 from tokpar.pure.parts import stages
 
 _KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
 
 
-def found_together(own: Any, copy: Any, added: Mapping[int, Any]) -> set[int]:
+def find_together(own: Any, copy: Any, added_tokens: Mapping[int, Any]) -> set[int]:
     """Returns the ids of added tokens that both tokenizers find in two joint texts, or an empty
     set.
 
@@ -29,14 +29,14 @@ def found_together(own: Any, copy: Any, added: Mapping[int, Any]) -> set[int]:
     unchanged (`_keeps_parts`)."""
     if own.truncation is not None or own.padding is not None or not _keeps_parts(own.normalizer):
         return set()
-    marks = Counter(token.content[:1] for token in added.values()).most_common(1)
+    marks = Counter(token.content[:1] for token in added_tokens.values()).most_common(1)
     mark = marks[0][0] if marks else ""
-    if not mark or any(mark in token.content[1:] for token in added.values()):
+    if not mark or any(mark in token.content[1:] for token in added_tokens.values()):
         return set()
-    some = {i: t.content for i, t in added.items() if t.content[:1] == mark and _is_plain(t)}
+    some = {i: t.content for i, t in added_tokens.items() if t.content[:1] == mark and _is_plain(t)}
     some = {i: content for i, content in some.items() if own.model.id_to_token(i) is None}
     try:
-        seen = all(_all_found(own, copy, some, between) for between in ("x", ""))
+        seen = all(_all_found(own, copy, some, separator) for separator in ("x", ""))
     except BaseException as error:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
@@ -53,22 +53,24 @@ def _keeps_parts(normalizer: Any) -> bool:
     too."""
     if normalizer is None:
         return True
-    kinds = (stage["type"] for stage in stages(parsed(normalizer), "normalizer", "normalizers"))
+    kinds = (
+        stage["type"] for stage in stages(parse_component(normalizer), "normalizer", "normalizers")
+    )
     return all(kind in _KEEP_PARTS for kind in kinds)
 
 
-def _all_found(own: Any, copy: Any, some: Mapping[int, str], between: str) -> bool:
+def _all_found(own: Any, copy: Any, some: Mapping[int, str], separator: str) -> bool:
     """True if both tokenizers find each of these tokens at its position in one joint text."""
-    text = between + "".join(content + between for content in some.values())
+    text = separator + "".join(content + separator for content in some.values())
     if own.normalizer is not None and own.normalizer.normalize_str(text) != text:
         return False
     native, expected = (each.encode(text, add_special_tokens=False) for each in (own, copy))
     if native.ids != expected.ids:
         return False
-    places, at = {}, len(between)
+    places, at = {}, len(separator)
     for i, content in some.items():
         places[at, at + len(content)] = i
-        at += len(content) + len(between)
+        at += len(content) + len(separator)
     return all(
         places.items() <= dict(zip(each.offsets, each.ids, strict=True)).items()
         for each in (native, expected)

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_added import found_together
+from tokpar.adapters.hf_added import find_together
 from tokpar.adapters.hf_model import read_model
-from tokpar.adapters.hf_postprocess import PostProcess, parsed, postprocess_of
+from tokpar.adapters.hf_postprocess import PostProcess, parse_component, postprocess_of
 from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
@@ -39,16 +39,16 @@ _OUTDATED = (
 _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
 
 
-def private_copy(own: Any, without: Collection[int] = ()) -> Any:
+def private_copy(own: Any, left_out_ids: Collection[int] = ()) -> Any:
     """Returns a tokenizer with the same `encode` and the same shared model, but no post-processing.
 
-    `without`: the ids of added tokens that the copy does not get."""
+    `left_out_ids`: the ids of added tokens that the copy does not get."""
     copy = Tokenizer(own.model)
     for name in _BEFORE_THE_MODEL:
         if getattr(own, name) is not None:
             setattr(copy, name, getattr(own, name))
-    added = own.get_added_tokens_decoder()
-    copy.add_tokens([added[i] for i in sorted(added) if i not in without])
+    added_tokens = own.get_added_tokens_decoder()
+    copy.add_tokens([added_tokens[i] for i in sorted(added_tokens) if i not in left_out_ids])
     copy.encode_special_tokens = own.encode_special_tokens
     return copy
 
@@ -60,17 +60,17 @@ def facts_of_copy(
 
     The lengths are None unless tokens tile the text. The digest is None if the model was not
     read."""
-    before = _stages(copy)
-    if before is None:
+    stages = _stages(copy)
+    if stages is None:
         model = type(caller.own.model).__name__
         return (
             Facts(ENGINE, model, unprovable=CUSTOM, added_token_cuts_refused=CUSTOM),
             None,
             None,
         )
-    byte_level = '"ByteLevel"' in json.dumps(before["pre_tokenizer"])
-    read = read_model(copy, caller.written, byte_level)
-    config = _config(copy, before, read.vocabulary)
+    byte_level = '"ByteLevel"' in json.dumps(stages["pre_tokenizer"])
+    read = read_model(copy, caller.file_bytes, byte_level)
+    config = _config(copy, stages, read.vocabulary)
     special = caller.encode_special_tokens
     facts = facts_from_json(config, encode_special_tokens=special, asked=True)
     random = _RANDOM if _is_random(caller.own.model) else None
@@ -89,14 +89,14 @@ def _stages(tokenizer: Any) -> Json | None:
     """Returns the stages before the model, as in `tokenizer.json`. None if a stage is written in
     Python."""
     try:
-        return {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
+        return {name: parse_component(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
         if "ustom" not in str(error):
             raise
         return None
 
 
-def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
+def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
     """Returns the `tokenizer.json` without merges, without scores, and without the stages after the
     model.
 
@@ -104,13 +104,14 @@ def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
     ids."""
     model = tokenizer.model
     settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
-    added = tokenizer.get_added_tokens_decoder()
+    added_tokens = tokenizer.get_added_tokens_decoder()
     flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return {
-        **before,
+        **stages,
         "model": {"type": type(model).__name__, **settings, "vocab": vocabulary},
         "added_tokens": [
-            {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
+            {"id": i, **{flag: getattr(added_tokens[i], flag) for flag in flags}}
+            for i in sorted(added_tokens)
         ],
     }
 
@@ -130,7 +131,7 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
         postprocess.unknown
         or next(iter(own_methods(caller.wrapper, _ENCODING).values()), None)
         or _added_tokens_differ(own, copy, caller.encode_special_tokens)
-        or (None if caller.fixed else _outdated(own, copy, caller.encode_special_tokens))
+        or (None if caller.is_fixed else _outdated_reason(own, copy, caller.encode_special_tokens))
     )
     return postprocess if unknown is None else PostProcess(unknown=unknown)
 
@@ -140,19 +141,21 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
     Each token is tested. A token that was added twice has some of its old flags and some of its new
     ones, and neither a copy nor a file reproduces this mix."""
-    added = own.get_added_tokens_decoder()
-    if added != copy.get_added_tokens_decoder():
+    added_tokens = own.get_added_tokens_decoder()
+    if added_tokens != copy.get_added_tokens_decoder():
         return _ALTERED
     if _is_random(own.model):
         return None
     try:
-        if encode_special_tokens and any(_still_special(own, i, t) for i, t in added.items()):
+        if encode_special_tokens and any(
+            _still_special(own, i, t) for i, t in added_tokens.items()
+        ):
             return _ALTERED
-        if _alike_when_normalized(own, added.values()):
+        if _alike_when_normalized(own, added_tokens.values()):
             return _ALIKE
-        together = found_together(own, copy, added)
-        alone = [token for i, token in added.items() if i not in together]
-        differences = (_difference(own, copy, text) for text in _tried(own, alone))
+        together = find_together(own, copy, added_tokens)
+        alone = [token for i, token in added_tokens.items() if i not in together]
+        differences = (_difference(own, copy, text) for text in _probe_texts(own, alone))
         return next(filter(None, differences), None)
     except Exception as error:
         return f"the engine fails where its added tokens are tried: {error}"
@@ -162,7 +165,7 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
         return "the engine panics on added tokens that strip each other"
 
 
-def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
+def _probe_texts(own: Any, added_tokens: Iterable[Any]) -> Iterator[str]:
     """Yields the texts that test each token: the token between letters, and the token alone.
 
     The letters are left out where truncation would hide the token. A normalizer may put something
@@ -173,7 +176,7 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
     behind = "" if only_one and cut["direction"] != "right" else "x"
-    for token in added:
+    for token in added_tokens:
         yield f"{before}{token.content}{behind}"
         yield token.content
         if own.normalizer is not None and not token.normalized:
@@ -182,12 +185,12 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
                 yield form
 
 
-def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
+def _alike_when_normalized(own: Any, added_tokens: Iterable[Any]) -> bool:
     """True if two added tokens have the same normalized content.
 
     Then a hash map of the engine decides which of the two is found, and another object of the same
     file may find the other."""
-    contents = [token.content for token in added if token.normalized]
+    contents = [token.content for token in added_tokens if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
     return len(set(contents)) < len(contents)
@@ -225,10 +228,10 @@ def _difference(own: Any, copy: Any, text: str) -> str | None:
     truncates."""
     expected, native = copy.encode(text, add_special_tokens=False).ids, _uncut(own, text)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
-    return None if kept == _left(own, expected) else _ALTERED
+    return None if kept == _truncate(own, expected) else _ALTERED
 
 
-def _left(own: Any, whole: list[_Each]) -> list[_Each]:
+def _truncate(own: Any, whole: list[_Each]) -> list[_Each]:
     """Returns the part of `whole` that the truncation of `own` keeps, or all of it if truncation
     keeps nothing."""
     cut = own.truncation
@@ -241,45 +244,47 @@ def _left(own: Any, whole: list[_Each]) -> list[_Each]:
 def _tokens(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
     """Returns the (id, token) pairs of `copy` that the truncation of `own` keeps."""
     found = copy.encode(text, add_special_tokens=False)
-    return _left(own, list(zip(found.ids, found.tokens, strict=True)))
+    return _truncate(own, list(zip(found.ids, found.tokens, strict=True)))
 
 
-def _outdated(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
+def _outdated_reason(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
     """Returns why `own` may match a token in another form than `copy` does, or None.
 
     The engine normalizes the contents when tokens are added or when a normalizer is set, but not
-    when a normalizer is changed in place: `t.normalizer.lowercase = False`. The texts of `_tried`
-    show an outdated form only if a copy without the tokens gives another answer, because a model
-    may give the content the same id."""
+    when a normalizer is changed in place: `t.normalizer.lowercase = False`. The texts of
+    `_probe_texts` show an outdated form only if a copy without the tokens gives another answer,
+    because a model may give the content the same id."""
     found = own.get_added_tokens_decoder()
-    normalized = {
+    normalized_tokens = {
         i: token
         for i, token in found.items()
         if token.normalized and not (encode_special_tokens and token.special)
     }
-    if not normalized or _is_random(own.model):
+    if not normalized_tokens or _is_random(own.model):
         return None
-    bare = private_copy(own, without=normalized)
-    for i, token in normalized.items():
-        texts = _tried(own, [token])
-        if not any(_searched(own, copy, bare, text, i, normalized) for text in texts):
+    bare = private_copy(own, left_out_ids=normalized_tokens)
+    for i, token in normalized_tokens.items():
+        texts = _probe_texts(own, [token])
+        if not any(
+            _is_matched_normalized(own, copy, bare, text, i, normalized_tokens) for text in texts
+        ):
             return _OUTDATED.format(token.content)
     return None
 
 
-def _searched(
-    own: Any, copy: Any, bare: Any, text: str, added_id: int, normalized: Mapping[int, Any]
+def _is_matched_normalized(
+    own: Any, copy: Any, bare: Any, text: str, added_id: int, normalized_tokens: Mapping[int, Any]
 ) -> bool:
     """True if `own` certainly matches the token of this id in its normalized form.
 
     Three things show it: `own` gives the same tokens as `copy`; `bare`, which lacks the tokens,
-    gives others; and the text has no other token of `normalized`."""
-    token, shown = normalized[added_id], _tokens(own, copy, text)
+    gives others; and the text has no other token of `normalized_tokens`."""
+    token, shown = normalized_tokens[added_id], _tokens(own, copy, text)
     form = token.content if own.normalizer is None else own.normalizer.normalize_str(token.content)
     outer = (form[:1] if token.lstrip else "") + (form[-1:] if token.rstrip else "")
     if (added_id, form) not in shown or any(map(str.isspace, outer)):
         return False
-    if any(i in normalized for i, _ in shown if i != added_id):
+    if any(i in normalized_tokens for i, _ in shown if i != added_id):
         return False
     with suppress(Exception):  # a model may have no id for the text of the token
         if shown == _tokens(own, bare, text):
@@ -296,7 +301,7 @@ def _is_random(model: Any) -> bool:
     return any(getattr(model, name, None) for name in SAMPLING)
 
 
-def written(tokenizer: Any) -> str:
+def tokenizer_json_of(tokenizer: Any) -> str:
     """Returns the `tokenizer.json` of a tokenizer. Raises OptionError if the file would not be
     complete."""
     tokens = tokenizer.get_vocab(with_added_tokens=False)

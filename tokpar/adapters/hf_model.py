@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.merges import model_parts, vocabulary_arrays
 from tokpar.cache.stored_tables import Source
 from tokpar.facts.hf_vocabulary import VocabularyArrays
@@ -26,10 +26,10 @@ class ReadModel:
     source: Source | None = None
 
 
-def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadModel:
+def read_model(tokenizer: Any, file_bytes: bytes | None, byte_level: bool) -> ReadModel:
     """Returns the vocabulary of `tokenizer` and the digest of its model.
 
-    `written`: the file that the tokenizer was just made from, or None. Arrays are made only with
+    `file_bytes`: the file that the tokenizer was just made from, or None. Arrays are made only with
     `byte_level`, because only a ByteLevel stage may need them.
 
     The library writes the JSON of a model faster than it gives the vocabulary, and the merges are
@@ -37,12 +37,12 @@ def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadM
     number of tokens shows that some are missing."""
     tokens = cache(lambda: dict(tokenizer.get_vocab(with_added_tokens=False)))
     model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
-    source = None if written is None else Source.of(written)
+    source = None if file_bytes is None else Source.of(file_bytes)
     arrays = None
-    if byte_level and compiled.VOCABULARY is not None and type(model).__name__ == "BPE":
-        if written is not None:
-            parts = model_parts(written)
-            arrays = parts and vocabulary_arrays(written, size, tokens, parts=parts)
+    if byte_level and kernel_modules.VOCABULARY is not None and type(model).__name__ == "BPE":
+        if file_bytes is not None:
+            parts = model_parts(file_bytes)
+            arrays = parts and vocabulary_arrays(file_bytes, size, tokens, parts=parts)
         elif _is_dense(model, size):
             state = model.__getstate__()
             source = Source.of(state)

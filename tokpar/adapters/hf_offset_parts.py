@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.cache.offset_rows import inside
+from tokpar.cache.offset_rows import are_inside
 from tokpar.types import CERTIFIED_CUTS, Seam
 
 
@@ -40,7 +40,7 @@ def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
     yield Part(row, start + absorbed, len(text), absorbed)
 
 
-def joined_by_lengths(parts: Iterable[Part]) -> list[Part]:
+def join_by_lengths(parts: Iterable[Part]) -> list[Part]:
     """Returns the parts. Neighbours whose offsets come from token lengths are joined into one
     part."""
     joined: list[Part] = []
@@ -52,7 +52,7 @@ def joined_by_lengths(parts: Iterable[Part]) -> list[Part]:
     return joined
 
 
-def together(parts: Sequence[Part], most: int) -> Iterator[Sequence[Part]]:
+def group_parts(parts: Sequence[Part], most: int) -> Iterator[Sequence[Part]]:
     """Yields groups of parts, one for each call of the engine: at most `most` code points, or one
     part."""
     first = size = 0
@@ -71,19 +71,21 @@ OffsetsByIds = Callable[[IdArray], SpanArray | None]
 ids do not begin with the part's ids."""
 
 
-def checked(ids: IdArray, spans: SpanArray, part: Part, expected: IdArray) -> SpanArray | None:
+def check_spans(
+    ids: IdArray, spans: SpanArray, part: Part, expected_ids: IdArray
+) -> SpanArray | None:
     """Returns `spans`, the engine's offsets of a part, or None.
 
-    None if `expected` does not begin with the part's `ids`, or if a token reaches beyond a part
+    None if `expected_ids` does not begin with the part's `ids`, or if a token reaches beyond a part
     that is not a whole text."""
-    if not np.array_equal(ids, expected[: len(ids)]):
+    if not np.array_equal(ids, expected_ids[: len(ids)]):
         return None
-    if not part.is_whole and not inside(spans, part.stop - part.start).all():
+    if not part.is_whole and not are_inside(spans, part.stop - part.start).all():
         return None
     return spans
 
 
-def moved(spans: SpanArray, part: Part) -> SpanArray:
+def shift_spans(spans: SpanArray, part: Part) -> SpanArray:
     """Returns the offsets of a part's tokens in the whole text."""
     found = spans + part.start
     if part.absorbed and len(found):

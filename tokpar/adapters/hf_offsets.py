@@ -19,11 +19,11 @@ import numpy as np
 from tokpar.adapters.hf_offset_parts import (
     OffsetsByIds,
     Part,
-    checked,
-    joined_by_lengths,
-    moved,
+    check_spans,
+    group_parts,
+    join_by_lengths,
     parts_between,
-    together,
+    shift_spans,
 )
 from tokpar.adapters.hf_postprocess import OTHER_IDS
 from tokpar.adapters.hf_source import AFFIXES
@@ -38,7 +38,7 @@ from tokpar.arrays import (
     spans_between,
 )
 from tokpar.cache.build_cache import offsets_cache_for
-from tokpar.cache.offset_rows import packed, unpacked
+from tokpar.cache.offset_rows import pack_rows, unpack_rows
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
@@ -71,7 +71,7 @@ class EngineOffsets:
     cache_bytes: int
     _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
-    def of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
+    def spans_of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
         """Returns the offsets of the tokens of texts, int64 (n, 2), text by text.
 
         `rows`: the ids of the texts. Raises LookupError if `rows` are not the ids of the texts.
@@ -131,48 +131,48 @@ class EngineOffsets:
         return all(inert(text[i : i + _BLOCK]) for i in range(0, len(text), _BLOCK))
 
     def _by_cache(
-        self, texts: Sequence[str], rows: Rows, left: Sequence[int]
+        self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
     ) -> dict[int, SpanArray]:
         """Returns the offsets of the texts that the cache knows.
 
-        Returns nothing for a tokenizer whose token lengths give most offsets. There, `_told` looks
-        up the other parts in the cache."""
+        Returns nothing for a tokenizer whose token lengths give most offsets. There,
+        `_offset_functions` looks up the other parts in the cache."""
         if self._has_inert_text:
             return {}
-        own = [k for k in left if self._composes(texts[k])]
-        told = self._cached([texts[k] for k in own])
-        found = {own[i]: by_ids(rows[own[i]]) for i, by_ids in told.items()}
+        own = [k for k in numbers if self._composes(texts[k])]
+        answers = self._look_up([texts[k] for k in own])
+        found = {own[i]: by_ids(rows[own[i]]) for i, by_ids in answers.items()}
         return {k: s for k, s in found.items() if s is not None and len(s) == len(rows[k])}
 
-    def _cached(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
+    def _look_up(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
         """Returns, for each text that the cache knows, a function from ids to offsets, by the index
         of the text."""
         if self.cache is None or not texts:
             return {}
-        rows, flags = self.cache.encode(texts, self._packed, worker_count(None))
-        found = unpacked(rows)
+        rows, flags = self.cache.encode(texts, self._pack, worker_count(None))
+        found = unpack_rows(rows)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))
-        return {k: partial(found.of, k) for k in right.tolist()}
+        return {k: partial(found.spans_of, k) for k in right.tolist()}
 
-    def _packed(self, segments: Sequence[str]) -> Rows:
+    def _pack(self, segments: Sequence[str]) -> Rows:
         """Returns the packed offsets of segments. Raises ValueError for offsets that are no places
         in a segment."""
-        ids, counts, spans = self._encoded(segments)
+        ids, counts, spans = self._encode(segments)
         code_points = np.fromiter(map(len, segments), np.int64, len(segments))
-        return packed(code_points, counts, spans, ids)
+        return pack_rows(code_points, counts, spans, ids)
 
     def _by_parts(
-        self, texts: Sequence[str], rows: Rows, left: Sequence[int]
+        self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
     ) -> dict[int, SpanArray]:
         """Returns the offsets of texts, part by part, or from the whole text if the parts do not
         give its ids."""
-        parts = [part for k in left for part in self._parts(k, texts[k])]
+        parts = [part for k in numbers for part in self._parts(k, texts[k])]
         done = self._parts_joined(texts, rows, parts)
-        whole = [Part(k, 0, len(texts[k]), is_whole=True) for k in left if k not in done]
+        whole = [Part(k, 0, len(texts[k]), is_whole=True) for k in numbers if k not in done]
         if whole:
             done |= self._parts_joined(texts, rows, whole)
-        if len(done) < len(left):
+        if len(done) < len(numbers):
             raise LookupError(OTHER_IDS)
         return done
 
@@ -185,7 +185,7 @@ class EngineOffsets:
         parts = parts_between(k, text, finder.find_each(text, PART) if len(text) > PART else [])
         if not self._has_inert_text:
             return list(parts)
-        return joined_by_lengths(self._with_way(part, text) for part in parts)
+        return join_by_lengths(self._with_way(part, text) for part in parts)
 
     def _with_way(self, part: Part, text: str) -> Part:
         inert = self._is_inert(text[part.start : part.stop])
@@ -210,30 +210,32 @@ class EngineOffsets:
         The engine gets the parts in groups, because it makes an object for each token."""
         joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
         used = dict.fromkeys(joined, 0)
-        for some in together(parts, TOGETHER):
+        for some in group_parts(parts, TOGETHER):
             slices = [texts[part.row][part.start : part.stop] for part in some]
-            for part, by_ids in zip(some, self._told(some, slices), strict=True):
+            for part, by_ids in zip(some, self._offset_functions(some, slices), strict=True):
                 spans = by_ids(rows[part.row][used[part.row] :])
                 if spans is None:
                     joined.pop(part.row, None)
                 elif part.row in joined:
-                    joined[part.row].append(moved(spans, part))
+                    joined[part.row].append(shift_spans(spans, part))
                     used[part.row] += len(spans)
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
-    def _told(self, parts: Sequence[Part], texts: Sequence[str]) -> Iterator[OffsetsByIds]:
+    def _offset_functions(
+        self, parts: Sequence[Part], texts: Sequence[str]
+    ) -> Iterator[OffsetsByIds]:
         """Yields the function from ids to offsets of each part: by token lengths, the cache, or the
         engine."""
         asked = [k for k, part in enumerate(parts) if part.way == "cache"]
-        cached = self._cached([texts[k] for k in asked])
+        cached = self._look_up([texts[k] for k in asked])
         known = {asked[i]: by_ids for i, by_ids in cached.items()}
         others = [k for k, p in enumerate(parts) if p.way != "lengths" and k not in known]
         self._encoded_again[0] += sum(len(texts[k]) for k in others)
-        ids, counts, spans = self._encoded([texts[k] for k in others])
+        ids, counts, spans = self._encode([texts[k] for k in others])
         edges = offsets_of(counts)
         for i, k in enumerate(others):
             own = slice(edges[i], edges[i + 1])
-            known[k] = partial(checked, ids[own], spans[own], parts[k])
+            known[k] = partial(check_spans, ids[own], spans[own], parts[k])
         for k, text in enumerate(texts):
             yield known.get(k) or partial(self._first_by_lengths, text)
 
@@ -249,7 +251,7 @@ class EngineOffsets:
             return None
         return code_point_spans(spans_between(edges), text)
 
-    def _encoded(self, texts: Sequence[str]) -> tuple[IdArray, IntArray, SpanArray]:
+    def _encode(self, texts: Sequence[str]) -> tuple[IdArray, IntArray, SpanArray]:
         """Returns all ids, the number of ids of each text, and the offsets from the start of each
         text."""
         try:
@@ -271,5 +273,5 @@ class EngineOffsets:
 _NOWHERE: SpanArray = np.empty((0, 2), dtype=np.int64)
 
 
-def _missing(found: Mapping[int, SpanArray], texts: int) -> list[int]:
-    return [k for k in range(texts) if k not in found]
+def _missing(spans_by_text: Mapping[int, SpanArray], texts: int) -> list[int]:
+    return [k for k in range(texts) if k not in spans_by_text]

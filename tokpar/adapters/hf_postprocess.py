@@ -19,7 +19,7 @@ from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate,
 from tokpar.cache.new_segments import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
 from tokpar.types import Facts, Rows
@@ -44,7 +44,7 @@ class Truncation:
     direction: str
     stride: int
 
-    def kept(self, lengths: IntArray) -> IntArray:
+    def kept_lengths(self, lengths: IntArray) -> IntArray:
         """Returns how many ids are kept of each text. Raises NativeRefusesError.
 
         `lengths`: the number of ids of each text."""
@@ -104,9 +104,9 @@ class PostProcess:
         if self.unknown is not None:
             raise NativeRefusesError
         if self.truncation is None and self.padding is None:
-            return self._surrounded(rows) if self._inserts else rows
+            return self._insert_special_tokens(rows) if self._inserts else rows
         lengths = np.diff(rows.offsets)
-        kept = lengths if self.truncation is None else self.truncation.kept(lengths)
+        kept = lengths if self.truncation is None else self.truncation.kept_lengths(lengths)
         from_end = self.truncation is not None and self.truncation.direction == "left"
         first = rows.offsets[:-1] + (lengths - kept if from_end else 0)
         whole = kept + self._inserts
@@ -126,7 +126,7 @@ class PostProcess:
         copy_rows(rows.ids, first, kept, final, start + len(self.prefix))
         return Rows(final, offsets)
 
-    def _surrounded(self, rows: Rows) -> Rows:
+    def _insert_special_tokens(self, rows: Rows) -> Rows:
         if len(rows) == 1:
             return Rows.of([np.concatenate([self.prefix, rows.ids, self.suffix])])
         offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
@@ -186,9 +186,9 @@ class PostProcessingAdapter(ABC):
     @property
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache by name, empty without a cache."""
-        return {} if self._segment_cache is None else self._segment_cache.seen.counters
+        return {} if self._segment_cache is None else self._segment_cache.state.counters
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None
@@ -249,7 +249,7 @@ class PostProcessingAdapter(ABC):
             self.encode_whole(text)
 
 
-def parsed(component: Any) -> Json | None:
+def parse_component(component: Any) -> Json | None:
     """Returns a component as ``tokenizer.json`` writes it. Raises Exception for a component written
     in Python."""
     return None if component is None else dict(json.loads(component.__getstate__()))
@@ -260,24 +260,27 @@ def postprocess_of(
 ) -> PostProcess:
     """Returns the post-processing of `own`, a tokenizer below 1.0, with its truncation and padding
     or without."""
-    return finish_from(
-        around_of(parsed(own.post_processor)),
+    return postprocess_from(
+        around_of(parse_component(own.post_processor)),
         add_special_tokens,
         own.truncation if truncation else None,
         own.padding if padding else None,
     )
 
 
-def finish_from(
-    around: Around | str, add_special_tokens: bool, truncation: Json | None, padding: Json | None
+def postprocess_from(
+    inserted_ids: Around | str,
+    add_special_tokens: bool,
+    truncation: Json | None,
+    padding: Json | None,
 ) -> PostProcess:
     """Returns the post-processing for settings as tokenizers below 1.0 give them.
 
-    `around`: see `around_of`. If `max_length` is less than the number of special tokens, nothing is
-    truncated."""
-    if isinstance(around, str):
-        return PostProcess(unknown=around)
-    prefix, suffix = around if add_special_tokens else ((), ())
+    `inserted_ids`: see `around_of`. If `max_length` is less than the number of special tokens,
+    nothing is truncated."""
+    if isinstance(inserted_ids, str):
+        return PostProcess(unknown=inserted_ids)
+    prefix, suffix = inserted_ids if add_special_tokens else ((), ())
     added = len(prefix) + len(suffix)
     cut = pad = None
     if truncation is not None and truncation["max_length"] >= added:

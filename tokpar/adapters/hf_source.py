@@ -39,20 +39,21 @@ _WORDS = 40
 class Caller:
     """The caller's tokenizer.
 
-    `wrapper`: the transformers tokenizer around `own`, or None. `fixed`: True for a tokenizer from
-    a file, which nobody can change. `truncation`, `padding`: True if the truncation and padding of
-    the tokenizer are applied. `cache_bytes`: the budget of its cache. `engine_check`: True if the
-    engine also encodes each new pre-token. `written`: the bytes of the file, or None."""
+    `wrapper`: the transformers tokenizer around `own`, or None. `is_fixed`: True for a tokenizer
+    from a file, which nobody can change. `truncation`, `padding`: True if the truncation and
+    padding of the tokenizer are applied. `cache_bytes`: the budget of its cache. `engine_check`:
+    True if the engine also encodes each new pre-token. `file_bytes`: the bytes of the file, or
+    None."""
 
     own: Any
     wrapper: Any = None
-    fixed: bool = False
+    is_fixed: bool = False
     add_special_tokens: bool = True
     truncation: bool = True
     padding: bool = True
     cache_bytes: int = CACHE_BYTES
     engine_check: bool = False
-    written: Any = field(default=None, repr=False, compare=False)
+    file_bytes: Any = field(default=None, repr=False, compare=False)
 
     def ids(self, text: str) -> list[int]:
         """Returns the ids that the caller gets for one text."""
@@ -98,7 +99,7 @@ class Caller:
             type(model).__name__,
             own.get_vocab_size(False),
             *(getattr(model, name, None) for name in MODEL_SETTINGS),
-            *(_pickled(getattr(own, name)) for name in _COMPONENTS),
+            *(_state_of(getattr(own, name)) for name in _COMPONENTS),
             own.get_added_tokens_decoder(),
             self.encode_special_tokens,
             # transformers leaves the arguments of its last call there. They are no part of the
@@ -146,12 +147,12 @@ def caller_of(source: object) -> Caller | None:
         data = path.read_bytes()
         with refusing(path):
             own = Tokenizer.from_str(data.decode("utf-8"))
-            return Caller(own, fixed=True, written=data)
+            return Caller(own, is_fixed=True, file_bytes=data)
     backend = getattr(source, "backend_tokenizer", None)
     return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
 
 
-def _pickled(component: Any) -> bytes | str | None:
+def _state_of(component: Any) -> bytes | str | None:
     if component is None:
         return None
     try:
@@ -211,7 +212,7 @@ def training(model: Any, size: int) -> object:
         read = _words(model)
         return [read[i] for i in words]
     if size <= _MOST_COMPARED:
-        return _pickled(model)
+        return _state_of(model)
     sampled = [size * i // _SPREAD for i in range(_SPREAD)]
     return [model.id_to_token(i) for i in (*sampled, *range(size - _LAST, size))]
 

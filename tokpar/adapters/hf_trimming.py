@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapters.hf_postprocess import OTHER_IDS, parsed
+from tokpar.adapters.hf_postprocess import OTHER_IDS, parse_component
 from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of
 from tokpar.pure.parts import stages
 from tokpar.types import Facts, Rows
@@ -48,7 +48,7 @@ class Trimming:
     stages: tuple[TrimStage, ...]
     blanks: Blanks | None
 
-    def trimmed(
+    def trim(
         self,
         texts: Sequence[str],
         rows: Rows,
@@ -62,7 +62,7 @@ class Trimming:
         starts, stops = rows.offsets[:-1], rows.offsets[1:]
         if cut is not None:
             starts, stops = starts + cut[0], stops - cut[1]
-            kept = _inside(len(spans), starts, stops)
+            kept = _are_inside(len(spans), starts, stops)
             spans = spans[kept]
             counts = None if counts is None else (counts[0][kept], counts[1][kept])
             starts = offsets_of(stops - starts)[:-1]
@@ -71,7 +71,7 @@ class Trimming:
             return spans
         is_first = np.zeros(len(spans), dtype=np.bool_)
         is_first[starts[stops > starts]] = True
-        return _trimmed(spans, *counts, is_first, self.stages)
+        return _trim_spans(spans, *counts, is_first, self.stages)
 
 
 def trimming_of(
@@ -82,7 +82,7 @@ def trimming_of(
     `engine`: a tokenizer with the same tokens. `facts`: its facts."""
     found: list[TrimStage] = []
     prepended = False
-    for stage in stages(parsed(post_processor), "post-processor", "processors"):
+    for stage in stages(parse_component(post_processor), "post-processor", "processors"):
         if stage.get("trim_offsets"):
             spares = bool(stage["add_prefix_space"])
             found.append(TrimStage(spares, spares and not prepended))
@@ -91,27 +91,27 @@ def trimming_of(
     return Trimming(tuple(found), Blanks(engine, exact) if found else None)
 
 
-def _trimmed(
+def _trim_spans(
     spans: SpanArray,
-    before: IntArray,
-    behind: IntArray,
+    leading: IntArray,
+    trailing: IntArray,
     is_first: NDArray[np.bool_],
     stages: Sequence[TrimStage],
 ) -> SpanArray:
     """Returns spans without the spaces at the start and the end of tokens.
 
-    [[0, 2], [2, 6]] for "Ġa", "Ġbcd" gives [[1, 2], [3, 6]]. `before`, `behind`: the number of
+    [[0, 2], [2, 6]] for "Ġa", "Ġbcd" gives [[1, 2], [3, 6]]. `leading`, `trailing`: the number of
     spaces at the start and at the end of each token."""
     start, stop = spans[:, 0], spans[:, 1]
     for stage in stages:
-        lead = before
+        lead = leading
         if stage.spares_prefix:
             spared = start == 0
             if stage.spares_first:
                 spared |= is_first
-            lead = np.where(spared & (before == 1), 0, before)
+            lead = np.where(spared & (leading == 1), 0, leading)
         start = np.minimum(start + lead, stop)
-        stop = np.where(stop >= behind, np.maximum(stop - behind, start), stop)
+        stop = np.where(stop >= trailing, np.maximum(stop - trailing, start), stop)
     return np.stack([start, stop], axis=1)
 
 
@@ -147,7 +147,7 @@ class Blanks:
         most = int(ids.max(initial=0))
         if most >= _DENSE:
             unique, where = np.unique(ids, return_inverse=True)
-            return np.array([*map(self._judged, unique.tolist())], dtype=np.int64), where
+            return np.array([*map(self._count_blanks, unique.tolist())], dtype=np.int64), where
         table = self._tables[0]
         if most >= len(table):
             wider = np.full((2 * most + 1, 2), _UNKNOWN, dtype=np.int64)
@@ -155,14 +155,14 @@ class Blanks:
             table = self._tables[0] = wider
         new = ids[table[ids, 0] == _UNKNOWN]
         for id_ in np.unique(new).tolist():
-            table[id_] = self._judged(id_)
+            table[id_] = self._count_blanks(id_)
         return table, ids
 
-    def _judged(self, id_: int) -> tuple[int, int]:
+    def _count_blanks(self, id_: int) -> tuple[int, int]:
         """Returns the spaces of a token, or (-1, -1) if they depend on the text."""
-        if id_ in self._shared:
+        if id_ in self._shared_ids:
             return _DEPENDS
-        token = self._added.get(id_)
+        token = self._added_tokens.get(id_)
         name = self.engine.model.id_to_token(id_)
         if token is None:
             return _blanks(name or "")
@@ -178,21 +178,21 @@ class Blanks:
         """Returns `counts` of a text, with the counts that depend on the text filled in."""
         for k in np.flatnonzero(counts[:, 0] < 0).tolist():
             if not self._found_as_written(int(ids[k])):
-                return self._told_by_engine(text, ids)
+                return self._count_by_engine(text, ids)
             counts[k] = _blanks(text[slice(*spans[k].tolist())])
         return counts
 
     def _found_as_written(self, id_: int) -> bool:
         """True if only an added token has this id, and the token was found in the text itself, not
         in normalized text."""
-        token = self._added.get(id_)
-        if token is None or id_ in self._shared:
+        token = self._added_tokens.get(id_)
+        if token is None or id_ in self._shared_ids:
             return False
         if token.normalized and self.engine.normalizer is not None:
             return False
         return self.exact or self.engine.model.id_to_token(id_) is None
 
-    def _told_by_engine(self, text: str, ids: IdArray) -> IntArray:
+    def _count_by_engine(self, text: str, ids: IdArray) -> IntArray:
         encoding = self.engine.encode(text, add_special_tokens=False)
         if encoding.ids != ids.tolist():
             raise LookupError(OTHER_IDS)
@@ -200,11 +200,11 @@ class Blanks:
         return np.array(counted, dtype=np.int64).reshape(-1, 2)
 
     @cached_property
-    def _added(self) -> dict[int, Any]:
+    def _added_tokens(self) -> dict[int, Any]:
         return dict(self.engine.get_added_tokens_decoder())
 
     @cached_property
-    def _shared(self) -> frozenset[int]:
+    def _shared_ids(self) -> frozenset[int]:
         """The ids that several tokens share, and the id of unknown pieces of a Unigram model."""
         counts = Counter(self.engine.get_vocab(with_added_tokens=False).values())
         shared = {id_ for id_, count in counts.items() if count > 1}
@@ -218,7 +218,7 @@ def _blanks(token: str) -> tuple[int, int]:
     return len(token) - len(token.lstrip(_BLANKS)), len(token) - len(token.rstrip(_BLANKS))
 
 
-def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
+def _are_inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
     """Returns which of `count` places lie in one of the ranges: 4, [1], [3] gives [F, T, T, F]."""
     steps = np.zeros(count + 1, dtype=np.int64)
     np.add.at(steps, starts, 1)

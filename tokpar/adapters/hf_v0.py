@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tokpar.adapters.decoding_parts import parts_of_hf
-from tokpar.adapters.hf_copy import facts_of_copy, postprocess_like, private_copy, same_as, written
+from tokpar.adapters.hf_copy import (
+    facts_of_copy,
+    postprocess_like,
+    private_copy,
+    same_as,
+    tokenizer_json_of,
+)
 from tokpar.adapters.hf_offsets import EngineOffsets
 from tokpar.adapters.hf_postprocess import OTHER_IDS, PostProcess, PostProcessingAdapter
 from tokpar.adapters.hf_source import (
@@ -38,14 +44,14 @@ from tokpar.adapters.hf_source import (
 )
 from tokpar.adapters.hf_trimming import Trimming, trimming_of
 from tokpar.adapters.settings import (
-    FINISHING,
-    asked_always,
+    POSTPROCESS_FLAGS,
     bert_file,
     flags,
     is_panic,
-    memory_budget,
     path_of,
     raise_panic,
+    take_cache_bytes,
+    take_engine_check,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
@@ -71,25 +77,27 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """Returns an adapter for releases below 1.0, see `hf_version.load`."""
     path = path_of(source, ".txt")
     if path is not None:
-        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
-        config, finishing = bert_file(path, settings)
+        cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+        config, postprocess_flags = bert_file(path, settings)
         own = Tokenizer.from_str(json.dumps(config))
-        caller = Caller(own, fixed=True, cache_bytes=cache_bytes, **finishing)
+        caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, **postprocess_flags)
         return HuggingFaceTokenizer(caller)
     found = caller_of(source)
     if found is None:
         return None
-    cache_bytes, settings = memory_budget(settings, (*FINISHING, "engine_check"))
-    check = asked_always(settings)
-    finishing = flags(settings, FINISHING)
-    return _shared(replace(found, cache_bytes=cache_bytes, engine_check=check, **finishing))
+    cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "engine_check"))
+    check = take_engine_check(settings)
+    postprocess_flags = flags(settings, POSTPROCESS_FLAGS)
+    return _adapter_for(
+        replace(found, cache_bytes=cache_bytes, engine_check=check, **postprocess_flags)
+    )
 
 
 _alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
 """Adapters by the part of their fingerprint that is cheap to compute."""
 
 
-def _shared(caller: Caller) -> HuggingFaceTokenizer:
+def _adapter_for(caller: Caller) -> HuggingFaceTokenizer:
     """Returns an adapter for `caller`. If another tokenizer with the same fingerprint has an
     adapter, such as the original of a copy, both share cache and facts."""
     kind = type(caller.wrapper)
@@ -98,7 +106,7 @@ def _shared(caller: Caller) -> HuggingFaceTokenizer:
         kind.__qualname__,
         caller.cache_bytes,
         caller.engine_check,
-        caller.fixed,
+        caller.is_fixed,
     )
     key = repr(
         (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.settings())
@@ -117,7 +125,7 @@ def from_json(
     `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return HuggingFaceTokenizer(Caller(own, fixed=True), postprocess)
+    return HuggingFaceTokenizer(Caller(own, is_fixed=True), postprocess)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):
@@ -125,7 +133,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def __init__(self, caller: Caller, postprocess: PostProcess | None = None) -> None:
         self.caller = caller
-        self._state = None if caller.fixed else caller.state()
+        self._state = None if caller.is_fixed else caller.state()
         self._model = caller.own.model
         self._postprocess_given = postprocess is not None
         self._chunks = private_copy(caller.own)
@@ -169,7 +177,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns an adapter for a copy of this tokenizer, with the same cache.
 
         None if the copy has another fingerprint, or if its engine finds other added tokens."""
-        if self.refreshed() is not self:
+        if self.refresh() is not self:
             return None
         chunks = self._chunks
         if caller.own is not self.caller.own:
@@ -185,9 +193,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         postprocess = postprocess_like(caller, chunks)
         if postprocess.unknown is not None:
             return None
-        twin = self._with(caller)
+        twin = self._twin_for(caller)
         twin._postprocess, twin._model, twin._chunks = postprocess, caller.own.model, chunks
-        twin._state = None if caller.fixed else caller.state()
+        twin._state = None if caller.is_fixed else caller.state()
         if chunks is not self._chunks:  # these were made by this adapter's engine
             twin.__dict__.pop("_engine_offsets", None)
             twin._trimmings = {}
@@ -202,7 +210,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def origin(self) -> Origin:
         """The caller's object, for a checker."""
         caller = self.caller
-        settings = {name: getattr(caller, name) for name in FINISHING}
+        settings = {name: getattr(caller, name) for name in POSTPROCESS_FLAGS}
         if self._postprocess_given:
             settings |= {"postprocess_given": True}
         return Origin(caller.own if caller.wrapper is None else caller.wrapper, settings)
@@ -236,7 +244,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
                     self.encode(text)
             raise
         if spans:
-            return self._located(texts, encodings)
+            return self._locate_rows(texts, encodings)
         flat, lengths = array("I"), []
         for i, encoding in enumerate(encodings):
             encodings[i] = None
@@ -245,7 +253,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             lengths.append(len(ids))
         return Rows(np.frombuffer(flat, dtype=np.uint32), offsets_of(lengths))
 
-    def _located(self, texts: Sequence[str], encodings: list[Any]) -> Rows:
+    def _locate_rows(self, texts: Sequence[str], encodings: list[Any]) -> Rows:
         pieces = []
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
@@ -298,7 +306,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if self._lengths is None:
             for text in texts:
                 self._require_places(text)
-        return self._engine_offsets.of(texts, rows, certain=True)
+        return self._engine_offsets.spans_of(texts, rows, certain=True)
 
     def offset_mapping(
         self,
@@ -318,8 +326,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         ids truncation removes from the left and from the right of each text, two int64 arrays
         (texts,). The result lacks these ids, and trimming depends on them. Raises LookupError if
         `rows` are not the ids of the texts."""
-        spans = self._engine_offsets.of(texts, rows)
-        return self._trimming(add_special_tokens).trimmed(texts, rows, spans, cut)
+        spans = self._engine_offsets.spans_of(texts, rows)
+        return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
     @cached_property
     def _engine_offsets(self) -> EngineOffsets:
@@ -344,7 +352,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         Also None if the caller has changed the tokenizer, or if checking for changes would take too
         long."""
-        if not self.caller.fixed and (self._many_added or self.refreshed() is not self):
+        if not self.caller.is_fixed and (self._many_added or self.refresh() is not self):
             return None
         return super().cached_ids(text)
 
@@ -359,13 +367,13 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return ids from before a training."""
         if self.facts.model != "BPE":
             return engine_pieces_for(self.facts, seeds)
-        model, written = self._chunks.model, self.caller.written
+        model, file_bytes = self._chunks.model, self.caller.file_bytes
         if may_be_stale(model):
             return None
         size = self._chunks.get_vocab_size(with_added_tokens=False)
         source = self._source_of(model, size)
         engine = f"tokenizers {tokenizers.__version__}"
-        make = partial(_merges, model, written, size, source)
+        make = partial(_merges, model, file_bytes, size, source)
         tokenize = partial(_while_unchanged, model, size, training(model, size))
         columns = make, tokenize, seeds, engine, self.caller.engine_check
         return pieces_for(self.facts, source, size, *columns)
@@ -414,10 +422,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
-    def refreshed(self) -> HuggingFaceTokenizer:
+    def refresh(self) -> HuggingFaceTokenizer:
         """Returns this adapter, or a new adapter if the caller has changed the tokenizer."""
         caller = self.caller
-        if caller.fixed:
+        if caller.is_fixed:
             return self
         if caller.wrapper is not None:
             caller = replace(caller, own=caller.wrapper.backend_tokenizer)
@@ -429,18 +437,20 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             saw_training(caller.own.model)
         return HuggingFaceTokenizer(caller)
 
-    def detached(self) -> HuggingFaceTokenizer:
-        """Returns this adapter without the caller's object. Only `attached` may be called on it."""
-        return self._with(replace(self.caller, own=None, wrapper=None))
+    def detach(self) -> HuggingFaceTokenizer:
+        """Returns this adapter without the caller's object. Only `attach` may be called on it."""
+        return self._twin_for(replace(self.caller, own=None, wrapper=None))
 
-    def attached(self, source: object) -> HuggingFaceTokenizer:
+    def attach(self, source: object) -> HuggingFaceTokenizer:
         """Returns the adapter again, for the tokenizer object that it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self.caller, name) for name in (*FINISHING, *_OWN_SETTINGS)}
-        return self._with(replace(caller, **settings))
+        settings = {
+            name: getattr(self.caller, name) for name in (*POSTPROCESS_FLAGS, *_OWN_SETTINGS)
+        }
+        return self._twin_for(replace(caller, **settings))
 
-    def _with(self, caller: Caller) -> HuggingFaceTokenizer:
+    def _twin_for(self, caller: Caller) -> HuggingFaceTokenizer:
         twin = object.__new__(HuggingFaceTokenizer)
         twin.__dict__ |= self.__dict__ | {"caller": caller}
         return twin
@@ -461,35 +471,35 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if self._postprocess.unknown is not None:
             raise OptionError(f"cannot be built in another process: {self._postprocess.unknown}")
         return from_json, {
-            "config": written(self._chunks),
+            "config": tokenizer_json_of(self._chunks),
             "encode_special_tokens": self.caller.encode_special_tokens,
             "postprocess": self._postprocess,
         }
 
 
-def _merges(model: Any, written: bytes | None, size: int, source: Source) -> Merges:
+def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source) -> Merges:
     """Returns the merges of a model with `size` tokens. Raises GateError if the model no longer has
     the digest `source`.
 
-    `written`: the file that the model was read from, or None."""
-    parts = None if written is None else model_parts(written)
-    if written is not None and parts is not None:
-        return merges_of(written, size, parts=parts)
+    `file_bytes`: the file that the model was read from, or None."""
+    parts = None if file_bytes is None else model_parts(file_bytes)
+    if file_bytes is not None and parts is not None:
+        return merges_of(file_bytes, size, parts=parts)
     state = model.__getstate__()
-    if written is None and Source.of(state) != source:
+    if file_bytes is None and Source.of(state) != source:
         raise GateError("its model was changed while it was read")
     return merges_of(state, size)
 
 
-def _while_unchanged(model: Any, size: int, trained: object, piece: bytes) -> IdArray | None:
+def _while_unchanged(model: Any, size: int, training_state: object, piece: bytes) -> IdArray | None:
     """Returns the model's ids of one pre-token, or None once the model was trained again in place.
 
-    A copy of the tokenizer that was not trained may share the cache. `trained`: what `training`
-    returned before."""
-    return _tokenized(model, piece) if training(model, size) == trained else None
+    A copy of the tokenizer that was not trained may share the cache. `training_state`: what
+    `training` returned before."""
+    return _tokenize(model, piece) if training(model, size) == training_state else None
 
 
-def _tokenized(model: Any, piece: bytes) -> IdArray:
+def _tokenize(model: Any, piece: bytes) -> IdArray:
     """Returns the model's ids of one pre-token, given as bytes."""
     return id_array([token.id for token in model.tokenize(letters_of(piece))])
 

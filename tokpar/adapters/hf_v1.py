@@ -25,17 +25,17 @@ from tokpar.adapters.hf_postprocess import (
     PostProcess,
     PostProcessingAdapter,
     around_of,
-    finish_from,
+    postprocess_from,
 )
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import (
-    FINISHING,
+    POSTPROCESS_FLAGS,
     bert_file,
     flags,
-    memory_budget,
     path_of,
     raise_panic,
     refusing,
+    take_cache_bytes,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
@@ -50,7 +50,7 @@ from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
 from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
 
-_DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
+_DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
@@ -63,21 +63,21 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     """Returns an adapter for releases from 1.0 on, see `hf_version.load`."""
     path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
-        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
-        config, finishing = bert_file(path, settings)
-        return HuggingFaceOneTokenizer(_of_config(config), finishing, cache_bytes)
+        cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+        config, postprocess_flags = bert_file(path, settings)
+        return HuggingFaceOneTokenizer(_of_config(config), postprocess_flags, cache_bytes)
     if path is None and not isinstance(source, Tokenizer):
         return None
-    cache_bytes, settings = memory_budget(settings, FINISHING)
+    cache_bytes, settings = take_cache_bytes(settings, POSTPROCESS_FLAGS)
     own = source if path is None else _from_file(path)
-    return HuggingFaceOneTokenizer(own, flags(settings, FINISHING), cache_bytes)
+    return HuggingFaceOneTokenizer(own, flags(settings, POSTPROCESS_FLAGS), cache_bytes)
 
 
-def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
+def rebuild(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
     """Returns the adapter that `spec` describes. Raises EngineError if the result is another
     tokenizer."""
     own = _of_config(config)
-    if known(own).digest != digest:
+    if json_facts_of(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")
     own.truncation = own.padding = None
     return HuggingFaceOneTokenizer(own)
@@ -106,12 +106,14 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self._settings = {**_DEFAULTS, **settings}
         left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
         self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
-        self._known = known(own)
-        self.facts = self._known.facts
+        self._json_facts = json_facts_of(own)
+        self.facts = self._json_facts.facts
         self._state = own.truncation, own.padding
-        self._postprocess = _postprocess(self._known.around, self._settings, *self._state)
+        self._postprocess = _postprocess(
+            self._json_facts.inserted_ids, self._settings, *self._state
+        )
         self._segment_cache = segment_cache_for(
-            self.facts, lambda: self._known.lengths, cache_bytes, self.traits.has_own_cache
+            self.facts, lambda: self._json_facts.lengths, cache_bytes, self.traits.has_own_cache
         )
 
     @property
@@ -198,9 +200,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         tokenizers 1.x returns no offsets. If tokens do not tile the text, `tokpar.pure` encodes the
         text again to find the spans, which is slow. Raises LookupError for other ids, and if
         `tokpar.pure` cannot load the tokenizer or gets other ids."""
-        if self._known.lengths is None:
+        if self._json_facts.lengths is None:
             return self._pure.locate(ids, text)
-        return self._known.lengths.spans(ids, text)
+        return self._json_facts.lengths.spans(ids, text)
 
     @cached_property
     def _pure(self) -> FileTokenizer:
@@ -241,7 +243,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
-    def refreshed(self) -> HuggingFaceOneTokenizer:
+    def refresh(self) -> HuggingFaceOneTokenizer:
         """Returns this adapter, or a new adapter if the caller has set another truncation or
         padding."""
         if (self._own.truncation, self._own.padding) == self._state:
@@ -252,11 +254,11 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
-        """Returns `rebuilt` and its arguments: the tokenizer in format 1.0, and its digest.
+        """Returns `rebuild` and its arguments: the tokenizer in format 1.0, and its digest.
 
         The object itself cannot be passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
         when it reads its own format 2.0."""
-        return rebuilt, {"config": config_of(self._own), "digest": self._known.digest}
+        return rebuild, {"config": config_of(self._own), "digest": self._json_facts.digest}
 
 
 def _with_its_punctuation(stage: Any) -> Any:
@@ -271,36 +273,36 @@ def _with_its_punctuation(stage: Any) -> Any:
 
 
 def _postprocess(
-    around: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
+    inserted_ids: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
 ) -> PostProcess:
     """Returns the post-processing; it has no stride. If special tokens fill the whole length,
     nothing of the text is kept."""
     cut = pad = None
     if truncation is not None and settings["truncation"]:
         cut = {name: getattr(truncation, name) for name in ("max_length", "strategy", "direction")}
-        inserted = sum(map(len, around)) if settings["add_special_tokens"] else 0
+        inserted = sum(map(len, inserted_ids)) if settings["add_special_tokens"] else 0
         cut |= {"max_length": max(cut["max_length"], inserted), "stride": 0}
     if padding is not None and settings["padding"]:
         names = ("length", "pad_to_multiple_of", "direction", "pad_id")
         pad = {name: getattr(padding, name) for name in names}
-    return finish_from(around, settings["add_special_tokens"], cut, pad)
+    return postprocess_from(inserted_ids, settings["add_special_tokens"], cut, pad)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class JsonFacts:
     """Everything that follows from the JSON of a tokenizer. `lengths`: the byte lengths of tokens,
     if tokens tile the text."""
 
     digest: str
     facts: Facts
-    around: Around | str
+    inserted_ids: Around | str
     lengths: TokenLengths | None
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def known(own: Any) -> Known:
-    """Returns the `Known` of a tokenizer object. Objects are recognised by identity, and their JSON
-    cannot change."""
+def json_facts_of(own: Any) -> JsonFacts:
+    """Returns the `JsonFacts` of a tokenizer object. Objects are recognised by identity, and their
+    JSON cannot change."""
     config = config_of(own)
     facts = facts_from_json(config)
     # the library has its own code for the regexes of the known families. It is tested to cut as
@@ -314,22 +316,22 @@ def known(own: Any) -> Known:
         or _edge_reason(facts),
         pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
     )
-    return Known(
-        hashlib.sha256(_written(own).encode()).hexdigest(),
+    return JsonFacts(
+        hashlib.sha256(_json_of(own).encode()).hexdigest(),
         facts,
         around_of(config["post_processor"]),
         token_lengths(config) if facts.tiles else None,
     )
 
 
-def _written(own: Any) -> str:
+def _json_of(own: Any) -> str:
     """Returns the tokenizer as JSON, format 2.0: the first item that it gives to be pickled."""
     return str(own.__reduce__()[1][0])
 
 
 def config_of(own: Any) -> dict[str, Any]:
     """Returns the tokenizer as a parsed file in format 1.0."""
-    return as_format_one(json.loads(_written(own)))
+    return as_format_one(json.loads(_json_of(own)))
 
 
 def _edge_reason(facts: Facts) -> str | None:

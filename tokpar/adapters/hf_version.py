@@ -42,7 +42,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
         try:
             return _adapter(path, settings)
         except FileFormatError as error:
-            if installed() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
+            if installed_release() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
                 raise FileFormatError(
                     f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: "
                     f"{_INSTALL_ONE}; or load it with engine='pure'"
@@ -55,7 +55,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
     return _adapter(source, settings)
 
 
-def installed() -> tuple[int, ...]:
+def installed_release() -> tuple[int, ...]:
     """Returns the release of the installed tokenizers: (0, 23, 1)."""
     return numbers(str(import_module("tokenizers").__version__))
 
@@ -79,7 +79,7 @@ def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
 
 
 def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
-    release = installed()
+    release = installed_release()
     if release < OLDEST:
         found = import_module("tokenizers").__version__
         raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")

@@ -99,9 +99,9 @@ class PrefixFile(_Prefixes, FileTokenizer):
     post-processors of the pure engine; see `load`. Only the model differs from the pure engine."""
 
     def __init__(
-        self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool
+        self, config: dict[str, Any], name: str, properize: bool = False, **postprocess_flags: bool
     ) -> None:
-        super().__init__(config, name, **finishing)
+        super().__init__(config, name, **postprocess_flags)
         self.name = f"incremental:{name}"
         self._properize = properize
         self._tables = _tables(byte_model(config["model"], name), properize)
@@ -120,9 +120,9 @@ class CharacterFile(FileTokenizer):
     continuing_subword_prefix or an end_of_word_suffix."""
 
     def __init__(
-        self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool
+        self, config: dict[str, Any], name: str, properize: bool = False, **postprocess_flags: bool
     ) -> None:
-        super().__init__(config, name, **finishing)
+        super().__init__(config, name, **postprocess_flags)
         self.name = f"incremental:{name}"
         model, exact = config["model"], self._tokenizer.model
         if not isinstance(exact, PairBPE):

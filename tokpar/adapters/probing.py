@@ -25,7 +25,7 @@ Meetings = frozenset[tuple[bytes, bytes]]
 _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")
 
 
-def probing(
+def make_probing_file(
     file: JsonFile | RankFile, texts: Sequence[str], folder: Path
 ) -> JsonFile | RankFile | None:
     """Returns the probing file, written into `folder`, or None for a model that is not BPE.
@@ -73,13 +73,13 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
     kept += [model["unk_token"]] * (model.get("unk_token") is not None)
     if '"ByteLevel"' in json.dumps([config.get("pre_tokenizer"), config.get("normalizer")]):
         atoms = [letters_of(bytes([byte])) for byte in range(256)]
-        known = meetings(token_bytes(tuple(model["vocab"])))
-        merges = _byte_merges(characters, known)
+        known_meetings = meetings(token_bytes(tuple(model["vocab"])))
+        merges = _byte_merges(characters, known_meetings)
         pairs = [(letters_of(left), letters_of(right)) for left, right in merges]
     else:
         met = {pair for token in model["vocab"] for pair in pairwise(token)}
         atoms = [token for token in model["vocab"] if len(token) == 1]
-        pairs = [pair for pair in _shuffled(characters) if pair in met]
+        pairs = [pair for pair in _shuffle_pairs(characters) if pair in met]
     own = {*added, *kept} - {*atoms}
     pairs = [pair for pair in pairs if "".join(pair) not in own]
     tokens = [*kept, *atoms, *map("".join, pairs), *(t for t in added if t in model["vocab"])]
@@ -94,26 +94,28 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
     }
 
 
-def _byte_merges(characters: Collection[str], known: Meetings) -> Iterator[tuple[bytes, bytes]]:
+def _byte_merges(
+    characters: Collection[str], known_meetings: Meetings
+) -> Iterator[tuple[bytes, bytes]]:
     """Yields merges of the bytes of each character; then of two characters; then of two bytes that
     may meet in other characters. Each pair occurs once."""
     spelt = [one.encode() for one in characters]
     whole = [(data[:k], data[k : k + 1]) for data in spelt for k in range(1, len(data))]
-    two = [pair for pair in _shuffled(spelt) if _may_meet(*pair, known)]
-    ends = {(left[-1:], right[:1]) for left, right in known}
+    two = [pair for pair in _shuffle_pairs(spelt) if _may_meet(*pair, known_meetings)]
+    ends = {(left[-1:], right[:1]) for left, right in known_meetings}
     ascii_bytes = [bytes([byte]) for byte in b"a1 "]
     first, continued = ([bytes([byte]) for byte in some] for some in (FIRST, CONTINUED))
     edges = [*product(continued, [*first, *ascii_bytes]), *product(ascii_bytes, first)]
     yield from dict.fromkeys((*whole, *two, *(pair for pair in edges if pair in ends)))
 
 
-def _may_meet(left: bytes, right: bytes, known: Meetings) -> bool:
+def _may_meet(left: bytes, right: bytes, known_meetings: Meetings) -> bool:
     """True if some token may lie across the boundary between the two characters."""
     behind = range(1, len(right) + 1)
-    return any((left[k:], right[:n]) in known for k in range(len(left)) for n in behind)
+    return any((left[k:], right[:n]) in known_meetings for k in range(len(left)) for n in behind)
 
 
-def _shuffled(atoms: Sequence[Any]) -> list[tuple[Any, Any]]:
+def _shuffle_pairs(atoms: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Returns all pairs in a random order that is always the same."""
     pairs = list(product(atoms, repeat=2))
     Random(SEED).shuffle(pairs)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.adapters.decoding_parts import refuse_skipping
-from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
+from tokpar.adapters.settings import POSTPROCESS_FLAGS, bert_file, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
@@ -25,7 +25,7 @@ from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.model import EncodesAll
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.parts import kind
-from tokpar.pure.patterns import written_out
+from tokpar.pure.patterns import flatten_sets
 from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
@@ -61,9 +61,9 @@ def load(
     if path.suffix == ".tiktoken":
         return PureTokenizer(_rank_vocabulary(path, settings))
     if path.suffix == ".json":
-        return _of_json(path, flags(settings, FINISHING))
-    config, finishing = bert_file(path, settings)
-    return FileTokenizer(config, path.stem, **finishing)
+        return _of_json(path, flags(settings, POSTPROCESS_FLAGS))
+    config, postprocess_flags = bert_file(path, settings)
+    return FileTokenizer(config, path.stem, **postprocess_flags)
 
 
 def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTokenizer:
@@ -151,7 +151,7 @@ class PureTokenizer(_InPython):
     def facts(self) -> Facts:
         """The facts that proofs may use."""
         vocabulary = self.vocabulary
-        patterns = tuple(map(written_out, vocabulary.patterns))
+        patterns = tuple(map(flatten_sets, vocabulary.patterns))
         family = recognise(ENGINE, patterns)
         tiles = vocabulary.keep_gaps or family is not None
         return Facts(
@@ -225,23 +225,25 @@ class PureTokenizer(_InPython):
 
 
 class FileTokenizer(_InPython):
-    """The tokenizer of `config`, a parsed ``tokenizer.json``. `finishing`: see `FINISHING`.
+    """The tokenizer of `config`, a parsed ``tokenizer.json``.
+
+    `postprocess_flags`: see `POSTPROCESS_FLAGS`.
 
     Truncation and padding of the file are applied once, to all ids of a text, as Hugging Face
     does."""
 
-    def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:
+    def __init__(self, config: dict[str, Any], name: str, **postprocess_flags: bool) -> None:
         super().__init__(f"pure:{name}", read_tokenizer(config))
         self.config = config
-        self._arguments = {"config": config, "name": name, **finishing}
-        self._postprocess = read_postprocess(config, **finishing)
+        self._arguments = {"config": config, "name": name, **postprocess_flags}
+        self._postprocess = read_postprocess(config, **postprocess_flags)
 
     @cached_property
     def facts(self) -> Facts:
         """The facts that proofs may use: derived by the rules for Hugging Face, with the pattern
         family of this engine."""
         facts = facts_with_tokens(self.config, asked=True)
-        family, patterns = facts.family, tuple(map(written_out, facts.patterns))
+        family, patterns = facts.family, tuple(map(flatten_sets, facts.patterns))
         if facts.scheme == "regex":
             found = recognise(ENGINE, patterns)
             family = None if found is None else found.name
@@ -250,8 +252,8 @@ class FileTokenizer(_InPython):
     @property
     def origin(self) -> Origin | None:
         """The parsed file, for a checker."""
-        finishing = {name: self._arguments.get(name, True) for name in FINISHING}
-        return Origin(self.config, finishing)
+        postprocess_flags = {name: self._arguments.get(name, True) for name in POSTPROCESS_FLAGS}
+        return Origin(self.config, postprocess_flags)
 
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of `encode` after `postprocess`."""

@@ -11,36 +11,40 @@ from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.bert import bert_config
 
-FINISHING = ("add_special_tokens", "truncation", "padding")
+POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""
 
 
-def check_names(settings: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_names(settings: Mapping[str, Any], known_names: Sequence[str]) -> None:
     """Raises OptionError for a setting that is not known."""
-    unknown = sorted(settings.keys() - set(known))
+    unknown = sorted(settings.keys() - set(known_names))
     if unknown:
-        names = f"known: {', '.join(known)}" if known else "there are none for this source"
+        names = (
+            f"known: {', '.join(known_names)}" if known_names else "there are none for this source"
+        )
         raise OptionError(f"unknown setting {unknown[0]!r}; {names}")
 
 
-def flags(settings: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
+def flags(settings: Mapping[str, Any], known_names: Sequence[str]) -> dict[str, bool]:
     """Returns the settings. Raises OptionError for an unknown setting, or for a value other than
     True and False."""
-    check_names(settings, known)
+    check_names(settings, known_names)
     for name, value in settings.items():
         if not isinstance(value, bool):
             raise OptionError(f"{name} must be True or False, got {value!r}")
     return dict(settings)
 
 
-def memory_budget(settings: Mapping[str, Any], known: Sequence[str]) -> tuple[int, dict[str, Any]]:
+def take_cache_bytes(
+    settings: Mapping[str, Any], known_names: Sequence[str]
+) -> tuple[int, dict[str, Any]]:
     """Returns `cache_bytes`, and the other settings. Raises OptionError for an unknown setting."""
-    check_names(settings, (*known, "cache_bytes"))
+    check_names(settings, (*known_names, "cache_bytes"))
     others = dict(settings)
     return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 
 
-def asked_always(settings: dict[str, Any]) -> bool:
+def take_engine_check(settings: dict[str, Any]) -> bool:
     """Removes `engine_check` from the settings. Returns True if the engine also encodes each new
     pre-token, False if it encodes samples only.
 
@@ -62,8 +66,8 @@ def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
     `lowercase`, which only this kind of file has.
 
     Raises OptionError, FileFormatError, FileNotFoundError."""
-    finishing = flags(settings, (*FINISHING, "lowercase"))
-    return bert_config(path, finishing.pop("lowercase", True)), finishing
+    postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+    return bert_config(path, postprocess_flags.pop("lowercase", True)), postprocess_flags
 
 
 def is_panic(error: BaseException) -> bool:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import asked_always, check_names, is_panic, path_of
+from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
+    LoneThreadUse,
     OwnEncoding,
-    Spared,
     ThreadEncodings,
     arguments_of,
     own_encode,
@@ -36,7 +36,7 @@ from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -77,7 +77,7 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    always = asked_always({"engine_check": engine_check})
+    always = take_engine_check({"engine_check": engine_check})
     adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(cache_bytes))
     if isinstance(adapter, TiktokenTokenizer):
         adapter.engine_check = always
@@ -85,16 +85,19 @@ def load(
 
 
 def _adapter(
-    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials, cache_bytes: int
+    encoding: tiktoken.Encoding,
+    allowed_specials: Specials,
+    disallowed_specials: Specials,
+    cache_bytes: int,
 ) -> TiktokenTokenizer | OwnEncoding:
     why = own_encode(encoding)
     if why is None:
-        return TiktokenTokenizer(encoding, allowed, disallowed, cache_bytes)
+        return TiktokenTokenizer(encoding, allowed_specials, disallowed_specials, cache_bytes)
     settings: dict[str, Specials] = {}
-    if allowed == "all" or _names("allowed_special", allowed, ()):
-        settings["allowed_special"] = allowed
-    if disallowed != "all":
-        settings["disallowed_special"] = _names("disallowed_special", disallowed, ())
+    if allowed_specials == "all" or _names("allowed_special", allowed_specials, ()):
+        settings["allowed_special"] = allowed_specials
+    if disallowed_specials != "all":
+        settings["disallowed_special"] = _names("disallowed_special", disallowed_specials, ())
     return OwnEncoding(encoding, why, settings)
 
 
@@ -139,14 +142,16 @@ class TiktokenTokenizer(EncodingAdapter):
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         everything = encoding.special_tokens_set
-        allowed = _names("allowed_special", allowed_special, everything)
+        allowed_specials = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
-        self._encodings = ThreadEncodings(encoding, Spared())
+        self._encodings = ThreadEncodings(encoding, LoneThreadUse())
         self._cache_bytes = cache_bytes
         self.engine_check = False
         """True if the engine also encodes each new pre-token."""
-        self._allowed = allowed
-        self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
+        self._allowed_specials = allowed_specials
+        self._disallowed_specials = _names(
+            "disallowed_special", disallowed_special, everything - allowed_specials
+        )
 
     @cached_property
     def facts(self) -> Facts:
@@ -154,8 +159,8 @@ class TiktokenTokenizer(EncodingAdapter):
         pattern = self.encoding._pat_str
         family = recognise(ENGINE, (pattern,))
         specials = self.encoding._special_tokens
-        by_chance = shadowed(specials, self._allowed)
-        tiles = family is not None and not self._shared
+        by_chance = shadowed_reason(specials, self._allowed_specials)
+        tiles = family is not None and not self._shared_ids
         complete = all(bytes([byte]) in self.encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
@@ -166,7 +171,7 @@ class TiktokenTokenizer(EncodingAdapter):
             added_tokens=tuple(
                 AddedToken(content, id_)
                 for content, id_ in specials.items()
-                if content in self._allowed
+                if content in self._allowed_specials
             ),
             byte_level=True,
             tiles=tiles,
@@ -187,13 +192,13 @@ class TiktokenTokenizer(EncodingAdapter):
             releases_gil=True,
             wants_one_thread=self.wants_one_thread,
             check_text=self.check_text,
-            forbidden=self._disallowed,
+            forbidden=self._disallowed_specials,
         )
 
     @property
     def origin(self) -> Origin:
         """The encoding, and which special tokens are matched, for a checker."""
-        return Origin(self.encoding, {"allowed_special": self._allowed})
+        return Origin(self.encoding, {"allowed_special": self._allowed_specials})
 
     @cached_property
     def fingerprint(self) -> str:
@@ -207,8 +212,8 @@ class TiktokenTokenizer(EncodingAdapter):
             "pattern": encoding._pat_str,
             "ranks": ranks,
             "special_tokens": encoding._special_tokens,
-            "allowed_special": sorted(self._allowed),
-            "disallowed_special": sorted(self._disallowed),
+            "allowed_special": sorted(self._allowed_specials),
+            "disallowed_special": sorted(self._disallowed_specials),
         }
         return fingerprint_of("tiktoken", tiktoken.__version__, parts)
 
@@ -229,9 +234,9 @@ class TiktokenTokenizer(EncodingAdapter):
     @property
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache by name, empty without a cache."""
-        return {} if self._segment_cache is None else self._segment_cache.seen.counters
+        return {} if self._segment_cache is None else self._segment_cache.state.counters
 
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Served:
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         assert self._segment_cache is not None
@@ -243,7 +248,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
         ranks = self.encoding._mergeable_ranks
-        tokenize = partial(_tokenized, self.encoding)
+        tokenize = partial(_tokenize, self.encoding)
         state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
         engine = f"tiktoken {tiktoken.__version__}"
         make = partial(ranks_of, ranks)
@@ -255,9 +260,9 @@ class TiktokenTokenizer(EncodingAdapter):
 
     def check_text(self, text: str) -> None:
         """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""
-        if self._disallowed:
+        if self._disallowed_specials:
             # tiktoken's own search: which token the error names depends on its cached regex
-            match = _special_token_regex(self._disallowed).search(text)
+            match = _special_token_regex(self._disallowed_specials).search(text)
             if match:
                 raise_disallowed_special_token(match.group())
 
@@ -285,10 +290,12 @@ class TiktokenTokenizer(EncodingAdapter):
     def _whole(self, text: str, encoding: tiktoken.Encoding) -> IdArray:
         try:
             ids: IdArray = encoding.encode_to_numpy(
-                text, allowed_special=self._allowed, disallowed_special=()
+                text, allowed_special=self._allowed_specials, disallowed_special=()
             )
         except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy does not
-            plain = encoding.encode(text, allowed_special=self._allowed, disallowed_special=())
+            plain = encoding.encode(
+                text, allowed_special=self._allowed_specials, disallowed_special=()
+            )
             return np.array(plain, dtype=np.uint32)
         return ids
 
@@ -305,7 +312,7 @@ class TiktokenTokenizer(EncodingAdapter):
         chars = sum(map(len, texts))
         if windows is None or not windows.finder.parts_often(max(texts, key=len, default="")):
             return False
-        return self._encodings.shared_for(chars)
+        return self._encodings.still_shares(chars)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not spell `text`.
@@ -314,36 +321,40 @@ class TiktokenTokenizer(EncodingAdapter):
         regex leaves out a part."""
         return self._lengths.spans(ids, text)
 
-    def allowing(self, allowed: frozenset[str]) -> TiktokenTokenizer:
-        """Returns an adapter that encodes the special tokens `allowed` and refuses none.
+    def allowing(self, allowed_specials: frozenset[str]) -> TiktokenTokenizer:
+        """Returns an adapter that encodes the special tokens `allowed_specials` and refuses none.
 
         It shares the cache of this adapter if both encode the same special tokens."""
-        if allowed != self._allowed:
-            other = TiktokenTokenizer(self.encoding, allowed, frozenset(), self._cache_bytes)
+        if allowed_specials != self._allowed_specials:
+            other = TiktokenTokenizer(
+                self.encoding, allowed_specials, frozenset(), self._cache_bytes
+            )
             other._encodings, other._ranks = self._encodings, self._ranks
             other.engine_check = self.engine_check
             return other
         twin = copy(self)
-        twin._disallowed = frozenset()
+        twin._disallowed_specials = frozenset()
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 
-    def detached(self) -> TiktokenTokenizer:
-        """Returns this adapter without the caller's object. Only `attached` may be called on it."""
+    def detach(self) -> TiktokenTokenizer:
+        """Returns this adapter without the caller's object. Only `attach` may be called on it."""
         assert self.facts is not None  # compute the facts now, so that the copy has them
         twin = copy(self)
         del twin.encoding, twin._encodings
         return twin
 
-    def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
+    def attach(self, source: object) -> TiktokenTokenizer | OwnEncoding:
         """Returns the adapter of the encoding again, or another one if a method of the encoding was
         replaced since."""
         assert isinstance(source, tiktoken.Encoding)
         if own_encode(source) is not None:
-            return _adapter(source, self._allowed, self._disallowed, self._cache_bytes)
+            return _adapter(
+                source, self._allowed_specials, self._disallowed_specials, self._cache_bytes
+            )
         twin = copy(self)
         twin.encoding = source
-        twin._encodings = ThreadEncodings(source, Spared())
+        twin._encodings = ThreadEncodings(source, LoneThreadUse())
         return twin
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
@@ -352,17 +363,19 @@ class TiktokenTokenizer(EncodingAdapter):
         return rebuild, {
             "encoding": arguments_of(self.encoding),
             # sorted, so that its pickle is the same in every process
-            "allowed_special": tuple(sorted(self._allowed)),
-            "disallowed_special": tuple(sorted(self._disallowed)),
+            "allowed_special": tuple(sorted(self._allowed_specials)),
+            "disallowed_special": tuple(sorted(self._disallowed_specials)),
         }
 
     @cached_property
     def _specials(self) -> dict[bytes, int]:
         specials = self.encoding._special_tokens
-        return {t.encode("utf-8"): id_ for t, id_ in specials.items() if t in self._allowed}
+        return {
+            t.encode("utf-8"): id_ for t, id_ in specials.items() if t in self._allowed_specials
+        }
 
     @cached_property
-    def _shared(self) -> dict[int, list[bytes]]:
+    def _shared_ids(self) -> dict[int, list[bytes]]:
         """The tokens of each id that several tokens of different lengths share, such as 200018 in
         o200k_harmony.
 
@@ -379,19 +392,19 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _lengths(self) -> TokenLengths:
-        return self._counted(self._shared) if self._shared else self._last_lengths
+        return self._lengths_with(self._shared_ids) if self._shared_ids else self._last_lengths
 
     @cached_property
     def _last_lengths(self) -> TokenLengths:
         """The length of the last token of each id."""
-        return self._counted({})
+        return self._lengths_with({})
 
-    def _counted(self, shared: Mapping[int, Sequence[bytes]]) -> TokenLengths:
+    def _lengths_with(self, shared_ids: Mapping[int, Sequence[bytes]]) -> TokenLengths:
         (ids, lengths), specials = self._ranks, self._specials
         return TokenLengths(
             np.append(ids, [*specials.values()]).astype(np.int64),
             np.append(lengths, [*map(len, specials)]).astype(np.int64),
-            shared,
+            shared_ids,
         )
 
     @cached_property
@@ -402,7 +415,7 @@ class TiktokenTokenizer(EncodingAdapter):
         return ids, np.fromiter(map(len, ranks), np.int64, len(ranks))
 
 
-def _tokenized(encoding: tiktoken.Encoding, piece: bytes) -> IdArray:
+def _tokenize(encoding: tiktoken.Encoding, piece: bytes) -> IdArray:
     """Returns the engine's ids of one pre-token."""
     return np.array(encoding._encode_single_piece(piece), dtype=np.uint32)
 
@@ -415,7 +428,7 @@ def _names(setting: str, value: Specials, everything: Collection[str]) -> frozen
     return frozenset(value)
 
 
-def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
+def shadowed_reason(specials: Mapping[str, int], allowed_specials: frozenset[str]) -> str | None:
     """Returns why it is not certain which special token is matched, or None.
 
     If two special tokens start at the same place, tiktoken takes the first one in a hash table. If
@@ -425,7 +438,7 @@ def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None
         for long in ordered[i + 1 :]:
             if not long.startswith(short):
                 break
-            if allowed & {short, long}:
+            if allowed_specials & {short, long}:
                 return f"special token {short!r} is a prefix of {long!r}: which one wins is chance"
     return None
 

@@ -20,7 +20,7 @@ _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
 # Building another encoding takes 0.1 s, as long as the locks take on so many code points.
 PAYS_AFTER = 6_000_000
 # On 300,000 digits, one thread takes about 10 ms longer than two with an encoding each.
-SPARED_PAYS_AFTER = 3_000_000
+LONE_PAYS_AFTER = 3_000_000
 
 
 def own_encode(encoding: tiktoken.Encoding) -> str | None:
@@ -114,7 +114,7 @@ class OwnEncoding(EncodingAdapter):
         return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
 
 
-class Spared:
+class LoneThreadUse:
     """Counts the code points that one thread encoded alone, because several threads would have
     shared a regex."""
 
@@ -125,7 +125,7 @@ class Spared:
     @property
     def pays(self) -> bool:
         """True if an encoding for each thread would have saved more time than it takes to build."""
-        return self.chars >= SPARED_PAYS_AFTER
+        return self.chars >= LONE_PAYS_AFTER
 
 
 class ThreadEncodings(threading.local):
@@ -137,18 +137,18 @@ class ThreadEncodings(threading.local):
     Two threads at once are slower than one where matches are short: 300,000 digits take 18 ms on
     one thread, 27 ms on two, and 14 ms on two with an encoding each."""
 
-    def __init__(self, encoding: tiktoken.Encoding, spared: Spared) -> None:
+    def __init__(self, encoding: tiktoken.Encoding, lone_use: LoneThreadUse) -> None:
         """Runs again in each thread, as `threading.local` does."""
         self._encoding = encoding
-        self._spared = spared
+        self._lone_use = lone_use
         self._own: tiktoken.Encoding | None = None
-        self._used = 0
+        self._chars = 0
 
-    def shared_for(self, chars: int) -> bool:
+    def still_shares(self, chars: int) -> bool:
         """Count `chars` more code points of short matches. Returns True while threads should share
         the caller's encoding."""
-        self._spared.chars += chars  # threads may lose some
-        return not self._spared.pays
+        self._lone_use.chars += chars  # threads may lose some
+        return not self._lone_use.pays
 
     def for_text(self, text: str) -> tiktoken.Encoding:
         """Returns the encoding for the next text of the calling thread.
@@ -157,18 +157,18 @@ class ThreadEncodings(threading.local):
         if the encoding is of a derived class."""
         if self._own is not None:
             return self._own
-        used = self._used
-        self._used += len(text)
-        if used < PAYS_AFTER and not self._spared.pays:
+        chars = self._chars
+        self._chars += len(text)
+        if chars < PAYS_AFTER and not self._lone_use.pays:
             return self._encoding
         if threading.current_thread() is threading.main_thread():
             return self._encoding
         if type(self._encoding) is not tiktoken.Encoding:
             return self._encoding
         # one thread at a time builds, because building holds the GIL
-        if self._spared.building.acquire(blocking=False):
+        if self._lone_use.building.acquire(blocking=False):
             try:
                 self._own = tiktoken.Encoding(**arguments_of(self._encoding))
             finally:
-                self._spared.building.release()
+                self._lone_use.building.release()
         return self._own or self._encoding

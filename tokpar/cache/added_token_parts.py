@@ -62,7 +62,7 @@ class AddedParts:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 
-    def of(
+    def find_parts(
         self, new: Segments, some: NDArray[np.bool_], kernel: Any
     ) -> tuple[NDArray[np.bool_], SegmentParts]:
         """Returns which of `some` hold an added token, and the parts of the certain ones.
@@ -74,7 +74,7 @@ class AddedParts:
         searched = np.full(places[-1], _NO_TEXT, dtype=np.uint8)
         kernel.gather(new.data, starts, lengths, searched, places)
         text = searched.tobytes().decode("latin-1")
-        taken = self._taken(text, places)
+        taken = self._find_matches(text, places)
         holding = np.zeros(len(some), dtype=np.bool_)
         holding[numbers[[*taken]]] = True
         parts: list[tuple[int, int, int, int]] = []
@@ -96,7 +96,7 @@ class AddedParts:
         contents = [content.encode("latin-1").decode() for content in numbered]
         return holding, SegmentParts(np.array(segments, np.int64), owners, tokens, texts, contents)
 
-    def _taken(self, text: str, places: IntArray) -> dict[int, list[tuple[int, int]]]:
+    def _find_matches(self, text: str, places: IntArray) -> dict[int, list[tuple[int, int]]]:
         """Returns the matched occurrences in each segment in which a content occurs.
 
         A matched occurrence contains every other occurrence that shares a character with it. The

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
-from tokpar.cache.cache_policy import OFFSETS, QUICK, USUAL
+from tokpar.cache.cache_policy import FAST_ENGINE, OFFSETS, USUAL
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Unbatcher, unbatcher_for
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
@@ -32,7 +32,7 @@ def segment_cache_for(
         lambda: unbatcher_for(facts, lengths()) if cut is None or absorbs else Unbatcher(),
         facts.added_tokens,
         cache_bytes,
-        policy=QUICK if has_own_cache else USUAL,
+        policy=FAST_ENGINE if has_own_cache else USUAL,
         cut=cut,
         parts=AddedParts(facts),
         absorbs=absorbs,
@@ -55,7 +55,7 @@ def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
 def _can_cache(facts: Facts, cache_bytes: int) -> bool:
     known = ("regex", "bert", "spaces", "dummy")
     proved = facts.unprovable is None and facts.scheme in known
-    if compiled.SEGMENTS is None or not proved or facts.prefix_space or not cache_bytes:
+    if kernel_modules.SEGMENTS is None or not proved or facts.prefix_space or not cache_bytes:
         return False
     cut = _cut_of(facts)
     if facts.scheme == "dummy":  # the licence must bar no character

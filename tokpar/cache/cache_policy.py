@@ -34,7 +34,7 @@ class CachePolicy:
     young: int = 0
 
     @property
-    def bounded(self) -> bool:
+    def has_budget(self) -> bool:
         """True if a budget limits what is learnt, and not the share of new bytes."""
         return self.first < 1 << 62
 
@@ -42,7 +42,7 @@ class CachePolicy:
 USUAL = CachePolicy()
 OFFSETS = CachePolicy(young=1 << 20)
 """For a cache of offsets. A caller asked for offsets, so the engine would run anyway."""
-QUICK = CachePolicy(most_new=0.05, first=1 << 15)
+FAST_ENGINE = CachePolicy(most_new=0.05, first=1 << 15)
 """For an engine that encodes new text faster than a cache learns it. A new byte costs the cache
 some 100 ns and a known byte 2.5 ns. The engine takes 7 to 13 ns (DeepSeek-V3,
 tokenizers 1.0.0rc3)."""
@@ -76,12 +76,12 @@ class CacheState:
         """The counters by name, for a report."""
         return asdict(self)
 
-    def after(self, call: CallState, straight: int) -> CacheState:
+    def count_call(self, call: CallState, straight: int) -> CacheState:
         """Returns the counters after a call.
 
         `straight`: code points that went straight to the engine. They raise the budget, and so do
         the bytes that were known at the start of the call. Bytes in new segments lower it."""
-        earned = call.known // KNOWN_EARNS + straight // STRAIGHT_EARNS
+        earned = call.known_bytes // KNOWN_EARNS + straight // STRAIGHT_EARNS
         return replace(
             self,
             looked=self.looked + call.looked,
@@ -91,7 +91,7 @@ class CacheState:
             straight=self.straight + straight,
             pieces=self.pieces + call.pretokens,
             merged=self.merged + call.merged,
-            budget=min(MOST_BUDGET, self.budget + earned - call.new * call.policy.bounded),
+            budget=min(MOST_BUDGET, self.budget + earned - call.new * call.policy.has_budget),
         )
 
 
@@ -100,8 +100,8 @@ class CallState:
     """What one call of a cache did so far.
 
     `budget`: the most bytes in new segments, for a bounded policy. `wave`: code points that are
-    looked up together. `size`: code points of all texts. `looked`: bytes looked up. `known`: bytes
-    looked up before the first wave in which too much was new. `new`: bytes in new segments.
+    looked up together. `size`: code points of all texts. `looked`: bytes looked up. `known_bytes`:
+    bytes looked up before the first wave in which too much was new. `new`: bytes in new segments.
     `segments`, `missed`, `pretokens`, `merged`: see `CacheState`."""
 
     policy: CachePolicy
@@ -109,7 +109,7 @@ class CallState:
     wave: int
     size: int = 0
     looked: int = 0
-    known: int = 0
+    known_bytes: int = 0
     new: int = 0
     segments: int = 0
     missed: int = 0
@@ -120,18 +120,18 @@ class CallState:
     def goes_on(self) -> bool:
         """True if the call looks up one more wave."""
         policy = self.policy
-        if policy.bounded and self.new >= self.budget:
+        if policy.has_budget and self.new >= self.budget:
             return False
-        return self.looked < max(policy.first, 4 * self.known)
+        return self.looked < max(policy.first, 4 * self.known_bytes)
 
-    def add(self, size: int, new: int, segments: int, missed: int) -> None:
+    def add(self, size: int, new: int, segments: int, misses: int) -> None:
         """Count a wave of `size` bytes, `new` of them in new segments."""
-        if self.known == self.looked and new <= self.policy.most_new * size:
-            self.known += size
+        if self.known_bytes == self.looked and new <= self.policy.most_new * size:
+            self.known_bytes += size
         self.looked += size
         self.new += new
         self.segments += segments
-        self.missed += missed
+        self.missed += misses
 
 
 def require_bytes(cache_bytes: int) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.generations import Generation
 from tokpar.cache.machine_tables import DEAD, HIT, Machine
 from tokpar.cache.new_segments import SolvedSegments
@@ -34,8 +34,8 @@ class EnginePieces:
         machine: Machine,
         unbatcher: Unbatcher,
         seeds: NDArray[np.uint64],
-        functions: Any = compiled.PRETOKENS,
-        tables: Any = compiled.SEGMENTS,
+        functions: Any = kernel_modules.PRETOKENS,
+        tables: Any = kernel_modules.SEGMENTS,
     ) -> None:
         self._machine, self._unbatcher, self._seeds = machine, unbatcher, seeds
         self._functions, self._tables = functions, tables
@@ -54,18 +54,18 @@ class EnginePieces:
         if not len(lacking):
             return SolvedSegments(fresh, own, pieces, 0)
         unknown = self._different(new, found.samples)
-        encoded = None
+        piece_ids = None
         if unknown.lengths.sum() <= MOST_NEW * new.lengths[lacking].sum():
             try:
-                encoded = unknown.encoded(self._unbatcher, encode_many, self._tables)
+                piece_ids = unknown.encode(self._unbatcher, encode_many, self._tables)
             except _PASSING:
                 raise
             except BaseException:  # a panic is no Exception; the whole segments are asked for next
-                encoded = None
-        if encoded is None:
+                piece_ids = None
+        if piece_ids is None:
             fresh.stops[lacking] = -1
             return SolvedSegments(fresh, own, pieces, 0)
-        own = self._table(unknown, encoded)
+        own = self._table(unknown, piece_ids)
         rest = self._look_up(new.part(lacking), generations, own).fresh
         fresh.firsts[lacking] = rest.firsts + len(fresh.ids)
         # -2: a piece that is too long for a table
@@ -98,32 +98,33 @@ class EnginePieces:
         own = places[firsts[:found]]
         return Segments(new.data, own[:, 0].copy(), own[:, 1].copy(), kinds[:found])
 
-    def _table(self, pieces: Segments, encoded: SegmentIds) -> Generation:
+    def _table(self, pieces: Segments, piece_ids: SegmentIds) -> Generation:
         """Returns a table of the pieces and their ids, without pieces that no table stores."""
         count = len(pieces.lengths)
         own = Generation(
             np.zeros(4 << max(8, (2 * count).bit_length()), dtype=np.uint64),
             np.zeros(int(pieces.lengths.sum()) + 16, dtype=np.uint8),
-            np.zeros(len(encoded.ids) + 16, dtype=np.uint32),
+            np.zeros(len(piece_ids.ids) + 16, dtype=np.uint32),
             np.zeros(3, dtype=np.int64),
         )
         columns = pieces.data, pieces.starts, pieces.lengths
-        rows = encoded.ids, encoded.firsts, encoded.stops
-        self._functions.put_pieces(*columns, *rows, *own.arrays, own.used, self._seeds)
+        rows = piece_ids.ids, piece_ids.firsts, piece_ids.stops
+        self._functions.put_pieces(*columns, *rows, *own.arrays, own.used_counts, self._seeds)
         return own
 
 
 def engine_pieces_for(facts: Facts, seeds: NDArray[np.uint64]) -> EnginePieces | None:
     """Returns the encoder of new segments for BERT's normalizer and pre-tokenizer, or None."""
-    if compiled.PRETOKENS is None or facts.scheme != "bert":
+    if kernel_modules.PRETOKENS is None or facts.scheme != "bert":
         return None
-    machine = facts.derive(_separated)
+    machine = facts.derive(_make_separator_machine)
     return EnginePieces(machine, Unbatcher(separator=separator_of(facts.added_tokens)), seeds)
 
 
-def _separated(facts: Facts) -> Machine:
-    """A machine whose pieces are separators, and runs of other characters; nothing is known of
-    characters outside the frozen set."""
+def _make_separator_machine(facts: Facts) -> Machine:
+    """Returns a machine whose pieces are separators, and runs of other characters.
+
+    The machine knows nothing of characters outside the frozen set."""
     family = family_named("bert")
     assert family is not None
     separator, other, unknown, width = 0, 1, 2, 3

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import NO_INTS, IdArray, IntArray
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.segments import SegmentIds, Segments
 
 LONGEST_KEPT = 512
@@ -31,12 +31,12 @@ _OPEN_DOOR = np.zeros(1, dtype=np.uint8)
 class Generation:
     """One table of segments and pre-tokens, see `_segments`.
 
-    `used`: the number of entries, the used bytes of `keys`, and the used places of `ids`."""
+    `used_counts`: the number of entries, the used bytes of `keys`, and the used places of `ids`."""
 
     slots: NDArray[np.uint64]
     keys: NDArray[np.uint8]
     ids: IdArray
-    used: IntArray
+    used_counts: IntArray
 
     @classmethod
     def empty(cls, slots: int) -> Generation:
@@ -58,29 +58,31 @@ class Generation:
         new: Segments,
         fresh: SegmentIds,
         first: int,
-        met: IntArray,
+        times_met: IntArray,
         door: NDArray[np.uint8],
     ) -> int:
         """Put the segments from index `first` on into the table.
 
         Returns the index after the last segment that was handled. The index is smaller than the
-        number of segments if the table is full. `met`, `door`: see `_segments.put`."""
+        number of segments if the table is full. `times_met`, `door`: see `_segments.put`."""
         segments = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
-        rest = first, LONGEST_KEPT, met, door
-        return int(functions.put(*self.arrays, self.used, seeds, *segments, *rest))
+        rest = first, LONGEST_KEPT, times_met, door
+        return int(functions.put(*self.arrays, self.used_counts, seeds, *segments, *rest))
 
     def add(self, other: Generation, seeds: Any, first: int) -> int:
         """Put the entries of `other` from slot `first` on into the table.
 
         Returns the slot after the last slot that was handled."""
-        functions: Any = compiled.PRETOKENS
-        return int(functions.copy_entries(*other.arrays, *self.arrays, self.used, seeds, first))
+        functions: Any = kernel_modules.PRETOKENS
+        return int(
+            functions.copy_entries(*other.arrays, *self.arrays, self.used_counts, seeds, first)
+        )
 
     def larger(self, functions: Any, seeds: NDArray[np.uint64], most: int) -> Generation | None:
         """Returns a table of the same entries, with each array that is nearly full doubled.
 
         None if the new table would take more than `most` bytes."""
-        entries, key_bytes, places = self.used.tolist()
+        entries, key_bytes, places = self.used_counts.tolist()
         slots, keys, ids = self.arrays
         more_slots = 1 + (8 * (entries + 1) > 5 * (len(slots) // 4))
         more_keys = 1 + (key_bytes + LONGEST_KEPT + 8 > len(keys))
@@ -88,7 +90,7 @@ class Generation:
         size = more_slots * slots.nbytes + more_keys * keys.nbytes + more_ids * ids.nbytes
         if size > most:
             return None
-        used = self.used.copy()
+        used = self.used_counts.copy()
         if more_slots > 1:
             slots = np.zeros(2 * len(slots), dtype=np.uint64)
             used[0] = functions.copy_to_larger(self.slots, keys, slots, seeds)
@@ -150,19 +152,21 @@ class Generations:
         self,
         new: Segments,
         fresh: SegmentIds,
-        met: IntArray | None = None,
+        times_met: IntArray | None = None,
         pretokens: Generation | None = None,
     ) -> None:
         """Put segments, and all of `pretokens`, into the newer table, and publish the table.
 
-        `met`: how often each segment is in this wave; only segments that were met before are put
-        in. None: all segments are put in."""
+        `times_met`: how often each segment is in this wave; only segments that were met before are
+        put in. None: all segments are put in."""
         state = self._own_state()
         with state.lock:
             newer, older = state.newer, state.older
             if state.readers:  # no reader reads `keys` and `ids` after their used places
-                newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
-            door = _OPEN_DOOR if met is None else state.door
+                newer = replace(
+                    newer, slots=newer.slots.copy(), used_counts=newer.used_counts.copy()
+                )
+            door = _OPEN_DOOR if times_met is None else state.door
             state.puts += 1
             if state.puts % 64 == 0 and np.count_nonzero(state.door) > DOOR // 2:
                 state.door[:] = 0
@@ -178,7 +182,7 @@ class Generations:
                     else:
                         newer = larger
 
-            times = NO_INTS if met is None else met
+            times = NO_INTS if times_met is None else times_met
             put_all(
                 lambda to, done: to.put(*tools, new, fresh, done, times, door), len(new.lengths)
             )

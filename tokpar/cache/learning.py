@@ -47,24 +47,24 @@ class Engine:
 
 
 @dataclass(slots=True, eq=False)
-class _Gathered:
+class _IdCollector:
     """Collects the ids of segments. A segment whose ids are not found has no ids."""
 
     firsts: IntArray
     stops: IntArray
     ids: list[IdArray] = field(default_factory=list)
-    known: int = 0
+    id_count: int = 0
 
     @classmethod
-    def of(cls, count: int) -> _Gathered:
+    def of(cls, count: int) -> _IdCollector:
         return cls(*np.zeros((2, count), dtype=np.int64))
 
     def add(self, which: IntArray, fresh: SegmentIds) -> None:
         """Add the ids of the segments with the indices `which`."""
-        self.firsts[which] = fresh.firsts + self.known
-        self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.known
+        self.firsts[which] = fresh.firsts + self.id_count
+        self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.id_count
         self.ids.append(fresh.ids)
-        self.known += len(fresh.ids)
+        self.id_count += len(fresh.ids)
 
     @property
     def fresh(self) -> SegmentIds:
@@ -94,70 +94,75 @@ class Learner:
         self._make_unbatcher, self._parts, self._absorbs = unbatcher, parts, absorbs
         self._token_ids: dict[str, IdArray] = {}
         self._pieces: SolvesSegments | None = None
-        self._asked = False
+        self._make_called = False
 
     @property
     def engine_only(self) -> bool:
         """True if it is known that only the engine encodes new segments."""
-        return self._asked and self._pieces is None
+        return self._make_called and self._pieces is None
 
     def pieces(self, make: MakePieces, new: int) -> SolvesSegments | None:
         """Returns the encoder of new segments, or None.
 
         None also until enough bytes were new, because making the encoder takes as long as encoding
         some 100 KB of new text. `new`: bytes that were new, or will be new in this call."""
-        if not self._asked and new >= MAKE_AFTER:
+        if not self._make_called and new >= MAKE_AFTER:
             with _making:
-                if not self._asked:
-                    self._pieces, self._asked = make(self._seeds), True
+                if not self._make_called:
+                    self._pieces, self._make_called = make(self._seeds), True
         return self._pieces
 
     def learn(
         self,
         new: Segments,
-        held: NDArray[np.bool_],
+        is_skipped: NDArray[np.bool_],
         rows: tuple[IntArray, IntArray, IntArray],
         engine: Engine,
         call: CallState,
-        seen: CacheState,
+        state: CacheState,
     ) -> SegmentIds | None:
-        """Returns the ids of the new segments that are not `held`, and puts them into the cache.
+        """Returns the ids of the new segments that are not skipped, and puts them into the cache.
 
-        A segment that the engine must encode is held too if too much of its rows is new. `rows`:
-        the first arguments of `_too_new`. None if the engine fails on a segment, or if the ids of
-        segments cannot be told unbatcher."""
-        gathered = _Gathered.of(len(held))
-        alone, parted = self._parts.of(new, ~held & (new.lengths <= LONGEST), self._functions)
-        left = ~held
+        `is_skipped`: True for a segment that is not learnt. A segment that the engine must encode
+        is skipped too if too much of its rows is new. `rows`: the first arguments of `_too_new`.
+        None if the engine fails on a segment, or if the ids of segments cannot be told apart."""
+        collector = _IdCollector.of(len(is_skipped))
+        holds_token, token_parts = self._parts.find_parts(
+            new, ~is_skipped & (new.lengths <= LONGEST), self._functions
+        )
+        left = ~is_skipped
         share = int(new.lengths.sum()) / max(1, int(rows[0].sum()))
-        expected = seen.new + call.new + int(share * (call.size - call.looked))
+        expected = state.new + call.new + int(share * (call.size - call.looked))
         pieces = self.pieces(engine.make_pieces, expected)
         if pieces is not None:
-            which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
-            met = np.bincount(rows[2], minlength=len(held))
-            solved = self._by_pieces(new.part(which), met[which], pieces, engine, call)
-            parts = self._by_parts(new, parted, met, pieces, engine, call)
-            for some, found in ((which, solved), (parted.segments, parts)):
-                gathered.add(some, found)
+            which = np.flatnonzero(~(holds_token | is_skipped) & (new.lengths <= LONGEST))
+            times_met = np.bincount(rows[2], minlength=len(is_skipped))
+            solved = self._by_pieces(new.part(which), times_met[which], pieces, engine, call)
+            parts = self._by_parts(new, token_parts, times_met, pieces, engine, call)
+            for some, found in ((which, solved), (token_parts.segments, parts)):
+                collector.add(some, found)
                 left[some] = found.stops < 0
-        young = seen.looked + call.looked < call.policy.young
-        if left.any() and not (call.policy.bounded or young):
-            held |= _too_new(*rows, new.lengths * left)
-            left &= ~held
-        for asked, unbatcher in ((left & ~alone, self._unbatcher), (left & alone, Unbatcher())):
+        young = state.looked + call.looked < call.policy.young
+        if left.any() and not (call.policy.has_budget or young):
+            is_skipped |= _too_new(*rows, new.lengths * left)
+            left &= ~is_skipped
+        for asked, unbatcher in (
+            (left & ~holds_token, self._unbatcher),
+            (left & holds_token, Unbatcher()),
+        ):
             if asked.any():
                 encoded = self._by_engine(new.part(asked), unbatcher, engine)
                 if encoded is None:
                     return None
-                gathered.add(np.flatnonzero(asked), encoded)
-        return gathered.fresh
+                collector.add(np.flatnonzero(asked), encoded)
+        return collector.fresh
 
     def _by_engine(self, new: Segments, unbatcher: Unbatcher, engine: Engine) -> SegmentIds | None:
         """Returns the ids of segments from the engine, and puts them into the cache.
 
         None if the engine fails on a segment, or if their ids cannot be split."""
-        given = new.absorbed() if self._absorbs else new
-        encoded = _encoded(lambda: given.encoded(unbatcher, engine.encode_many, self._functions))
+        given = new.drop_first_spaces() if self._absorbs else new
+        encoded = _call_engine(lambda: given.encode(unbatcher, engine.encode_many, self._functions))
         if encoded is not None:
             self._tables.put(new, encoded)
         return encoded
@@ -165,16 +170,16 @@ class Learner:
     def _by_pieces(
         self,
         new: Segments,
-        met: IntArray,
+        times_met: IntArray,
         pieces: SolvesSegments,
         engine: Engine,
         call: CallState,
     ) -> SegmentIds:
         """Returns the ids of segments without the engine, and caches the segments that repeat.
 
-        A segment that needs the engine has no ids here. `met`: how often each segment is in this
-        wave."""
-        if not len(met):
+        A segment that needs the engine has no ids here. `times_met`: how often each segment is in
+        this wave."""
+        if not len(times_met):
             return NO_IDS
         sizes = np.cumsum(new.lengths)
         parts = max(1, min(engine.workers, int(sizes[-1]) // LEAST_NEW))
@@ -194,7 +199,7 @@ class Learner:
             raise
         for part, found in zip(numbers, solved, strict=True):
             if self._pieces is pieces:
-                self._tables.put(new.part(part), found.fresh, met[part], found.table)
+                self._tables.put(new.part(part), found.fresh, times_met[part], found.table)
             call.pretokens += found.pieces
             call.merged += found.new
         return SegmentIds.concatenate([found.fresh for found in solved])
@@ -202,27 +207,27 @@ class Learner:
     def _by_parts(
         self,
         new: Segments,
-        parted: SegmentParts,
-        met: IntArray,
+        token_parts: SegmentParts,
+        times_met: IntArray,
         pieces: SolvesSegments,
         engine: Engine,
         call: CallState,
     ) -> SegmentIds:
         """Returns the ids of segments that hold added tokens, and caches these segments whole."""
-        tokens = self._ids_of(parted.contents, engine)
-        lengths = parted.texts.lengths
+        tokens = self._ids_of(token_parts.contents, engine)
+        lengths = token_parts.texts.lengths
         if tokens is None or lengths.max(initial=0) > LONGEST:
-            firsts = np.zeros(len(parted.segments), dtype=np.int64)
+            firsts = np.zeros(len(token_parts.segments), dtype=np.int64)
             return SegmentIds(NO_IDS.ids, firsts, firsts - 1)
-        texts = self._by_pieces(parted.texts, np.ones_like(lengths), pieces, engine, call)
-        found = parted.join(texts, tokens)
-        self._tables.put(new.part(parted.segments), found, met[parted.segments])
+        texts = self._by_pieces(token_parts.texts, np.ones_like(lengths), pieces, engine, call)
+        found = token_parts.join(texts, tokens)
+        self._tables.put(new.part(token_parts.segments), found, times_met[token_parts.segments])
         return found
 
     def _ids_of(self, tokens: Sequence[str], engine: Engine) -> list[IdArray] | None:
         """Returns the ids of each added token as a single text. None if the engine fails."""
         unknown = [token for token in tokens if token not in self._token_ids]
-        rows = _encoded(lambda: engine.encode_many(unknown)) if unknown else Rows.of([])
+        rows = _call_engine(lambda: engine.encode_many(unknown)) if unknown else Rows.of([])
         if rows is None:
             return None
         self._token_ids.update({token: rows[k] for k, token in enumerate(unknown)})
@@ -233,7 +238,7 @@ class Learner:
         return self._make_unbatcher()
 
 
-def _encoded(call: Callable[[], _T]) -> _T | None:
+def _call_engine(call: Callable[[], _T]) -> _T | None:
     """Returns the result of `call`, or None if the engine fails.
 
     The texts are then encoded without the cache, and the failing text raises the error."""
@@ -262,6 +267,6 @@ def _too_new(
     together = int(sizes[short].sum())
     if together < SHORT or new[short].sum() <= MOST_NEW * together:
         asks |= short
-    held = np.ones(len(lengths), dtype=np.bool_)
-    held[which[asks[whose]]] = False
-    return held
+    is_skipped = np.ones(len(lengths), dtype=np.bool_)
+    is_skipped[which[asks[whose]]] = False
+    return is_skipped

@@ -26,13 +26,13 @@ class LookupResult:
     """The result of looking up some rows.
 
     `ids`: the ids of the known segments. `ends`: for each row, how many ids lie before its end.
-    `passed`: for each row, how many misses lie before its end. `misses`: three numbers for each
+    `miss_ends`: for each row, how many misses lie before its end. `misses`: three numbers for each
     miss: the first byte, the length in bytes, and the number of ids before the miss. `segments`:
     how many segments were looked up."""
 
     ids: IdArray
     ends: IntArray
-    passed: IntArray
+    miss_ends: IntArray
     misses: IntArray
     segments: int
 
@@ -41,7 +41,7 @@ class LookupResult:
 class Scratch:
     """The buffers of one lookup, kept for the next wave because new memory pages are slow."""
 
-    out: IdArray
+    ids: IdArray
     misses: IntArray
     scratch: NDArray[np.uint64]
 
@@ -96,13 +96,13 @@ class Lookup:
     def look_up_part(self, data: NDArray[np.uint8], rows: IntArray) -> LookupResult | None:
         """Look up some rows. None if the rows have more ids than `ids_per_byte` allows."""
         size, count = int(rows[-1] - rows[0]), len(rows) - 1
-        ends, passed = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
+        ends, miss_ends = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
         places = self._ids_per_byte * size
         try:
             buffers = self._scratches.pop()
         except IndexError:
             buffers = Scratch.of(places, count, self._functions.BLOCK)
-        if len(buffers.out) < places + 2 or len(buffers.misses) < 3 * (size // 2 + count + 1):
+        if len(buffers.ids) < places + 2 or len(buffers.misses) < 3 * (size // 2 + count + 1):
             buffers = Scratch.of(places, count, self._functions.BLOCK)
         # each thread reads for itself: an interrupted call may leave a thread that still reads
         with self._tables.reading() as generations:
@@ -113,18 +113,18 @@ class Lookup:
                 *generations[1].arrays,
                 self._seeds,
                 buffers.scratch,
-                buffers.out,
+                buffers.ids,
                 ends,
-                passed,
+                miss_ends,
                 buffers.misses,
                 self._neighbours,
             )
         if missed < 0:
             return None
-        ids, misses = buffers.out[: int(ends[-1])].copy(), buffers.misses[: 3 * missed].copy()
+        ids, misses = buffers.ids[: int(ends[-1])].copy(), buffers.misses[: 3 * missed].copy()
         if size <= 2 * LARGEST_WAVE:
             self._scratches.append(buffers)
-        return LookupResult(ids, ends, passed[:-1], misses, int(passed[-1]))
+        return LookupResult(ids, ends, miss_ends[:-1], misses, int(miss_ends[-1]))
 
     def distinct(self, data: NDArray[np.uint8], misses: IntArray) -> tuple[Segments, IntArray]:
         """Returns the distinct segments of the misses, and the index of each miss among them."""
@@ -140,25 +140,25 @@ class Lookup:
         return Segments(data, starts, lengths, kinds[:found]), which
 
     def splice(
-        self, looked: Sequence[LookupResult], which: IntArray, fresh: SegmentIds | None
+        self, results: Sequence[LookupResult], which: IntArray, fresh: SegmentIds | None
     ) -> tuple[list[IdArray], IntArray]:
         """Returns the ids of all parts, and where the ids of each row end.
 
         `which`: the index in `fresh` of each miss. None for `fresh`: there was no miss."""
         if fresh is None:
-            counts = [part.ends for part in looked]
-            parts = [part.ids for part in looked]
+            counts = [part.ends for part in results]
+            parts = [part.ids for part in results]
         else:
             counts, parts, first = [], [], 0
             sizes = fresh.stops - fresh.firsts
-            for part in looked:
+            for part in results:
                 own = which[first : first + len(part.misses) // 3]
                 first += len(own)
                 before = offsets_of(sizes[own])
                 target = np.empty(len(part.ids) + before[-1], dtype=np.uint32)
                 rest = part.misses, own, fresh.firsts, fresh.stops, fresh.ids, target
                 self._functions.splice(part.ids, len(part.ids), *rest)
-                counts.append(part.ends + before[part.passed])
+                counts.append(part.ends + before[part.miss_ends])
                 parts.append(target)
         starts = offsets_of(int(ends[-1]) for ends in counts)
         return parts, np.concatenate([c + s for c, s in zip(counts, starts[:-1], strict=True)])

@@ -58,7 +58,7 @@ def _machine(facts: Facts) -> Machine | str:
     symbol_of = alphabet.symbol_of
     if guard.chars is not None:
         symbol_of = np.where(guard.chars.has, symbol_of, np.uint8(alphabet.size))
-    return tabled(symbol_of, alphabet.size, stages)
+    return build_machine(symbol_of, alphabet.size, stages)
 
 
 def _covers(stage: Automaton) -> bool:
@@ -66,7 +66,10 @@ def _covers(stage: Automaton) -> bool:
     return not any(stage.avoid[behind] for behind in stage.target[0])
 
 
-def tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]) -> Machine:
+def build_machine(
+    symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]
+) -> Machine:
+    """Returns the machine of the automata `stages`, which share the symbols below `size`."""
     width, begins, tables, idle = size + 1, [0], [], []
     for stage in stages:
         target = np.zeros((len(stage.target), width), dtype=np.uint32)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, offsets_of
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 from tokpar.pure.vocabulary import byte_alphabet
 
@@ -63,7 +63,7 @@ class GateError(Exception):
 
 
 def merges_of(
-    state: bytes, size: int, functions: Any = compiled, parts: Parts | None = None
+    state: bytes, size: int, functions: Any = kernel_modules, parts: Parts | None = None
 ) -> Merges:
     """Returns the merges of a model. Raises GateError.
 
@@ -94,11 +94,11 @@ def merges_of(
     byte_ids = _byte_ids(tokens)
     whole = np.ones(len(tokens.ids), dtype=np.bool_)
     if not settings.get("ignore_merges"):
-        whole = _made(tokens, table, byte_ids, functions.PRETOKENS)
+        whole = _find_whole_tokens(tokens, table, byte_ids, functions.PRETOKENS)
     return Merges(table, byte_ids, tokens, whole)
 
 
-def ranks_of(ranks: Mapping[bytes, int], functions: Any = compiled) -> Merges:
+def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Merges:
     """Returns the merges of a tiktoken encoding. Raises GateError.
 
     Two neighbours whose joined bytes are a token merge into this token, the least rank first. A
@@ -130,7 +130,7 @@ def token_table(
     raise GateError("its tokens find no place in a table")
 
 
-def _made(
+def _find_whole_tokens(
     tokens: Tokens, table: NDArray[np.uint64], byte_ids: IdArray, pieces: Any
 ) -> NDArray[np.bool_]:
     """Returns which tokens the merges make from the bytes of the token."""
@@ -144,10 +144,10 @@ def _made(
     return one
 
 
-def model_parts(written: bytes, reader: Any = compiled.VOCABULARY) -> Parts | None:
+def model_parts(tokenizer_json: bytes, reader: Any = kernel_modules.VOCABULARY) -> Parts | None:
     """Returns the parts of the model in a `tokenizer.json`, or None if they cannot be read."""
     try:
-        return None if reader is None else parts_of(written, reader, "model")
+        return None if reader is None else parts_of(tokenizer_json, reader, "model")
     except (GateError, ValueError):
         return None
 
@@ -157,33 +157,36 @@ def parts_of(state: bytes, reader: Any, member: str | None = None) -> Parts:
 
     Raises GateError if a name comes twice."""
     text, begins = np.frombuffer(state, dtype=np.uint8), state.find(b"{")
-    found: dict[str, Parts] = {}
-    parts, _ = _members(state, text, begins, reader, member, found) if begins >= 0 else ({}, 0)
+    member_parts: dict[str, Parts] = {}
+    parts, _ = (
+        _members(state, text, begins, reader, member, member_parts) if begins >= 0 else ({}, 0)
+    )
     if member is None:
         return parts
-    if member not in found:
+    if member not in member_parts:
         raise GateError(f"its file has no {member}")
-    return found[member]
+    return member_parts[member]
 
 
 def _members(
     state: bytes,
     text: NDArray[np.uint8],
-    at: int,
+    place: int,
     reader: Any,
     member: str | None,
-    found: dict[str, Parts],
+    member_parts: dict[str, Parts],
 ) -> tuple[Parts, int]:
-    """The parts of the object at `at`, and what comes behind it; to `found` the parts of `member`,
-    if that is an object, too: so it is read once."""
+    """Returns the parts of the object at `place`, and the place after the object.
+
+    If `member` is an object too, its parts are put into `member_parts`, so that it is read once."""
     parts: dict[str, tuple[int, int]] = {}
-    at = _behind_white(state, at + 1)
-    while state[at : at + 1] == b'"':
-        end = reader.value_end(text, at)
+    place = _behind_white(state, place + 1)
+    while state[place : place + 1] == b'"':
+        end = reader.value_end(text, place)
         start = _behind_white(state, state.find(b":", end) + 1)
-        name: str = json.loads(state[at:end]) if end > 0 else ""
+        name: str = json.loads(state[place:end]) if end > 0 else ""
         if name == member and state[start : start + 1] == b"{":
-            found[name], stop = _members(state, text, start, reader, None, {})
+            member_parts[name], stop = _members(state, text, start, reader, None, {})
         else:
             stop = reader.value_end(text, start) if end > 0 < start else -1
         if stop < 0:
@@ -191,18 +194,18 @@ def _members(
         if name in parts:
             raise GateError(f"its file has {name!r} twice")
         parts[name] = start, stop
-        at = _behind_white(state, stop)
-        if state[at : at + 1] == b",":
-            at = _behind_white(state, at + 1)
-    if state[at : at + 1] != b"}":
+        place = _behind_white(state, stop)
+        if state[place : place + 1] == b",":
+            place = _behind_white(state, place + 1)
+    if state[place : place + 1] != b"}":
         raise GateError("its model is not written as JSON")
-    return parts, at + 1
+    return parts, place + 1
 
 
-def _behind_white(state: bytes, at: int) -> int:
-    while state[at : at + 1].isspace():
-        at += 1
-    return at
+def _behind_white(state: bytes, place: int) -> int:
+    while state[place : place + 1].isspace():
+        place += 1
+    return place
 
 
 def _require(settings: Mapping[str, Any]) -> None:
@@ -242,7 +245,7 @@ def vocabulary_arrays(
     state: bytes,
     size: int,
     tokens: Callable[[], dict[str, int]],
-    reader: Any = compiled.VOCABULARY,
+    reader: Any = kernel_modules.VOCABULARY,
     parts: Parts | None = None,
 ) -> VocabularyArrays | None:
     """The vocabulary in `state`, as `merges_of` takes it, of a model of so many tokens; None if it

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, offsets_of
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.generations import Generation
 from tokpar.cache.machine_tables import Machine, machine_for
 from tokpar.cache.merges import GateError, Merges, token_table
@@ -75,7 +75,7 @@ class Pieces:
         tokenize: Tokenize,
         seeds: NDArray[np.uint64],
         mask: int = SAMPLED - 1,
-        functions: Any = compiled.PRETOKENS,
+        functions: Any = kernel_modules.PRETOKENS,
         key: str | None = None,
     ) -> None:
         self._machine, self._merges, self._seeds = machine, merges, seeds
@@ -190,7 +190,7 @@ def pieces_for(
     `source`, `size` (the number of tokens): identify the model. `make`: makes the merges; may raise
     GateError. `tokenize`: runs the engine's model. `seeds`: the seeds of the cache table. `engine`:
     name and version. `always`: the engine also encodes every new piece, to compare the ids."""
-    if compiled.PRETOKENS is None or facts.model != "BPE":
+    if kernel_modules.PRETOKENS is None or facts.model != "BPE":
         return None
     key, mask = key_of(facts, source, size, engine), 0 if always else SAMPLED - 1
     try:

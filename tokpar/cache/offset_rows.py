@@ -21,14 +21,14 @@ LONGEST_SEGMENT = (1 << _BITS) - 1
 """The most code points of a segment whose row can be packed."""
 
 
-def packed(code_points: IntArray, counts: IntArray, spans: SpanArray, ids: IdArray) -> Rows:
+def pack_rows(code_points: IntArray, counts: IntArray, spans: SpanArray, ids: IdArray) -> Rows:
     """Returns the packed rows of segments.
 
     `code_points`, `counts`: the length and the number of tokens of each segment. `spans`, `ids`: of
     all tokens. Raises ValueError for a segment that is too long, and for a token that does not lie
     inside its segment."""
     limits = np.repeat(code_points, counts)
-    if code_points.max(initial=0) > LONGEST_SEGMENT or not inside(spans, limits).all():
+    if code_points.max(initial=0) > LONGEST_SEGMENT or not are_inside(spans, limits).all():
         raise ValueError("these offsets cannot be packed")
     offsets = offsets_of(counts + 1)
     heads = offsets[:-1]
@@ -41,7 +41,7 @@ def packed(code_points: IntArray, counts: IntArray, spans: SpanArray, ids: IdArr
     return Rows(numbers, offsets)
 
 
-def inside(spans: SpanArray, code_points: IntArray | int) -> NDArray[np.bool_]:
+def are_inside(spans: SpanArray, code_points: IntArray | int) -> NDArray[np.bool_]:
     """Returns which tokens lie in a segment of `code_points` and begin before its end."""
     starts, stops = spans[:, 0], spans[:, 1]
     found: NDArray[np.bool_] = (starts <= stops) & (stops <= code_points) & (starts < code_points)
@@ -64,7 +64,7 @@ class OffsetRows:
     checksums: IntArray
     tokens: IdArray
 
-    def of(self, k: int, ids: IdArray) -> SpanArray | None:
+    def spans_of(self, k: int, ids: IdArray) -> SpanArray | None:
         """Returns the offsets of text `k`, or None if `ids` do not begin with its ids.
 
         The ids are compared by checksums."""
@@ -78,7 +78,7 @@ class OffsetRows:
         return self.spans[own] if np.array_equal(found, self.checksums[first:last]) else None
 
 
-def unpacked(rows: Rows) -> OffsetRows:
+def unpack_rows(rows: Rows) -> OffsetRows:
     """Returns the offsets that packed rows hold. Row k has the rows of all segments of text k."""
     numbers = rows.ids
     is_head = numbers >= _MARK

@@ -85,7 +85,7 @@ def encode_pretokens(
         known.keys,
         *(array for each in generations for array in each.arrays),
         *own.arrays,
-        own.used,
+        own.used_counts,
         seeds,
         np.empty(9 * room, dtype=np.uint64),
         ids,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
 from tokpar.cache.cache_policy import (
     CACHE_BYTES,
@@ -37,7 +37,7 @@ from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import SpaceCut
-from tokpar.interfaces import Served
+from tokpar.interfaces import CachedRows
 from tokpar.types import AddedToken, Facts, Rows
 
 LONGEST_KNOWN = 1 << 14
@@ -47,15 +47,15 @@ _LONGEST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class WaveIds:
     """The ids of a wave of rows.
 
-    `ids`: the ids in several arrays. `ends`: where the ids of each row end. `refused`:
+    `ids`: the ids in several arrays. `ends`: where the ids of each row end. `is_refused`:
     True for a row that may hold an added token, or was not learnt; its ids must not be used."""
 
     ids: list[IdArray]
     ends: IntArray
-    refused: NDArray[np.bool_]
+    is_refused: NDArray[np.bool_]
 
 
 class SegmentCache:
@@ -75,7 +75,7 @@ class SegmentCache:
         unbatcher: Callable[[], Unbatcher],
         added_tokens: tuple[AddedToken, ...],
         cache_bytes: int = CACHE_BYTES,
-        functions: Any = compiled.SEGMENTS,
+        functions: Any = kernel_modules.SEGMENTS,
         policy: CachePolicy = USUAL,
         cut: SpaceCut | None = None,
         ids_per_byte: int = 1,
@@ -98,7 +98,7 @@ class SegmentCache:
         found = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
         self._learner = Learner(*tools, unbatcher, found, absorbs)
         self.waves = FIRST_WAVE, LARGEST_WAVE
-        self.seen = CacheState()
+        self.state = CacheState()
 
     def encode(
         self,
@@ -106,7 +106,7 @@ class SegmentCache:
         encode_many: EncodeMany,
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
-    ) -> Served:
+    ) -> CachedRows:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
@@ -114,16 +114,16 @@ class SegmentCache:
         segment of its wave. `make_pieces`: makes the object that encodes new segments without
         `encode_many`, given the seeds of the table. It is called once."""
         first, largest = self.waves
-        wave = largest if self.seen.looked >= largest else first
-        call = CallState(self._policy, self.seen.budget, wave)
+        wave = largest if self.state.looked >= largest else first
+        call = CallState(self._policy, self.state.budget, wave)
         engine = Engine(encode_many, make_pieces, workers)
         if self._every_text:  # forbidding added tokens are searched in new segments only
             return self._encode(texts, engine, call)
         may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
         rows, flags = self._encode([texts[k] for k in np.flatnonzero(may).tolist()], engine, call)
-        lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
-        lengths[may], divided[may] = np.diff(rows.offsets), flags
-        return Rows(rows.ids, offsets_of(lengths)), divided
+        lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
+        lengths[may], is_answered[may] = np.diff(rows.offsets), flags
+        return Rows(rows.ids, offsets_of(lengths)), is_answered
 
     def cached_ids(
         self, text: str, encode_many: EncodeMany, make_pieces: MakePieces
@@ -140,14 +140,14 @@ class SegmentCache:
             data, rows = utf8_rows([text], len(text), self._functions)
         except UnicodeEncodeError:
             return None
-        looked = self._lookup.look_up_part(data, rows)
-        if looked is None or not len(looked.misses):
-            return None if looked is None else looked.ids
-        if self._learner.pieces(make_pieces, self.seen.new) is None:
-            self.seen = replace(self.seen, new=self.seen.new + len(text))
+        result = self._lookup.look_up_part(data, rows)
+        if result is None or not len(result.misses):
+            return None if result is None else result.ids
+        if self._learner.pieces(make_pieces, self.state.new) is None:
+            self.state = replace(self.state, new=self.state.new + len(text))
             return None
-        found, divided = self.encode([text], encode_many, 1, make_pieces)
-        return found[0] if divided[0] else None
+        found, is_answered = self.encode([text], encode_many, 1, make_pieces)
+        return found[0] if is_answered[0] else None
 
     def _may_divide(self, text: str) -> bool:
         """True if no added token in `text` forbids a cut, as far as segments do not show it."""
@@ -161,7 +161,7 @@ class SegmentCache:
         """Look up the texts wave after wave, and count what the cache saw."""
         parts: list[IdArray] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
-        divided = np.zeros(len(texts), dtype=np.bool_)
+        is_answered = np.zeros(len(texts), dtype=np.bool_)
         sizes = offsets_of(lengths_of(texts, self._functions))
         call.size = int(sizes[-1])
         first = straight = 0
@@ -176,19 +176,19 @@ class SegmentCache:
                     straight += size
                 elif found is not None:
                     parts += found.ids
-                    straight += int(np.diff(sizes[first : stop + 1])[found.refused].sum())
+                    straight += int(np.diff(sizes[first : stop + 1])[found.is_refused].sum())
                     lengths[first:stop] = np.diff(found.ends, prepend=0)
-                    divided[first:stop] = ~found.refused
+                    is_answered[first:stop] = ~found.is_refused
                 first = stop
             straight += int(sizes[-1] - sizes[first])
         finally:
-            self.seen = self.seen.after(call, straight)
+            self.state = self.state.count_call(call, straight)
         rows = Rows(concatenate_ids(parts), offsets_of(lengths))
-        return rows if divided.all() else _emptied(rows, divided), divided
+        return rows if is_answered.all() else _empty_rows(rows, is_answered), is_answered
 
     def _encode_texts(
         self, texts: Sequence[str], size: int, engine: Engine, call: CallState
-    ) -> Found | None:
+    ) -> WaveIds | None:
         """Look up several texts as one wave, or one long text as several waves.
 
         `size`: code points of the texts. None if no text is answered."""
@@ -206,46 +206,46 @@ class SegmentCache:
             stop = next_cut(data, start + call.wave, self._neighbours)
             part = part_of(data, start, stop, engine.workers, self._neighbours)
             found = self._encode_wave(*part, engine, call) if call.goes_on else None
-            if found is None or found.refused.any():
+            if found is None or found.is_refused.any():
                 return None  # the caller asks for the chunks of this text one by one
             parts += found.ids
             start, call.wave = stop, min(2 * call.wave, self.waves[1])
-        return Found(parts, np.array([sum(map(len, parts))]), np.zeros(1, dtype=np.bool_))
+        return WaveIds(parts, np.array([sum(map(len, parts))]), np.zeros(1, dtype=np.bool_))
 
     def _encode_wave(
         self, data: NDArray[np.uint8], rows: IntArray, engine: Engine, call: CallState
-    ) -> Found | None:
+    ) -> WaveIds | None:
         """Look up the segments of one wave, and learn the new segments.
 
         `rows`: see `look_up`. Nothing is learnt from a row in which too much is new."""
-        looked = self._lookup.look_up(data, rows, engine.workers)
-        if looked is None:
+        results = self._lookup.look_up(data, rows, engine.workers)
+        if results is None:
             return None
-        misses = np.concatenate([part.misses for part in looked])
-        segments = sum(part.segments for part in looked)
+        misses = np.concatenate([part.misses for part in results])
+        segments = sum(part.segments for part in results)
         size = int(rows[-1] - rows[0])
-        refused = np.zeros(len(rows) - 1, dtype=np.bool_)
+        is_refused = np.zeros(len(rows) - 1, dtype=np.bool_)
         if not len(misses):
             call.add(size, 0, segments, 0)
-            return Found(*self._lookup.splice(looked, misses, None), refused)
+            return WaveIds(*self._lookup.splice(results, misses, None), is_refused)
         new, which = self._lookup.distinct(data, misses)
         call.add(size, int(new.lengths.sum()), segments, len(misses) // 3)
         whose = np.searchsorted(rows, misses[::3], side="right") - 1
-        held = new.holding(self._forbidding, self._functions)
+        is_skipped = new.may_hold_tokens(self._forbidding, self._functions)
         if self._cut is not None:
-            held |= new.unsure(self._cut)
+            is_skipped |= new.unsure(self._cut)
         shares = np.diff(rows), whose, which
-        fresh = self._learner.learn(new, held, shares, engine, call, self.seen)
-        refused[whose[held[which]]] = True
-        if fresh is None or refused.all():
+        fresh = self._learner.learn(new, is_skipped, shares, engine, call, self.state)
+        is_refused[whose[is_skipped[which]]] = True
+        if fresh is None or is_refused.all():
             return None
-        return Found(*self._lookup.splice(looked, which, fresh), refused)
+        return WaveIds(*self._lookup.splice(results, which, fresh), is_refused)
 
 
-def _emptied(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
-    """Returns `rows` with an empty row for each row that is not `kept`."""
+def _empty_rows(rows: Rows, is_kept: NDArray[np.bool_]) -> Rows:
+    """Returns `rows` with an empty row for each row that is not kept."""
     lengths = np.diff(rows.offsets)
-    offsets = offsets_of(lengths * kept)
+    offsets = offsets_of(lengths * is_kept)
     ids = np.empty(offsets[-1], dtype=np.uint32)
-    copy_rows(rows.ids, rows.offsets[:-1][kept], lengths[kept], ids, offsets[:-1][kept])
+    copy_rows(rows.ids, rows.offsets[:-1][is_kept], lengths[is_kept], ids, offsets[:-1][is_kept])
     return Rows(ids, offsets)

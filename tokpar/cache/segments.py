@@ -100,7 +100,7 @@ class Segments:
     lengths: IntArray
     kinds: NDArray[np.uint8]
 
-    def holding(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
+    def may_hold_tokens(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
         """Returns which segments may hold an added token of `guard` inside of the segment."""
         if not guard.tokens:
             return np.zeros(len(self.lengths), dtype=np.bool_)
@@ -131,7 +131,7 @@ class Segments:
             found[k] = not cut.ends(self.data[self.starts[k] : ends[k]].tobytes().decode())
         return found
 
-    def absorbed(self) -> Segments:
+    def drop_first_spaces(self) -> Segments:
         """Returns the segments without their first space, for an engine that puts a space before
         each text (theorem 6.4)."""
         space = (self.kinds & NO_SPACE_FIRST) == 0
@@ -142,22 +142,22 @@ class Segments:
         rest = self.starts[which], self.lengths[which], self.kinds[which]
         return Segments(self.data, *rest)
 
-    def encoded(
+    def encode(
         self, unbatcher: Unbatcher, encode_many: EncodeMany, kernel: Any
     ) -> SegmentIds | None:
         """Returns the ids of the segments. None if the ids cannot be split by segment.
 
         Raises the errors of the batch call."""
-        between = b"" if unbatcher.separator is None else unbatcher.separator.content.encode()
-        whose = self._texts(unbatcher, len(between))
+        separator = b"" if unbatcher.separator is None else unbatcher.separator.content.encode()
+        whose = self._texts(unbatcher, len(separator))
         order = np.lexsort((self.kinds == WHITE_LAST, self.kinds != NO_SPACE_FIRST, whose))
         whose = whose[order]
         last = np.append(whose[1:] != whose[:-1], True)
         lengths = self.lengths[order]
-        places = offsets_of(lengths + len(between) * ~last)
+        places = offsets_of(lengths + len(separator) * ~last)
         target = np.empty(places[-1], dtype=np.uint8)
         kernel.gather(self.data, self.starts[order], lengths, target, places)
-        for k, byte in enumerate(between, start=-len(between)):
+        for k, byte in enumerate(separator, start=-len(separator)):
             target[places[1:][~last] + k] = byte
         ends = places[1:][last]
         joined, first = target.tobytes(), 0
@@ -170,19 +170,19 @@ class Segments:
         if stops is None:
             return None
         begins = np.append(0, stops[:-1])
-        if between:
+        if separator:
             begins += np.append(False, ~last[:-1])
         firsts_, stops_ = np.empty_like(stops), np.empty_like(stops)
         firsts_[order], stops_[order] = begins, stops
         ids = np.require(rows.ids, dtype=np.uint32, requirements=["C", "W"])
         return SegmentIds(ids, firsts_, stops_)
 
-    def _texts(self, unbatcher: Unbatcher, between: int) -> IntArray:
+    def _texts(self, unbatcher: Unbatcher, separator_size: int) -> IntArray:
         """Returns the index of the joined text of each segment."""
         count = len(self.lengths)
         if unbatcher.sizes is None and unbatcher.separator is None:
             return np.arange(count, dtype=np.int64)
-        texts = 1 + int(self.lengths.sum() + between * count) // TEXT_BYTES
+        texts = 1 + int(self.lengths.sum() + separator_size * count) // TEXT_BYTES
         if unbatcher.separator is not None:
             return np.arange(count, dtype=np.int64) * texts // count
         groups = [np.flatnonzero(self.kinds == kind) for kind in range(4)]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, utf8_bytes
-from tokpar.cache import compiled
+from tokpar.cache import kernel_modules
 from tokpar.cache.utf8_texts import PAD, Utf8Texts
 from tokpar.errors import OptionError
 
 
-def lengths_of(texts: Sequence[str], functions: Any = compiled.SEGMENTS) -> IntArray:
+def lengths_of(texts: Sequence[str], functions: Any = kernel_modules.SEGMENTS) -> IntArray:
     """Returns the number of code points of each text. OptionError for a text that is no str."""
     if isinstance(texts, Utf8Texts):
         return texts.lengths
@@ -54,10 +54,10 @@ def utf8_text(texts: Sequence[str]) -> NDArray[np.uint8]:
     return texts.columns[0].own if isinstance(texts, Utf8Texts) else utf8_bytes(texts[0])
 
 
-def chosen(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:
+def select_texts(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:
     """Returns the texts with these numbers, ascending."""
     if isinstance(texts, Utf8Texts):
-        return texts.chosen(numbers)
+        return texts.select(numbers)
     return [texts[k] for k in numbers.tolist()]
 
 
@@ -68,5 +68,5 @@ def to_check(
 
     `Utf8Texts` are valid, so a short one is refused only for a `forbidden` string."""
     if isinstance(texts, Utf8Texts):
-        return sorted({*long, *texts.holding(forbidden)})
+        return sorted({*long, *texts.find_texts_with(forbidden)})
     return range(len(texts))

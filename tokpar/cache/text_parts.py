@@ -29,19 +29,19 @@ def neighbours_of(cut: SpaceCut | None) -> NDArray[np.uint8]:
     return np.frombuffer(cut.sides[:128] + cut.sides[128:] * 128, dtype=np.uint8)
 
 
-def next_cut(data: NDArray[np.uint8], at: int, neighbours: NDArray[np.uint8] = ANYTHING) -> int:
-    """Returns the first place from byte `at` on where `look_up` cuts, or the end of `data`.
+def next_cut(data: NDArray[np.uint8], place: int, neighbours: NDArray[np.uint8] = ANYTHING) -> int:
+    """Returns the first place from byte `place` on where `look_up` cuts, or the end of `data`.
 
     Only a space after a visible ASCII character is found. If `neighbours` bars some bytes, all
     bytes next to the space must be ASCII and allowed."""
     step, barred = 256, len(neighbours) > 1
-    while at < len(data):
-        window = data[at - 1 : at + step]
+    while place < len(data):
+        window = data[place - 1 : place + step]
         here = (window[1:] == 32) & (window[:-1] > 32) & (window[:-1] < 127)
-        for found in (at + np.flatnonzero(here)).tolist():
+        for found in (place + np.flatnonzero(here)).tolist():
             if not barred or _may_cut(data[max(0, found - 2) : found + 2], neighbours):
                 return int(found)
-        at, step = at + step, 4 * step
+        place, step = place + step, 4 * step
     return len(data)
 
 

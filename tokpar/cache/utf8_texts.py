@@ -112,7 +112,7 @@ class Utf8Texts(Sequence[str]):
             data[edges[first] : edges[first + len(column)]] = column.own
         return data, edges
 
-    def chosen(self, numbers: IntArray) -> Sequence[str]:
+    def select(self, numbers: IntArray) -> Sequence[str]:
         """Returns the texts with these numbers, ascending. Decodes them, unless all others are
         empty."""
         kept = np.zeros(len(self), dtype=np.bool_)
@@ -126,7 +126,7 @@ class Utf8Texts(Sequence[str]):
             columns.append(TextColumn(column.data, edges, column.lengths[own]))
         return Utf8Texts(tuple(columns))
 
-    def holding(self, strings: Collection[str]) -> list[int]:
+    def find_texts_with(self, strings: Collection[str]) -> list[int]:
         """Returns the numbers of the texts that may hold one of `strings`, ascending.
 
         Looks for the first two bytes of each string."""
@@ -139,13 +139,13 @@ class Utf8Texts(Sequence[str]):
         return sorted(found)
 
 
-def _places(data: NDArray[np.uint8], wanted: bytes) -> Iterator[int]:
+def _places(data: NDArray[np.uint8], needle: bytes) -> Iterator[int]:
     """Yields where one or two bytes stand in `data`."""
     for first in range(0, len(data), _BLOCK):
-        block = data[first : first + _BLOCK + len(wanted) - 1]
-        here = block[: len(block) - len(wanted) + 1] == wanted[0]
-        if len(wanted) == 2:
-            here &= block[1:] == wanted[1]
+        block = data[first : first + _BLOCK + len(needle) - 1]
+        here = block[: len(block) - len(needle) + 1] == needle[0]
+        if len(needle) == 2:
+            here &= block[1:] == needle[1]
         yield from (first + np.flatnonzero(here)).tolist()
 
 
@@ -189,7 +189,7 @@ def arrow_column(chunk: Any, first: int = 0) -> TextColumn:
             f'text {row} is null: leave such rows out (drop_null()), or fill them, fill_null("")'
         )
     data, edges = arrow_edges(chunk)
-    return checked_column(data, edges, first)
+    return check_column(data, edges, first)
 
 
 def arrow_edges(chunk: Any) -> tuple[NDArray[np.uint8], IntArray]:
@@ -221,10 +221,10 @@ def _bytes_column(texts: Sequence[object], first: int) -> TextColumn:
             )
     data = b"".join([*texts, bytes(PAD)])  # type: ignore[list-item]  # all are bytes
     edges = offsets_of(map(len, texts))  # type: ignore[arg-type]
-    return checked_column(np.frombuffer(data, dtype=np.uint8), edges, first)
+    return check_column(np.frombuffer(data, dtype=np.uint8), edges, first)
 
 
-def checked_column(data: NDArray[np.uint8], edges: IntArray, first: int) -> TextColumn:
+def check_column(data: NDArray[np.uint8], edges: IntArray, first: int) -> TextColumn:
     """Returns the texts between `edges` of a buffer. OptionError if one is not valid UTF-8."""
     sizes = np.diff(edges)
     if edges[0] < 0 or edges[-1] > len(data) or sizes.min(initial=0) < 0:

@@ -146,9 +146,9 @@ class ChunkRuns:
         without such cuts."""
         assert self._table is not None
         length, places, slices = len(self._whole.text), ends.positions, self._slices
-        near = self._table.near(self._whole.text, [p for p in places if 0 < p < length])
-        before, after = near.before, near.after
-        at = near.at
+        near = self._table.find_near(self._whole.text, [p for p in places if 0 < p < length])
+        before, after = near.cuts_before, near.cuts_after
+        at = near.statuses
         if places[0] == 0:
             before, at, after = [0, *before], [SURE, *at], [0, *after]
         if places[-1] == length:

@@ -284,7 +284,7 @@ class EncodedText:
                 positions += spaces[places].tolist() if len(spaces) else []
                 return [*positions, stop], absorbed * len(positions)
         if table is not None:
-            near = table.near(self.text, range(start + PIECE, stop, PIECE)).after
+            near = table.find_near(self.text, range(start + PIECE, stop, PIECE)).cuts_after
             positions += sorted({cut for cut in near if 0 < cut < stop})
             return [*positions, stop], absorbed * len(positions)
         while positions[-1] + PIECE < stop:

@@ -19,9 +19,9 @@ from tokpar.results import serial_report
 from tokpar.seams import NO_SEAMS
 
 Side = Literal["left", "right"]
-_CHARS, _LEAST = 6, 1 << 10
+_CHARS_PER_TOKEN, _LEAST_CHARS = 6, 1 << 10
 """Code points per token that are encoded first, and the fewest that are worth a cut."""
-_NEAR = 1 << 16
+_SEARCH_REACH = 1 << 16
 """How far from its aim the search for a cut goes, code points."""
 
 
@@ -95,17 +95,17 @@ def _first(
 
 def _ends(text: str, tokenizer: TokenizerAdapter, least_count: int, side: Side) -> Iterator[str]:
     """Yield longer and longer beginnings (or ends) of the text up to a certified cut, then all."""
-    size = max(_LEAST, _CHARS * least_count)
+    size = max(_LEAST_CHARS, _CHARS_PER_TOKEN * least_count)
     finder = finder_for(facts_of(tokenizer))
     cut = finder.refusal_for(text) is None
     while cut and 2 * size < len(text):
         if side == "right":
-            seam = finder.find(text, size, min(len(text), size + _NEAR), 64)
+            seam = finder.find(text, size, min(len(text), size + _SEARCH_REACH), 64)
             if seam is not None:
                 yield text[: seam.position]
         else:
             start = len(text) - size
-            seam = last_cut(finder, text, max(1, start - _NEAR), start)
+            seam = last_cut(finder, text, max(1, start - _SEARCH_REACH), start)
             if seam is not None:
                 yield text[seam.position + absorbed_at(seam) :]
         size *= 4

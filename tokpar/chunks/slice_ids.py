@@ -96,7 +96,7 @@ class SliceIds:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
                 return None
-            found = self._in_text(seam, start)
+            found = self._find_in_text(seam, start)
             if found is not None:
                 return found
             place = seam.position + 1
@@ -116,12 +116,12 @@ class SliceIds:
             return None
         for place in likely_cuts(finder, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
-            found = None if seam is None else self._in_text(seam, start)
+            found = None if seam is None else self._find_in_text(seam, start)
             if found is not None:
                 return found
         return None
 
-    def _in_text(self, seam: Seam, start: int) -> Seam | None:
+    def _find_in_text(self, seam: Seam, start: int) -> Seam | None:
         """Returns the seam of the text at the place of a seam of the slice from `start` on.
 
         None if there is none, or if it absorbs something else."""

@@ -93,7 +93,7 @@ class _Chunker:
                 chunk = self._chunk(start, stop)
                 if chunk is not None:
                     return chunk
-        return self._by_characters(start)
+        return self._cut_by_characters(start)
 
     def _chunk(self, start: int, stop: int) -> TextChunk | None:
         """Returns the chunk [start, stop), or None if it has too many ids alone."""
@@ -103,7 +103,7 @@ class _Chunker:
             return None
         return TextChunk(start, stop, frozen_ids(final), certified)
 
-    def _by_characters(self, start: int) -> TextChunk:
+    def _cut_by_characters(self, start: int) -> TextChunk:
         """Returns a chunk that fits, while the chunk with one character more does not.
 
         No place of any boundary gave a chunk that fits. Raises OptionError if one character alone

@@ -36,7 +36,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__
-    from tokpar.cache import compiled
+    from tokpar.cache import kernel_modules
 
     top = Parser(
         prog="tokpar",
@@ -44,17 +44,19 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
     )
     top.add_argument(
-        "--version", action="version", version=f"tokpar {__version__}, kernel: {compiled.NAME}"
+        "--version",
+        action="version",
+        version=f"tokpar {__version__}, kernel: {kernel_modules.NAME}",
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):
-        _add(_named(words[0]), commands)
+        _add(_find_command(words[0]), commands)
     elif not {"-h", "--help"}.isdisjoint(words):
-        top.epilog = "; ".join(_added(commands))
+        top.epilog = "; ".join(_add_all(commands))
     return top
 
 
-def _added(commands: Any) -> Iterator[str]:
+def _add_all(commands: Any) -> Iterator[str]:
     """Add every subcommand, and yield a message for each subcommand that cannot be loaded."""
     from tokpar.errors import PluginError
     from tokpar.registry import registry
@@ -66,7 +68,7 @@ def _added(commands: Any) -> Iterator[str]:
             yield str(error)
 
 
-def _named(name: str) -> Command:
+def _find_command(name: str) -> Command:
     """The subcommand of that name. Plugins are loaded only if tokpar itself has no such
     subcommand."""
     from tokpar.builtins import tokpar_commands

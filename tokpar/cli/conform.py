@@ -89,13 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
     texts = [source.text for source in sources]
     options: dict[str, Any] = {} if examples is None else {"examples": examples}
     options |= {"texts": texts, "fail_fast": arguments.fail_fast}
-    described = [_checked(part, options, arguments) for part in parts]
+    described = [_check_part(part, options, arguments) for part in parts]
     if arguments.json:
         print_json(described if len(described) > 1 else described[0])
     return 0 if all(part["conforms"] for part in described) else 1
 
 
-def _checked(part: Part, options: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+def _check_part(
+    part: Part, options: dict[str, Any], arguments: argparse.Namespace
+) -> dict[str, Any]:
     failed: ConformanceError | None = None
     seen: list[str] = []
     shown = not arguments.quiet and (arguments.progress or sys.stderr.isatty())
@@ -134,13 +136,13 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
     Raises OptionError, UnknownNameError."""
     what, kind = arguments.what, arguments.kind
     named = [(each, what) for each in registry().kinds_of(what) if each in KINDS]
-    named = named or _provided(what)
+    named = named or _parts_of_plugin(what)
     named = [(each, name) for each, name in named if kind in (None, each)]
     if not named and kind not in (None, "tokenizer"):
         raise OptionError(f"{what!r} is no {kind} and no plugin with one (see `tokpar plugins`)")
     if not named:  # WHAT is a path, or a name that `load` knows
         if arguments.tokenizer is None:
-            return [_compared(what, arguments.engine, arguments)]
+            return [_tokenizer_part(what, arguments.engine, arguments)]
         known = ", ".join(sorted(source.name for source in registry().tokenizer_sources()))
         said = f"--tokenizer goes with the name of a part, such as an engine ({known})"
         raise OptionError(f"{said}, got {what!r}")
@@ -150,7 +152,7 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
     ]
 
 
-def _provided(plugin: str) -> list[tuple[str, str]]:
+def _parts_of_plugin(plugin: str) -> list[tuple[str, str]]:
     found = [record for record in registry().plugins() if record.name == plugin]
     provided = [each.partition(" ") for record in found for each in record.provides]
     return [(kind, name) for kind, _, name in provided if kind in KINDS]
@@ -162,18 +164,18 @@ def _engine(name: str, arguments: argparse.Namespace) -> Part:
     if arguments.engine is not None:
         raise OptionError(f"{name!r} is an engine: give --tokenizer PATH instead of --engine")
     if arguments.tokenizer is not None:
-        return _compared(arguments.tokenizer, name, arguments)
+        return _tokenizer_part(arguments.tokenizer, name, arguments)
     with suppress(UnknownNameError):  # the engine does not read this kind of file
-        return _compared("default", name, arguments)
+        return _tokenizer_part("default", name, arguments)
     try:
-        return _compared(name, name, arguments)
+        return _tokenizer_part(name, name, arguments)
     except (UnknownNameError, OSError) as error:
         raise OptionError(
             f"{name!r} does not read the bundled file: give --tokenizer PATH"
         ) from error
 
 
-def _compared(what: str, engine: str | None, arguments: argparse.Namespace) -> Part:
+def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace) -> Part:
     from tokpar.testing import check_tokenizer
 
     settings = rank_settings(arguments)

@@ -35,19 +35,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--eos", default="auto", metavar="TOKEN", help="what each document ends with; as --bos")
     add("--packed", action="store_true", help="rows are pieces of one stream; split it after --eos")
     add("--any-order", action="store_true", help="the documents may be in another order")
-    declare_tokenizer(parser, required=True)
+    declare_tokenizer(parser, is_required=True)
     add("--workers", type=int, metavar="N", help="default: the cores available")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     options.declare_output(parser)
 
 
-def declare_tokenizer(parser: argparse.ArgumentParser, required: bool) -> None:
+def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool) -> None:
     """Declare the arguments that name a tokenizer. The tokenizer is loaded without truncation and
     padding."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     what = "a directory, tokenizer.json, a name ..."
-    add("--tokenizer", required=required, metavar="NAME|PATH", help=what)
+    add("--tokenizer", required=is_required, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
     add("--no-special-tokens", action="store_true", help="expect no [CLS], <s> and the like")
@@ -118,13 +118,13 @@ def _print(report: AuditReport, seconds: float) -> None:
         print_line(f"not checked: {visible(note)}")
 
 
-def print_check(result: CheckResult, about: str, sizes: Mapping[str, int]) -> None:
+def print_check(result: CheckResult, description: str, sizes: Mapping[str, int]) -> None:
     """Print that a check holds, or print its faults. `sizes`: the number of documents of each
     shard."""
     if not result.count:
-        print_line(f"  {result.check:9} ok: {about}")
+        print_line(f"  {result.check:9} ok: {description}")
         return
-    print_line(f"  {result.check:9} {plural(result.count, 'fault')}: {about}")
+    print_line(f"  {result.check:9} {plural(result.count, 'fault')}: {description}")
     for shard, count in result.by_shard.items():
         of = f" of {plural(sizes[shard], 'document')}" if shard in sizes else ""
         print_line(f"    {visible(shard)}: {count:,}{of}")

@@ -102,7 +102,7 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.cli.corpus_build_screen import print_dry_run, print_summary, shown
+    from tokpar.cli.corpus_build_screen import print_dry_run, print_summary, show_progress
     from tokpar.corpus.build_progress import Progress
     from tokpar.corpus.building import BuildStoppedError, run_build
     from tokpar.corpus.durable_files import Disk
@@ -113,18 +113,18 @@ def run(arguments: argparse.Namespace) -> int:
         print_dry_run(job)
         return OK
     progress = Progress()
-    with stopping_on_interrupt() as is_stopped, shown(arguments, progress) as on_block:
+    with stopping_on_interrupt() as is_stopped, show_progress(arguments, progress) as on_block:
         try:
             manifest = run_build(job, Disk(), progress, on_block, is_stopped)
         except BuildStoppedError:
             print(f"stopped; go on with: {resume_command(sys.argv)}", file=sys.stderr)
             return INTERRUPTED
         except (TokparError, OSError):
-            if (job.out / JOURNAL_NAME).exists():
-                print(f"complete shards stay; --resume goes on: {job.out}", file=sys.stderr)
+            if (job.folder / JOURNAL_NAME).exists():
+                print(f"complete shards stay; --resume goes on: {job.folder}", file=sys.stderr)
             raise
     if not arguments.quiet:
-        print_summary(manifest, progress, job.out)
+        print_summary(manifest, progress, job.folder)
     return OK
 
 
@@ -175,7 +175,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         append_eod=arguments.append_eod,
         eod_token=arguments.eod_token,
         document_id=arguments.document_id,
-        chat_template=_template(arguments.chat_template),
+        chat_template=_read_template(arguments.chat_template),
         dtype=arguments.dtype,
         shard_size=arguments.shard_size,
         memory_budget=arguments.memory_budget,
@@ -187,6 +187,6 @@ def request_of(arguments: argparse.Namespace) -> Request:
     )
 
 
-def _template(given: bool | str) -> bool | str:
-    """The chat template in the file `given`; True and False stay as they are."""
-    return given if isinstance(given, bool) else Path(given).read_text(encoding="utf-8")
+def _read_template(template: bool | str) -> bool | str:
+    """The chat template in the file `template`; True and False stay as they are."""
+    return template if isinstance(template, bool) else Path(template).read_text(encoding="utf-8")

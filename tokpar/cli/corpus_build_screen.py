@@ -21,7 +21,9 @@ _MEGABYTE = 1e6
 
 
 @contextmanager
-def shown(arguments: argparse.Namespace, progress: Progress) -> Iterator[Callable[[], None]]:
+def show_progress(
+    arguments: argparse.Namespace, progress: Progress
+) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each block. It moves the bar, and writes to the log each
     minute. The log gets one more line at the end."""
     with ExitStack() as stack:
@@ -107,13 +109,13 @@ def _bar_wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
 
 
-def print_summary(manifest: Manifest, progress: Progress, out: Path) -> None:
+def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> None:
     """Print on stderr the counts, the skipped documents, and a line for each stage."""
     documents = plural(manifest.documents, "document")
     shards = plural(len(manifest.shards), "shard")
     size = manifest.text_bytes / _MEGABYTE
-    say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}: {out}"
-    print_line(say, sys.stderr)
+    say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}"
+    print_line(f"{say}: {out_folder}", sys.stderr)
     for kind, count in sorted(manifest.skipped.items()):
         print_line(f"skipped: {count:,} ({kind})", sys.stderr)
     print(stage_table(progress), file=sys.stderr)
@@ -146,9 +148,9 @@ def print_dry_run(job: BuildJob) -> None:
     print(f"ids: {options.dtype}; {inserted}, EOD {options.eod}")
     print(
         f"sample: {plural(found.documents, 'document')}, {found.tokens:,} tokens of "
-        f"{found.text_bytes:,} bytes of text, read from {found.stored:,} bytes"
+        f"{found.text_bytes:,} bytes of text, read from {found.stored_bytes:,} bytes"
     )
     print(
         f"expected: {found.all_documents:,} documents, {found.all_tokens:,} tokens, "
-        f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.out}"
+        f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.folder}"
     )

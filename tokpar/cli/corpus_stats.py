@@ -34,7 +34,7 @@ HEAD = (
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shards", nargs="+", metavar="SHARD", help="files, folders and globs")
-    declare_tokenizer(parser, required=False)
+    declare_tokenizer(parser, is_required=False)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

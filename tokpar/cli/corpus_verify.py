@@ -31,7 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", type=int, metavar="N", help="of the sample (default: another one each time)")
     add("--against", nargs="+", default=(), metavar="INPUT", help="the inputs, in their order")
-    declare_tokenizer(parser, required=False)
+    declare_tokenizer(parser, is_required=False)
     add("--workers", type=int, metavar="N", help="default: the cores available")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     declare_output(parser)

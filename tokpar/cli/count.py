@@ -23,21 +23,21 @@ from tokpar.cli.encodings import (
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
-from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows
+from tokpar.cli.texts import STDIN, Source, byte_blocks, decode_blocks, has_rows
 
 PART_BYTES = 1 << 23
 
 
 @dataclass
-class Counted:
+class FileCount:
     """The counts of one file: ids and texts.
 
-    `untruncated`: the ids without truncation and padding, or None if no text was truncated.
+    `untruncated_ids`: the ids without truncation and padding, or None if no text was truncated.
     `lossless`: False if any encoding is not certified."""
 
     ids: int = 0
     texts: int = 0
-    untruncated: int | None = None
+    untruncated_ids: int | None = None
     lossless: bool = True
 
 
@@ -51,40 +51,40 @@ def run(arguments: argparse.Namespace) -> int:
     names = inputs(arguments)
     with input_encoder(arguments, options.tokenizer_of(arguments)) as encoder:
         for name in names:
-            with problems.of_input(name):
-                counted = _counted(encoder, name)
-                counts.append(counted.ids)
-                lossless &= counted.lossless
-                _print(arguments, name, counted)
+            with problems.record_input(name):
+                file_count = _count_file(encoder, name)
+                counts.append(file_count.ids)
+                lossless &= file_count.lossless
+                _print(arguments, name, file_count)
     if len(names) > 1 and not arguments.json:
         print(f"{sum(counts)} total")
     return problems.code(lossless)
 
 
-def _print(arguments: argparse.Namespace, name: str, counted: Counted) -> None:
+def _print(arguments: argparse.Namespace, name: str, file_count: FileCount) -> None:
     if not arguments.json:
-        print(f"{counted.ids} {visible(name)}")
+        print(f"{file_count.ids} {visible(name)}")
         return
-    more = {"texts": counted.texts} if has_rows(name) else {}
-    if counted.untruncated is not None:
-        more["truncated_from"] = counted.untruncated
-    print_json({"file": name, "ids_count": counted.ids, **more})
+    more = {"texts": file_count.texts} if has_rows(name) else {}
+    if file_count.untruncated_ids is not None:
+        more["truncated_from"] = file_count.untruncated_ids
+    print_json({"file": name, "ids_count": file_count.ids, **more})
 
 
-def _counted(encoder: InputEncoder, name: str) -> Counted:
-    if _in_parts(encoder, name):
-        return Counted(_of_parts(encoder, name), 1)
-    counted = Counted()
+def _count_file(encoder: InputEncoder, name: str) -> FileCount:
+    if _counts_in_parts(encoder, name):
+        return FileCount(_count_parts(encoder, name), 1)
+    file_count = FileCount()
     for _, encoding in encoder.encodings(name):
-        counted.ids += len(encoding)
-        counted.texts += 1
-        counted.lossless &= encoding.lossless
+        file_count.ids += len(encoding)
+        file_count.texts += 1
+        file_count.lossless &= encoding.lossless
         if encoder.may_truncate and encoding.truncated:
-            counted.untruncated = (counted.untruncated or 0) + encoding.untruncated
-    return counted
+            file_count.untruncated_ids = (file_count.untruncated_ids or 0) + encoding.untruncated
+    return file_count
 
 
-def _in_parts(encoder: InputEncoder, name: str) -> bool:
+def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
     """True if a file is one text, and all options are default ones that allow to encode it part by
     part."""
     from tokpar.streaming import encodes_parts
@@ -96,7 +96,7 @@ def _in_parts(encoder: InputEncoder, name: str) -> bool:
     return encodes_parts(encoder.tokenizer)
 
 
-def _of_parts(encoder: InputEncoder, name: str) -> int:
+def _count_parts(encoder: InputEncoder, name: str) -> int:
     """The number of ids of a file. A few megabytes of it are in memory at a time
     (proofs/stream.md)."""
     from tokpar.streaming import stream_parts
@@ -109,4 +109,4 @@ def _of_parts(encoder: InputEncoder, name: str) -> int:
     size = None if name == STDIN else os.path.getsize(name)
     with bar_of(arguments, size, "B") as moved, blamed_on(Source(name, "")):
         blocks = byte_blocks(name, PART_BYTES, moved)
-        return sum(map(len, stream_parts(decoded(blocks, name), tokenizer, encode)))
+        return sum(map(len, stream_parts(decode_blocks(blocks, name), tokenizer, encode)))

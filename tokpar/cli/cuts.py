@@ -54,7 +54,9 @@ def rule_counts(seams: Seams, text: str) -> dict[str, int]:
     return {rule: count for rule, count in sorted(counts.items()) if count}
 
 
-def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts) -> tuple[Split, Cuts]:
+def foresee_cuts(
+    text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts
+) -> tuple[Split, Cuts]:
     """The chunks of a text, and the places where `encode` will cut it. Nothing is tokenized.
 
     The prediction assumes the default executor of the tokenizer and a cache with free room."""
@@ -68,8 +70,8 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts) ->
         return Split.whole(text, never or TOO_SHORT), Cuts({}, 1)
     split = strategy.splitter.split(text, tokenizer, 0)
     by_rule = Counter(rule_of(*pair) for pair in pairwise(split.chunks))
-    whole = strategy.tunable and _cached_whole(text, tokenizer, strategy.splitter)
-    everywhere = whole or _in_chunks(split) if fit.executor == "memo" else None
+    whole = strategy.tunable and _cuts_of_whole(text, tokenizer, strategy.splitter)
+    everywhere = whole or _cuts_in_chunks(split) if fit.executor == "memo" else None
     if everywhere is None:
         return split, Cuts(by_rule, len(split.chunks))
     if whole:
@@ -78,7 +80,7 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts) ->
     return split, Cuts(+by_rule, len(split.chunks), at_spaces=True)
 
 
-def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
+def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
     """Where the cache cuts a text that goes to the cache before the splitter.
 
     None if the text does not go there first, or if an added token in the text may forbid a cut."""
@@ -89,12 +91,12 @@ def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) ->
     licence = licence_of(splitter, tokenizer)
     if finder is None or licence is None:
         return None
-    if not finder.added.at_spaces.absent(text, 0, len(text)):
+    if not finder.token_guard.at_spaces.absent(text, 0, len(text)):
         return None
     return Everywhere(licence, np.array([(0, len(text))], dtype=np.int64))
 
 
-def _in_chunks(split: Split) -> Everywhere | None:
+def _cuts_in_chunks(split: Split) -> Everywhere | None:
     """Where the cache cuts the divisible chunks of a split; None if it cuts none."""
     regions = [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible]
     if split.licence is None or not regions:

@@ -48,7 +48,7 @@ def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
             raise OptionError("give either ids or --file, not both")
         where = arguments.file
         if Path(where).suffix == ".npy":
-            return where, _from_array(where)
+            return where, _read_array(where)
         text = read_source(where).text
     elif arguments.ids in ([], [STDIN]):
         if not arguments.ids and sys.stdin.isatty():
@@ -56,10 +56,10 @@ def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
         where, text = "standard input", read_source(STDIN).text
     else:
         where, text = "arguments", " ".join(arguments.ids)
-    return where, _parsed(text, where)
+    return where, _parse_ids(text, where)
 
 
-def _from_array(name: str) -> list[int]:
+def _read_array(name: str) -> list[int]:
     import numpy as np
 
     try:
@@ -75,7 +75,7 @@ def _from_array(name: str) -> list[int]:
     return ids
 
 
-def _parsed(text: str, where: str) -> list[int]:
+def _parse_ids(text: str, where: str) -> list[int]:
     """The ids in `text`: numbers separated by white space or commas, or the object that `encode
     --json` prints."""
     if text.lstrip().startswith("{"):

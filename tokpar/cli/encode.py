@@ -21,7 +21,7 @@ from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
 from tokpar.cli.files import id_blocks, new_file, write_ids
 from tokpar.cli.options import json_line
-from tokpar.cli.screen import filled, print_line, width
+from tokpar.cli.screen import fill_lines, print_line, width
 from tokpar.cli.summary import Total, label_of
 from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
@@ -57,34 +57,36 @@ def run(arguments: argparse.Namespace) -> int:
     every = Total("total", label)
     with input_encoder(arguments, tokenizer) as encoder:
         for name in names:
-            with problems.of_input(name):
+            with problems.record_input(name):
                 total = Total(name, label)
                 _encode(encoder, total, targets.get(name))
                 every.join(total)
-    if problems.used > 1:
+    if problems.used_count > 1:
         _print_summary(arguments, every.summary)
     return problems.code(every.lossless)
 
 
-def targets_of(out: Path | None, names: Sequence[str]) -> dict[str, Path]:
-    """The path to which the ids of each input are written: input -> path. Makes the directory `out`
-    if needed.
+def targets_of(out_path: Path | None, names: Sequence[str]) -> dict[str, Path]:
+    """The path to which the ids of each input are written: input -> path. Makes the directory
+    `out_path` if needed.
 
     Raises OptionError, OSError."""
-    if out is None:
+    if out_path is None:
         return {}
-    is_folder = out.is_dir() or not out.suffix or os.fspath(out).endswith(os.sep)
+    is_folder = out_path.is_dir() or not out_path.suffix or os.fspath(out_path).endswith(os.sep)
     if not is_folder:
-        if out.suffix not in OUT_KINDS:
+        if out_path.suffix not in OUT_KINDS:
             kinds = ", ".join(OUT_KINDS)
             raise OptionError(f"--out: expected a name ending in {kinds}, or a directory")
-        _require_one_text(f"--out {out}", names, has_rows(names[0]) and out.suffix == ".npy")
-        return {names[0]: out}
-    out.mkdir(parents=True, exist_ok=True)
+        _require_one_text(
+            f"--out {out_path}", names, has_rows(names[0]) and out_path.suffix == ".npy"
+        )
+        return {names[0]: out_path}
+    out_path.mkdir(parents=True, exist_ok=True)
     targets: dict[str, Path] = {}
     for name in names:
         end = ".npz" if has_rows(name) else ".npy"
-        target = out / (NAMES.get(name, Path(name).name) + end)
+        target = out_path / (NAMES.get(name, Path(name).name) + end)
         other = next((each for each, path in targets.items() if path == target), None)
         if other is not None:
             raise OptionError(f"--out: {other} and {name} would both be written to {target}")
@@ -181,4 +183,4 @@ def first_ids(ids: IdArray) -> str:
         return whole
     more = f" ... {len(ids):,} ids (--all shows them)"
     shown = whole[: most - len(more)].rpartition(" ")[0]
-    return filled(shown + more, indent="")
+    return fill_lines(shown + more, indent="")

@@ -34,34 +34,35 @@ GROUP_CHARS = 1 << 20
 class Problems:
     """Count the inputs that could be used, and collect the names of the inputs that could not."""
 
-    used: int = 0
-    refused: list[str] = field(default_factory=list)
+    used_count: int = 0
+    refused_names: list[str] = field(default_factory=list)
 
     @contextmanager
-    def of_input(self, name: str) -> Iterator[None]:
+    def record_input(self, name: str) -> Iterator[None]:
         """Run the block for one input. An error is printed on stderr and does not stop the
         command."""
         try:
             yield
-            self.used += 1
+            self.used_count += 1
         except BrokenPipeError:
             raise
         except (TokparError, OSError) as error:
             print(f"tokpar: error: {message_of(error)}", file=sys.stderr)
-            self.refused.append(name)
+            self.refused_names.append(name)
 
     def code(self, lossless: bool = True) -> int:
         """The exit code: 2 if no input could be used; 1 if some input could not, or if not
         `lossless`; else 0.
 
         The inputs that could not be used are named on stderr."""
-        every = self.used + len(self.refused)
-        if self.refused and every > 1:
-            names = f"{len(self.refused):,} of {every:,} inputs left out: {', '.join(self.refused)}"
-            print(f"tokpar: error: {names}", file=sys.stderr)
-        if self.refused and not self.used:
+        every = self.used_count + len(self.refused_names)
+        if self.refused_names and every > 1:
+            counts = f"{len(self.refused_names):,} of {every:,} inputs left out"
+            names = ", ".join(self.refused_names)
+            print(f"tokpar: error: {counts}: {names}", file=sys.stderr)
+        if self.refused_names and not self.used_count:
             return 2
-        return 0 if lossless and not self.refused else 1
+        return 0 if lossless and not self.refused_names else 1
 
 
 def message_of(error: Exception) -> str:
@@ -190,7 +191,7 @@ class InputEncoder:
         with bar_of(self.arguments, os.path.getsize(name), "B") as moved:
             rows = sources_in(self.arguments, name, on_read=moved)
             for group in _groups(rows, 1 if self.may_truncate else GROUP_CHARS):
-                yield from zip(group, self._encoded(group), strict=True)
+                yield from zip(group, self._encode_group(group), strict=True)
 
     def _waiting(self, text: str) -> AbstractContextManager[None]:
         """Show that the command works while one native call encodes the whole text and no bar can
@@ -201,7 +202,7 @@ class InputEncoder:
             return one_call(self.arguments, self.tokenizer, text)
         return nullcontext()
 
-    def _encoded(self, group: Sequence[Source]) -> Sequence[Encoding]:
+    def _encode_group(self, group: Sequence[Source]) -> Sequence[Encoding]:
         if len(group) > 1:
             try:
                 return self.row_encoder.encode_batch([source.text for source in group])

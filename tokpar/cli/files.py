@@ -58,11 +58,11 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
-def id_blocks(ids: IdArray, between: str) -> Iterator[str]:
-    """The ids as text, in blocks of 65,536 ids: "1 2 3" for `between` " "."""
+def id_blocks(ids: IdArray, separator: str) -> Iterator[str]:
+    """The ids as text, in blocks of 65,536 ids: "1 2 3" for `separator` " "."""
     for start in range(0, len(ids), BLOCK_IDS):
-        block = between.join(map(str, ids[start : start + BLOCK_IDS].tolist()))
-        yield f"{between}{block}" if start else block
+        block = separator.join(map(str, ids[start : start + BLOCK_IDS].tolist()))
+        yield f"{separator}{block}" if start else block
 
 
 def write_ids(path: Path, ids: IdArray | list[IdArray]) -> None:
@@ -82,12 +82,12 @@ def write_ids(path: Path, ids: IdArray | list[IdArray]) -> None:
             np.savez(file, ids=np.concatenate([*none, *rows]), offsets=offsets)
         else:
             is_json = path.suffix == ".json"
-            opening, between, closing = ("[", ", ", "]") if is_json else ("", " ", "")
+            opening, separator, closing = ("[", ", ", "]") if is_json else ("", " ", "")
             several = isinstance(ids, list)
             file.write(opening.encode() * several)
             for number, row in enumerate(ids if isinstance(ids, list) else [ids]):
                 file.write(((", " if is_json else "\n") * bool(number) + opening).encode())
-                for block in id_blocks(row, between):
+                for block in id_blocks(row, separator):
                     file.write(block.encode())
                 file.write(closing.encode())
             file.write(closing.encode() * several + b"\n")

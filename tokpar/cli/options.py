@@ -43,12 +43,12 @@ def declare_row(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, metavar="N", help="the text of this row of a .jsonl")
 
 
-def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> None:
-    """Declare the tokenizer arguments. `named=False`: without --tokenizer, because the command
-    names the tokenizer by another argument."""
+def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = True) -> None:
+    """Declare the tokenizer arguments. `has_name_option=False`: without --tokenizer, because the
+    command names the tokenizer by another argument."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    if named:
+    if has_name_option:
         what = "a name, a directory, tokenizer.json ..."
         add("--tokenizer", default="default", metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
@@ -157,9 +157,9 @@ def _pair(option: str, item: str) -> tuple[str, str]:
 
 def _value(text: str) -> Any:
     """The value of a Python literal, or the text itself: "4096" -> 4096, "paper" -> "paper"."""
-    named = {"true": "True", "false": "False", "none": "None"}
+    python_names = {"true": "True", "false": "False", "none": "None"}
     try:
-        return ast.literal_eval(named.get(text.lower(), text))
+        return ast.literal_eval(python_names.get(text.lower(), text))
     except (ValueError, SyntaxError):
         return text
 

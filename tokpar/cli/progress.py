@@ -24,8 +24,8 @@ from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import (
+    CachedRows,
     Executor,
-    Served,
     TokenizerAdapter,
     facts_of,
     look_up_of,
@@ -61,16 +61,16 @@ class ProgressExecutor:
         return self.name if self._inner is None else without_cache_of(self._inner)
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        inner = self._chosen(texts, tokenizer)
+        inner = self._choose_executor(texts, tokenizer)
         rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
         return Rows.concatenate(rows or [Rows.of([])])
 
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """Look up texts in the cache of the other executor.
 
         A single long text is looked up part by part, between certified cuts, so that the bar can
         move."""
-        look_up = look_up_of(self._chosen(texts, tokenizer))
+        look_up = look_up_of(self._choose_executor(texts, tokenizer))
         if look_up is None:
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         if len(texts) > 1:
@@ -90,7 +90,7 @@ class ProgressExecutor:
                 bar.update(stop - start)
         return Rows.of([np.concatenate(ids)]), [True]
 
-    def _chosen(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
+    def _choose_executor(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
         self._inner = self._choose(tokenizer, sum(map(len, texts)))
         self.name = self._inner.name
         return self._inner
@@ -136,7 +136,7 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     from tokpar.registry import registry
 
     name = arguments.executor
-    if not _wanted(arguments):
+    if not _wants_progress(arguments):
         yield name
         return
     count = worker_count(arguments.workers)
@@ -145,14 +145,16 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     with ExitStack() as pools:
 
         @cache
-        def built(fitting: str) -> Executor:
+        def build_executor(fitting: str) -> Executor:
             executor = registry().executor_kind(fitting).build(count)
             if hasattr(executor, "close"):
                 pools.callback(executor.close)
             return executor
 
         def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-            return built(fit_for(tokenizer).executor_for(length) if name == "auto" else name)
+            return build_executor(
+                fit_for(tokenizer).executor_for(length) if name == "auto" else name
+            )
 
         yield ProgressExecutor(choose, partial(_bar, arguments))
 
@@ -164,7 +166,7 @@ def bar_of(
     """Yield a function that moves a bar of `total` units; None: the total is unknown.
 
     Without a wanted bar the function does nothing."""
-    if not _wanted(arguments):
+    if not _wants_progress(arguments):
         yield lambda done: None
         return
     with closing(_bar(arguments, total, unit)) as bar:
@@ -173,17 +175,17 @@ def bar_of(
 
 @contextmanager
 def working(
-    arguments: argparse.Namespace, doing: str, expected: float | None = None
+    arguments: argparse.Namespace, doing: str, expected_seconds: float | None = None
 ) -> Iterator[None]:
     """Show on stderr what the block does, and the seconds so far, where no bar can move.
 
-    The line appears after two seconds; at once if `expected` seconds are more than that, since a
-    native call may let no other thread run."""
-    if not _wanted(arguments):
+    The line appears after two seconds; at once if `expected_seconds` seconds are more than that,
+    since a native call may let no other thread run."""
+    if not _wants_progress(arguments):
         yield
         return
     ended, start = threading.Event(), time.monotonic()
-    about = "" if expected is None else f" of about {expected:,.0f} s"
+    about = "" if expected_seconds is None else f" of about {expected_seconds:,.0f} s"
     shown = ""
 
     def show() -> None:
@@ -197,7 +199,7 @@ def working(
         while not ended.wait(1 if shown else WORKING_SECONDS):
             show()
 
-    if expected is not None and expected > WORKING_SECONDS:
+    if expected_seconds is not None and expected_seconds > WORKING_SECONDS:
         show()
     watching = threading.Thread(target=show_each_second, daemon=True)
     watching.start()
@@ -216,15 +218,15 @@ def one_call(
 ) -> AbstractContextManager[None]:
     """`working` for one native call that encodes all of `text`. A first call with a short part of
     the text predicts how long that takes."""
-    if len(text) <= SAMPLE_CHARS or not _wanted(arguments):
+    if len(text) <= SAMPLE_CHARS or not _wants_progress(arguments):
         return nullcontext()
     start = time.perf_counter()
     tokenizer.encode(text[:SAMPLE_CHARS])
-    expected = (time.perf_counter() - start) * len(text) / SAMPLE_CHARS
-    return working(arguments, "one native call (Ctrl-C ends it)", expected)
+    expected_seconds = (time.perf_counter() - start) * len(text) / SAMPLE_CHARS
+    return working(arguments, "one native call (Ctrl-C ends it)", expected_seconds)
 
 
-def _wanted(arguments: argparse.Namespace) -> bool:
+def _wants_progress(arguments: argparse.Namespace) -> bool:
     asked, quiet = (getattr(arguments, name, False) for name in ("progress", "quiet"))
     return not quiet and (asked or sys.stderr.isatty())
 

@@ -30,14 +30,14 @@ class HelpFormatter(argparse.HelpFormatter):
         filled = []
         for paragraph in text.strip().split("\n\n"):
             if paragraph.startswith(" "):
-                filled += [_filled(line, width) for line in paragraph.splitlines()]
+                filled += [_fill_indented(line, width) for line in paragraph.splitlines()]
             else:
                 filled.append(textwrap.fill(paragraph, width))
             filled.append("")
         return "\n".join(filled[:-1])
 
 
-def _filled(line: str, width: int) -> str:
+def _fill_indented(line: str, width: int) -> str:
     """An indented line. Text that does not fit continues on the next line, with twice the
     indent."""
     lead = line[: len(line) - len(line.lstrip())]
@@ -55,22 +55,22 @@ def is_screen(stream: TextIO) -> bool:
     return stream.isatty() or "COLUMNS" in os.environ
 
 
-def filled(text: str, indent: str = "  ") -> str:
+def fill_lines(text: str, indent: str = "  ") -> str:
     """`text` in lines that fit the terminal. Every line after the first one is indented by `indent`
     more than the first."""
-    first = folded(text, width())[0]
+    first = fold_line(text, width())[0]
     rest = text[len(first) :].lstrip(" ")
     if not rest:
         return text
     indent += text[: len(text) - len(text.lstrip(" "))]
-    return "\n".join([first, *(indent + line for line in folded(rest, width() - len(indent)))])
+    return "\n".join([first, *(indent + line for line in fold_line(rest, width() - len(indent)))])
 
 
 def print_line(text: str, stream: TextIO | None = None) -> None:
     """Print a line on standard output or `stream`. On a screen, a line that is too long continues
     on the next line, indented."""
     stream = stream or sys.stdout
-    print(filled(text) if is_screen(stream) else text, file=stream)
+    print(fill_lines(text) if is_screen(stream) else text, file=stream)
 
 
 def columns(text: str) -> int:
@@ -85,7 +85,7 @@ def _columns_of(character: str) -> int:
     return 1 + (unicodedata.east_asian_width(character) in "WF")
 
 
-def folded(text: str, most: int) -> list[str]:
+def fold_line(text: str, most: int) -> list[str]:
     """`text` in lines of at most `most` columns. A line ends after a space if it has one."""
     lines = []
     while columns(text) > most:
@@ -115,7 +115,7 @@ def print_table(
     cells = [list(header), *([str(cell) for cell in row] for row in every[:most])]
     widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
     if is_screen(sys.stdout):
-        widths = _fitting(widths)
+        widths = _fit_widths(widths)
     numeric = [
         len(cells) > 1 and all(cell.replace(",", "").isdigit() for cell in column[1:])
         for column in zip(*cells, strict=True)
@@ -127,7 +127,7 @@ def print_table(
         print(f"and {len(every) + 1 - len(cells):,} more (--all shows them)")
 
 
-def _fitting(widths: list[int]) -> list[int]:
+def _fit_widths(widths: list[int]) -> list[int]:
     """The widths of the columns. If their sum exceeds the terminal, the widest columns become
     narrower."""
     too_much = sum(widths) + GAP * (len(widths) - 1) - width()
@@ -139,7 +139,7 @@ def _fitting(widths: list[int]) -> list[int]:
 
 
 def _lines_of(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
-    parts = [folded(cell, most) for cell, most in zip(row, widths, strict=True)]
+    parts = [fold_line(cell, most) for cell, most in zip(row, widths, strict=True)]
     for line in zip_longest(*parts, fillvalue=""):
         padded = (
             " " * (most - columns(cell)) * right + cell + " " * (most - columns(cell)) * (not right)

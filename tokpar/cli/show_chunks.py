@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(arguments: argparse.Namespace, encoder: Encoder, problems: Problems) -> Iterator[str]:
     total = 0
     for name in inputs(arguments):
-        with problems.of_input(name):
+        with problems.record_input(name):
             for source in sources_in(arguments, name):
                 chunks = encoder.chunks(
                     source.text, arguments.max_tokens, arguments.overlap, arguments.boundary

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
-from tokpar.cli.cuts import Cuts, foreseen, rule_of
+from tokpar.cli.cuts import Cuts, foresee_cuts, rule_of
 from tokpar.cli.encodings import one_source
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
@@ -20,8 +20,8 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Seam, Split, Witness
 
-SHOWN = 20
-AROUND = 16
+MOST_SHOWN = 20
+CHARS_AROUND = 16
 SHOWN_HASH = 12
 MARK = "│"
 HEADER = ("position", "rule", "around")
@@ -43,7 +43,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--progress", action="store_true", help="show a bar for --gaps even if this is no terminal"
     )
-    parser.add_argument("--all", action="store_true", help=f"show all cuts, not the first {SHOWN}")
+    parser.add_argument(
+        "--all", action="store_true", help=f"show all cuts, not the first {MOST_SHOWN}"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,14 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
         said = _why(source.text, arguments.why, tokenizer)
         described = {"position": arguments.why, "why": said}
     elif arguments.gaps:
-        with bar_of(arguments, len(source.text)) as told:
-            described = _gaps(source.text, tokenizer, told)
-        said = _of_gaps(source.name, described)
+        with bar_of(arguments, len(source.text)) as on_progress:
+            described = _gaps(source.text, tokenizer, on_progress)
+        said = _describe_gaps(source.name, described)
     else:
         with working(arguments, "planning"):
-            split, cuts = foreseen(source.text, tokenizer, strategy)
+            split, cuts = foresee_cuts(source.text, tokenizer, strategy)
         if not arguments.json:
-            _print(source, split, cuts, None if arguments.all else SHOWN)
+            _print(source, split, cuts, None if arguments.all else MOST_SHOWN)
             return 0
         described = _plan(source, strategy.name, split, cuts)
     if arguments.json:
@@ -90,7 +92,9 @@ def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, 
     }
 
 
-def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object]) -> dict[str, Any]:
+def _gaps(
+    text: str, tokenizer: TokenizerAdapter, on_progress: Callable[[int], object]
+) -> dict[str, Any]:
     """Count all certified cuts of a text.
 
     Returns their number, the mean and the greatest distance in code points between two neighbouring
@@ -101,7 +105,7 @@ def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object])
     from tokpar.interfaces import facts_of
 
     finder = finder_for(facts_of(tokenizer))
-    cuts = finder.places(text, told)
+    cuts = finder.places(text, on_progress)
     gaps = np.diff(cuts, prepend=0, append=len(text))
     return {
         "cuts": len(cuts),
@@ -111,7 +115,7 @@ def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object])
     }
 
 
-def _of_gaps(name: str, gaps: Mapping[str, Any]) -> str:
+def _describe_gaps(name: str, gaps: Mapping[str, Any]) -> str:
     why = f" ({gaps['why']})" if gaps["why"] else ""
     apart = f"{gaps['mean_gap']:,} code points apart, at most {gaps['greatest_gap']:,}"
     return f"{visible(name)}: could be cut at {plural(gaps['cuts'], 'place')}; {apart}{why}"
@@ -127,14 +131,15 @@ def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
     finder = finder_for(facts)
     if not 0 < place < len(text):
         raise OptionError(f"--why must be a place inside the text, 1 to {len(text) - 1}")
-    around = f"{visible(text[max(0, place - AROUND) : place])}{MARK}"
-    around += visible(text[place : place + AROUND])
+    around = f"{visible(text[max(0, place - CHARS_AROUND) : place])}{MARK}"
+    around += visible(text[place : place + CHARS_AROUND])
     refusal = finder.refusal_for(text)
     if refusal is not None:
         return f"{around}: {refusal}"
     seam = finder.certify(text, place)
     if seam is not None:
-        return f"{around}: a cut by {seam.rule}, theorem {seam.theorem}: {_named(seam.witness)}"
+        witness = _format_witness(seam.witness)
+        return f"{around}: a cut by {seam.rule}, theorem {seam.theorem}: {witness}"
     found = doubt(facts, text, place)
     if found is None:
         return f"{around}: no rule licenses a cut here"
@@ -156,8 +161,8 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
         "rule": cut.rule,
         "theorem": cut.theorem or None,
         "witness": dict(cut.witness),
-        "before": text[max(0, position - AROUND) : position],
-        "after": text[position : position + AROUND],
+        "before": text[max(0, position - CHARS_AROUND) : position],
+        "after": text[position : position + CHARS_AROUND],
     }
 
 
@@ -198,11 +203,11 @@ def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
         if right.cut is not None and right.cut.theorem
     }
     for rule, theorem, witness in licences:
-        yield f"{rule}: theorem {theorem}" + f", {_named(witness)}" * bool(witness)
+        yield f"{rule}: theorem {theorem}" + f", {_format_witness(witness)}" * bool(witness)
 
 
-def _named(witness: Witness) -> str:
-    """ "family=cl100k left=non-space"; of a hash only the beginning."""
+def _format_witness(witness: Witness) -> str:
+    """Returns a witness in words: "family=cl100k left=non-space", a hash shortened."""
     shown = (
         (name, str(value)[:SHOWN_HASH] if name == "windows" else value) for name, value in witness
     )

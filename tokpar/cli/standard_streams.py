@@ -16,14 +16,14 @@ class ClosedStream(io.TextIOBase):
     stream."""
 
     def __init__(self, name: str) -> None:
-        self._said = f"{name} is closed"
+        self._message = f"{name} is closed"
 
     @property
     def buffer(self) -> Any:
         return self
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise OSError(errno.EBADF, self._said)
+        raise OSError(errno.EBADF, self._message)
 
     read = read1 = write = _refuse
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on
 from tokpar.cli.options import OR_STDIN
-from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows, read_sources
+from tokpar.cli.texts import STDIN, Source, byte_blocks, decode_blocks, has_rows, read_sources
 
 BYTES = 1 << 16
 
@@ -43,4 +43,4 @@ def _texts(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]
         for source in read_sources(name, arguments.field):
             yield source.name, [source.text]
     else:
-        yield name, decoded(byte_blocks(name, BYTES), name)
+        yield name, decode_blocks(byte_blocks(name, BYTES), name)

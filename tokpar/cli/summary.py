@@ -91,10 +91,10 @@ class Total:
         return f", in {self.seconds:.4f} s ({speed})"
 
 
-def label_of(given: str, tokenizer: TokenizerAdapter) -> str:
+def label_of(tokenizer_name: str, tokenizer: TokenizerAdapter) -> str:
     """The tokenizer's name as given, and the package that encodes: "bert.json (tokenizers
     0.23.1)"."""
-    return f"{Path(given).name or given} ({engine_of(tokenizer)})"
+    return f"{Path(tokenizer_name).name or tokenizer_name} ({engine_of(tokenizer)})"
 
 
 def engine_of(tokenizer: TokenizerAdapter) -> str:

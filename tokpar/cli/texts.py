@@ -15,8 +15,8 @@ from tokpar.decompression import uncompressed_blocks
 from tokpar.errors import FileFormatError
 
 STDIN = "-"
-ROWS = (".jsonl", ".ndjson")
-COMPRESSED = (".gz", ".zst")
+ROW_SUFFIXES = (".jsonl", ".ndjson")
+COMPRESSED_SUFFIXES = (".gz", ".zst")
 FIELDS = ("text", "content", "prompt", "body", "document", "code")
 """Names of the field that holds the text of a row; the first one that the row has is used."""
 BLOCK_BYTES = 1 << 20
@@ -34,14 +34,14 @@ class Source:
 
 def has_rows(name: str) -> bool:
     """True for a file with one text per row: "a.jsonl", "a.ndjson.gz"."""
-    return _uncompressed(name).endswith(ROWS)
+    return _strip_compression(name).endswith(ROW_SUFFIXES)
 
 
 def read_source(name: str) -> Source:
     """The one text of a file, or of standard input for "-". Newlines are not changed.
 
     Raises OSError if the file cannot be read, FileFormatError if it is not UTF-8."""
-    return Source(name, "".join(decoded(byte_blocks(name), name)))
+    return Source(name, "".join(decode_blocks(byte_blocks(name), name)))
 
 
 def read_sources(
@@ -64,7 +64,7 @@ def read_sources(
         if not line.strip():
             continue
         try:
-            row = _parsed(line)
+            row = _parse_row(line)
             field = field or _field_of(row)
             text = _text_of(row, field)
         except ValueError as error:
@@ -93,7 +93,7 @@ def byte_blocks(
                 seen = file.tell()
 
 
-def decoded(blocks: Iterable[bytes], name: str) -> Iterator[str]:
+def decode_blocks(blocks: Iterable[bytes], name: str) -> Iterator[str]:
     """The text of blocks of UTF-8 bytes. An incomplete character at the end of a block waits for
     the next block.
 
@@ -133,7 +133,7 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(parts)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse_row(line: bytes) -> dict[str, Any]:
     """The JSON object of one row. Raises ValueError that says what was expected; so do `_field_of`
     and `_text_of`."""
     try:
@@ -171,5 +171,5 @@ def _got(row: dict[str, Any]) -> str:
     return f"its fields: {', '.join(shown) or 'none'} (--field NAME chooses one)"
 
 
-def _uncompressed(name: str) -> str:
-    return name.removesuffix(next((end for end in COMPRESSED if name.endswith(end)), ""))
+def _strip_compression(name: str) -> str:
+    return name.removesuffix(next((end for end in COMPRESSED_SUFFIXES if name.endswith(end)), ""))

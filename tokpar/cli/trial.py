@@ -74,30 +74,30 @@ class Trial:
 def declare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     what = "a name or a path, the default is the bundled one"
-    add("tried", nargs="?", default="default", metavar="TOKENIZER", help=what)
+    add("tokenizer_name", nargs="?", default="default", metavar="TOKENIZER", help=what)
     add("files", nargs="*", metavar="FILE", help="UTF-8 text, or .jsonl with a text per row")
     add("--text", help="use this text instead of files")
     options.declare_field(parser)
-    options.declare_tokenizer(parser, named=False)
+    options.declare_tokenizer(parser, has_name_option=False)
     add = parser.add_argument_group("executor").add_argument
     add("--workers", type=int, metavar="N", help="default: the cores available")
     options.declare_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.tokenizer = arguments.tried
+    arguments.tokenizer = arguments.tokenizer_name
     name, text = _text(arguments)
     own, mine = options.tokenizer_of(arguments), options.tokenizer_of(arguments)
     with blamed_on(Source(name, "")):
-        trial = tried(name, text, own, mine, arguments)
+        trial = run_trial(name, text, own, mine, arguments)
     if arguments.json:
         print_json({**asdict(trial), "ok": trial.ok})
     else:
-        print("\n".join(shown(trial)))
+        print("\n".join(describe_trial(trial)))
     return 0 if trial.ok else 1
 
 
-def tried(
+def run_trial(
     name: str,
     text: str,
     own: TokenizerAdapter,
@@ -111,13 +111,13 @@ def tried(
 
     expected = MOST_SECONDS if len(text) > FIRST_CHARS else None
     with working(arguments, "measuring the own call", expected):
-        part, ids, own_seconds = _measured(_own_call(own), text)
+        part, ids, own_seconds = _measure(_own_call(own), text)
     with (
         working(arguments, "encoding with tokpar, and checking"),
         Encoder(mine, workers=arguments.workers) as encoder,
     ):
-        cold, cold_seconds = _timed(encoder.encode, part)
-        seen, seen_seconds = _timed(encoder.encode, part)
+        cold, cold_seconds = _time_call(encoder.encode, part)
+        seen, seen_seconds = _time_call(encoder.encode, part)
         report = check(cold, part, mine, "seams")
     equal = min(_equal(ids, cold.ids), _equal(ids, seen.ids))
     return Trial(
@@ -135,11 +135,11 @@ def tried(
         ids_equal=equal == len(ids) == len(cold.ids) == len(seen.ids),
         lossless=cold.lossless and seen.lossless,
         certificate_ok=report.ok,
-        certified=_certified(cold, part, report),
+        certified=_describe_certificate(cold, part, report),
     )
 
 
-def shown(trial: Trial) -> Iterator[str]:
+def describe_trial(trial: Trial) -> Iterator[str]:
     """The report: a few lines of at most 80 columns."""
     part = "" if trial.part == trial.whole else f"the first of {plural(trial.whole, 'character')}"
     rate = {name: f"{trial.megabytes / max(1e-9, s):10,.1f} MB/s" for name, s in _seconds(trial)}
@@ -209,22 +209,22 @@ def _own_call(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray]:
     return lambda text: serial.encode(text).ids
 
 
-def _measured(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, float]:
+def _measure(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, float]:
     """The longest part tried of the text that `call` encodes in a few seconds, its ids, and the
     seconds it took."""
     size = min(len(text), FIRST_CHARS)
     while True:
         part = text[:size]
-        ids, seconds = _timed(call, part)
+        ids, seconds = _time_call(call, part)
         if size == len(text) or size >= MOST_CHARS or GROWTH * seconds > MOST_SECONDS:
             break
         size = min(len(text), GROWTH * size)
     if seconds < 1:  # a short call is run twice, and the faster time counts
-        seconds = min(seconds, _timed(call, part)[1])
+        seconds = min(seconds, _time_call(call, part)[1])
     return part, ids, seconds
 
 
-def _timed(call: Callable[[str], Any], text: str) -> tuple[Any, float]:
+def _time_call(call: Callable[[str], Any], text: str) -> tuple[Any, float]:
     start = time.perf_counter()
     result = call(text)
     return result, time.perf_counter() - start
@@ -237,7 +237,7 @@ def _equal(ids: IdArray, others: IdArray) -> int:
     return int(different[0]) if len(different) else shorter
 
 
-def _certified(encoding: Encoding, part: str, report: CheckReport) -> str:
+def _describe_certificate(encoding: Encoding, part: str, report: CheckReport) -> str:
     if not report.ok:
         return f"FAILED: {report.findings[0].message}"
     if not encoding.seams:

@@ -56,11 +56,11 @@ def audit(
     all, OptionError, and what `load` raises."""
     adapter = load_for_corpus(tokenizer, None, {}).adapter
     tokens = tokens_of(adapter)
-    opened = [open_shard(name) for name in find_shards(_listed(shards))]
+    opened = [open_shard(name) for name in find_shards(_as_list(shards))]
     if packed:
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
-    texts = InputFiles(find_inputs(_listed(against), lines), field) if against else None
+    texts = InputFiles(find_inputs(_as_list(against), lines), field) if against else None
     # a text with a special token that the tokenizer refuses is taken for plain text
     plain = plain_tokenizer(adapter)
     adapter_of_texts = plain if traits_of(adapter).forbidden else adapter
@@ -95,7 +95,7 @@ def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
     return adapter if allowing is None else allowing(frozenset())
 
 
-def _listed(names: Paths) -> list[str]:
+def _as_list(names: Paths) -> list[str]:
     some = [names] if isinstance(names, (str, os.PathLike)) else names
     return [os.fspath(name) for name in some]
 
@@ -115,8 +115,8 @@ def _documents(
         k = bisect_right(ends, document)
         return shards[k].name, document - (ends[k] - counts[k])
 
-    def read(wanted: Collection[int]) -> Iterator[tuple[int, RawIds]]:
-        asked, done = set(wanted), 0
+    def read(numbers: Collection[int]) -> Iterator[tuple[int, RawIds]]:
+        asked, done = set(numbers), 0
         for shard, count in zip(shards, counts, strict=True):
             if not asked.isdisjoint(range(done, done + count)):
                 for block in shard.blocks():
@@ -145,13 +145,13 @@ def _report(
         tuple(summaries),
         run.log.results(tuple(checks)),
         run.text_bytes,
-        (*run.notes, *run.edges.notes, *_counted(run)),
-        (*run.edges.not_checked, *_unchecked(run)),
+        (*run.notes, *run.edges.notes, *_notes_of_counts(run)),
+        (*run.edges.not_checked, *_reasons_not_checked(run)),
     )
 
 
-def _counted(run: DocumentAudit) -> Iterator[str]:
-    """What is worth knowing and no fault."""
+def _notes_of_counts(run: DocumentAudit) -> Iterator[str]:
+    """Yields the notes of the report: facts that are worth knowing but are no faults."""
     strange = sum(run.log.total(check) for check in ("range", "utf8", "ids"))
     if 2 * strange > len(run.digests.whole):
         yield "most documents are not what this tokenizer gives: another one made them"
@@ -165,7 +165,7 @@ def _counted(run: DocumentAudit) -> Iterator[str]:
         yield f"{run.long_runs:,} runs of {RUN} equal ids and more are the ids of their text"
 
 
-def _unchecked(run: DocumentAudit) -> Iterator[str]:
+def _reasons_not_checked(run: DocumentAudit) -> Iterator[str]:
     """What the checks could not tell, and why."""
     if run.texts is None:
         yield f"whether the ids are those of a text: {run.tokens.why_not}"

@@ -1,9 +1,9 @@
-"""Compare the documents of shards with the texts that they were made of.
+"""Compare the documents of shards with the texts of the input.
 
-Both sides are compared by digests of their ids, without BOS and EOS: about 600 bytes of memory for
-each document. A text of the input that equals the text of a checked document has the ids of that
-document; all others are encoded. A second reading of shards and input tells what became of
-documents that have no equal on the other side."""
+The comparison uses digests of ids without BOS and EOS, about 600 bytes of memory for each document.
+An input text that equals the text of a checked document has the ids of this document; all other
+texts are encoded. Documents and texts without a partner are read a second time, and the report says
+how they differ."""
 
 from __future__ import annotations
 
@@ -86,15 +86,17 @@ class ShardDocuments:
 
 @dataclass
 class Matching:
-    """Which text each document is. `row_of`: by document, None without one. `doubled`: documents
-    whose text has a document already, with the row. `missing`: rows without a document."""
+    """Which text each document has.
+
+    `row_of`: for each document, the row of its text, or None. `row_of_double`: the row for each
+    document whose text already belongs to another document. `missing`: rows without a document."""
 
     row_of: list[int | None]
-    doubled: dict[int, int]
+    row_of_double: dict[int, int]
     missing: list[int]
 
 
-def matched(shard: Digests, texts: Digests) -> Matching:
+def match_documents(shard: Digests, texts: Digests) -> Matching:
     """Pairs equal documents and texts, the first with the first."""
     first: dict[bytes, int] = {}  # the first text with this digest that has no document yet
     following = [-1] * len(texts.whole)  # the next text with the same digest
@@ -103,7 +105,7 @@ def matched(shard: Digests, texts: Digests) -> Matching:
         first[texts.whole[row]] = row
     last: dict[bytes, int] = {}
     row_of: list[int | None] = []
-    doubled: dict[int, int] = {}
+    row_of_double: dict[int, int] = {}
     for document, digest in enumerate(shard.whole):
         row = first.get(digest, -1)
         row_of.append(row if row >= 0 else None)
@@ -111,12 +113,12 @@ def matched(shard: Digests, texts: Digests) -> Matching:
             first[digest] = following[row]
             last[digest] = row
         elif digest in last:
-            doubled[document] = last[digest]
+            row_of_double[document] = last[digest]
     taken = {row for row in row_of if row is not None}
-    return Matching(row_of, doubled, [k for k in range(len(texts.whole)) if k not in taken])
+    return Matching(row_of, row_of_double, [k for k in range(len(texts.whole)) if k not in taken])
 
 
-def moved(rows: Sequence[int]) -> set[int]:
+def out_of_order(rows: Sequence[int]) -> set[int]:
     """The places of a sequence that are not in its longest ascending part: [0, 2, 1, 3] -> {1}."""
     ends: list[int] = []
     at: list[int] = []
@@ -143,7 +145,7 @@ def compare(
     known = Digests()
     for batch in texts.batches():
         _add_texts(known, batch, documents.digests, encoder)
-    found = matched(documents.digests, known)
+    found = match_documents(documents.digests, known)
     pairs = _pairs(documents.digests, known, found)
     _report_pairs(documents, texts, encoder, log, pairs)
     taken = set(pairs.values())
@@ -151,11 +153,11 @@ def compare(
     for row in missing:
         where = texts.place(row) if log.room("missing") else ""
         log.add("missing", "the input", None, "no document", f"input row {row}, {where}")
-    for document, row in found.doubled.items():
+    for document, row in found.row_of_double.items():
         first = f"input row {row} a second time"
         _report(documents, log, "doubled", document, first, "each text once")
     for document, matched_row in enumerate(found.row_of):
-        unknown = matched_row is None and document not in found.doubled
+        unknown = matched_row is None and document not in found.row_of_double
         if unknown and document not in pairs and document not in documents.digests.empty:
             _report(documents, log, "extra", document, "no text of the input", "a text")
     if ordered:
@@ -180,7 +182,7 @@ def _report(
 
 
 def _add_texts(known: Digests, batch: list[str], shard: Digests, encoder: Encoder) -> None:
-    """Adds the texts of a batch. Encodes those that no document of the shards has."""
+    """Adds the texts of a batch. Encodes only the texts that no checked document spells."""
     documents = [shard.document_of.get(digest_of(text.encode())) for text in batch]
     others = [text for text, found in zip(batch, documents, strict=True) if found is None]
     rows = encoder.unprocessed_batch(others, encoder.tokenizer).rows
@@ -195,7 +197,7 @@ def _add_texts(known: Digests, batch: list[str], shard: Digests, encoder: Encode
             row += 1
 
 
-def _encoded(texts: InputTexts, encoder: Encoder) -> Iterator[IdArray]:
+def _encode_all(texts: InputTexts, encoder: Encoder) -> Iterator[IdArray]:
     for batch in texts.batches():
         rows = encoder.unprocessed_batch(batch, encoder.tokenizer).rows
         yield from (rows[k] for k in range(len(rows)))
@@ -214,7 +216,7 @@ def _pairs(shard: Digests, texts: Digests, found: Matching) -> dict[int, int]:
         if own is not None:
             before = own
             continue
-        if document in found.doubled or len(pairs) >= MOST_PAIRS:
+        if document in found.row_of_double or len(pairs) >= MOST_PAIRS:
             continue
         alike = heads.get(shard.heads[document])
         while alike and alike[0] not in missing:
@@ -237,7 +239,7 @@ def _report_pairs(
     rows = dict.fromkeys(pairs.values())
     wanted = {
         row: ids.copy()
-        for row, ids in enumerate(_encoded(texts, encoder) if pairs else ())
+        for row, ids in enumerate(_encode_all(texts, encoder) if pairs else ())
         if row in rows
     }
     for document, ids in documents.read(pairs):
@@ -262,7 +264,7 @@ def _report_pairs(
 
 def _report_order(documents: ShardDocuments, found: Matching, log: FaultLog) -> None:
     pairs = [(k, row) for k, row in enumerate(found.row_of) if row is not None]
-    strange = moved([row for _, row in pairs])
+    strange = out_of_order([row for _, row in pairs])
     for k in sorted(strange):
         document, row = pairs[k]
         before = f"after input row {pairs[k - 1][1]}" if k else "at the beginning"

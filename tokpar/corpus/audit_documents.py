@@ -24,8 +24,8 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Comparison:
-    """The comparison of a block with what the tokenizer gives. `usable`: which documents hold
-    tokens only. `first`: the number of the first document among those of all shards."""
+    """The running comparison of one block. `usable`: True for documents in which each id is a
+    token. `first`: the number of the block's first document, counted over all shards."""
 
     block: Block
     usable: Mask
@@ -98,7 +98,7 @@ class DocumentAudit:
             self.digests.document_of[digest] = comparison.first + document
         for total in ("unknown", "rewritten", "text_bytes"):
             setattr(self, total, getattr(self, total) + getattr(compared, total))
-        doubtful = set(np.flatnonzero(~usable).tolist()) | compared.skipped
+        doubtful = set(np.flatnonzero(~usable).tolist()) | compared.not_compared
         for each in compared.found:
             doubtful.add(each.document)
             place = block.first + each.document
@@ -112,10 +112,10 @@ class DocumentAudit:
         ids, size = block.ids, self.tokens.size
         if not len(ids):
             return usable
-        if size and ids.min() >= 0 and ids.max() < size and self.tokens.known[ids].all():
+        if size and ids.min() >= 0 and ids.max() < size and self.tokens.is_known[ids].all():
             return usable
         good = (ids >= 0) & (ids < size)
-        good[good] = self.tokens.known[ids[good].astype(np.int64)]
+        good[good] = self.tokens.is_known[ids[good].astype(np.int64)]
         places = np.flatnonzero(~good)
         owners = np.searchsorted(block.offsets, places, side="right") - 1
         expected = f"an id below {size:,} that is a token"
@@ -128,14 +128,14 @@ class DocumentAudit:
 
     def _edges(self, name: str, block: Block, bodies: Bodies) -> None:
         some = np.diff(block.offsets) > 0
-        wanted = ", ".join(map(self.tokens.shown, self.edges.prefix))
+        wanted = ", ".join(map(self.tokens.show, self.edges.prefix))
         for k in np.flatnonzero(~bodies.has_prefix & (some | bool(self.edges.prefix))).tolist():
-            found = self._at(block, k, 0)
+            found = self._token_at(block, k, 0)
             self.log.add("bos", name, block.first + k, f"begins with {found}", wanted, 0)
         needs_end = some if self.edges.inferred_suffix else np.ones(len(block), np.bool_)
-        wanted = ", ".join(map(self.tokens.shown, self.edges.suffix))
+        wanted = ", ".join(map(self.tokens.show, self.edges.suffix))
         for k in np.flatnonzero(~bodies.has_suffix & needs_end).tolist():
-            found = self._at(block, k, -1)
+            found = self._token_at(block, k, -1)
             place = max(int(block.offsets[k + 1] - block.offsets[k]) - 1, 0)
             self.log.add("eos", name, block.first + k, f"ends with {found}", wanted, place)
         self._again(name, block, bodies)
@@ -154,13 +154,13 @@ class DocumentAudit:
         ):
             unwanted = special if bare else np.array(edge, np.int64)
             for k in np.flatnonzero(np.isin(ids, unwanted) & inside).tolist():
-                shown = self.tokens.shown(int(ids[k]))
+                shown = self.tokens.show(int(ids[k]))
                 found = f"{word} with {shown}" if bare else f"{word} with {shown} twice"
                 self.log.add(check, name, block.first + k, found, "none" if bare else "one")
 
-    def _at(self, block: Block, k: int, place: int) -> str:
+    def _token_at(self, block: Block, k: int, place: int) -> str:
         ids = block[k]
-        return self.tokens.shown(int(ids[place])) if len(ids) else "nothing, it is empty"
+        return self.tokens.show(int(ids[place])) if len(ids) else "nothing, it is empty"
 
     def _digests(self, name: str, block: Block, bodies: Bodies) -> None:
         for k in np.flatnonzero(bodies.starts == bodies.stops).tolist():
@@ -188,5 +188,5 @@ class DocumentAudit:
                 self.long_runs += 1
                 continue
             at = start - int(block.offsets[document])
-            found = f"{count:,} times {self.tokens.shown(id_)}"
+            found = f"{count:,} times {self.tokens.show(id_)}"
             self.log.add("runs", name, block.first + document, found, "text", at)

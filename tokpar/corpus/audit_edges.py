@@ -22,11 +22,11 @@ _BEGINS = re.compile(r"<s>|\[CLS\]|.*(bos|begin|start.?of.?text|endoftext).*", r
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What is expected around each document.
+    """The ids that each document must begin with (`prefix`) and end with (`suffix`).
 
-    `prefix`, `suffix`: ids. `bare_front`, `bare_back`: the caller said that no special token stands
-    there. `inferred_suffix`: the last of `suffix` is what most documents end with, and not of the
-    tokenizer's settings. `notes`, `not_checked`: for the report."""
+    `bare_front`, `bare_back`: the caller said that documents do not begin, or end, with a special
+    token. `inferred_suffix`: the tokenizer's settings do not name the last id of `suffix`; most
+    documents end with it. `notes`, `not_checked`: lines for the report."""
 
     prefix: tuple[int, ...] = ()
     suffix: tuple[int, ...] = ()
@@ -77,19 +77,19 @@ def expected_edges(
     counts = [_counts(shard, tokens) for shard in shards] if AUTO in (bos, eos) else []
     notes, inferred = [], False
     if bos == AUTO:
-        found = _inferred([(c.documents, c.first) for c in counts], tokens, begins=True)
+        found = _infer_token([(c.documents, c.first) for c in counts], tokens, begins=True)
         if found is not None and found not in prefix[:1]:
             prefix = (found, *prefix)
-            notes.append(_said("begin", found, tokens, counts))
+            notes.append(_note_of("begin", found, tokens, counts))
     else:
-        prefix = _named(bos, tokens)
+        prefix = _ids_of_option(bos, tokens)
     if eos == AUTO:
-        found = _inferred([(c.documents, c.last) for c in counts], tokens, begins=False)
+        found = _infer_token([(c.documents, c.last) for c in counts], tokens, begins=False)
         if found is not None and found not in suffix[-1:]:
             suffix, inferred = (*suffix, found), True
-            notes.append(_said("end", found, tokens, counts))
+            notes.append(_note_of("end", found, tokens, counts))
     else:
-        suffix = _named(eos, tokens)
+        suffix = _ids_of_option(eos, tokens)
     return Edges(
         prefix, suffix, bos == NONE, eos == NONE, inferred, tuple(notes), tuple(not_checked)
     )
@@ -103,7 +103,9 @@ def _counts(shard: ShardSource, tokens: Tokens) -> EdgeCounts:
     return counts
 
 
-def _inferred(shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: bool) -> int | None:
+def _infer_token(
+    shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: bool
+) -> int | None:
     """The special token at the edge of most documents; or of all documents of a shard, if its name
     says that it begins a document."""
     documents = sum(count for count, _ in shards)
@@ -112,7 +114,7 @@ def _inferred(shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: 
     for count, each in shards:
         for id_, times in each.items():
             total[id_] = total.get(id_, 0) + times
-            if times == count and _BEGINS.fullmatch(tokens.added[id_].content):
+            if times == count and _BEGINS.fullmatch(tokens.added_tokens[id_].content):
                 whole.add(id_)
     if not total:
         return None
@@ -122,17 +124,17 @@ def _inferred(shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: 
     return None
 
 
-def _said(verb: str, id_: int, tokens: Tokens, counts: list[EdgeCounts]) -> str:
+def _note_of(verb: str, id_: int, tokens: Tokens, counts: list[EdgeCounts]) -> str:
     side = "first" if verb == "begin" else "last"
     have = sum(getattr(each, side).get(id_, 0) for each in counts)
     documents = sum(each.documents for each in counts)
     return (
-        f"{have:,} of {documents:,} documents {verb} with {tokens.shown(id_)}, which the "
+        f"{have:,} of {documents:,} documents {verb} with {tokens.show(id_)}, which the "
         "tokenizer's settings do not add: expected of each document"
     )
 
 
-def _named(token: str | int, tokens: Tokens) -> tuple[int, ...]:
+def _ids_of_option(token: str | int, tokens: Tokens) -> tuple[int, ...]:
     return () if token == NONE else (token_named(token, tokens),)
 
 
@@ -142,7 +144,7 @@ def token_named(token: str | int, tokens: Tokens) -> int:
         if not tokens.is_token(int(token)):
             raise OptionError(f"the tokenizer has no token with id {int(token)}")
         return int(token)
-    ids = [id_ for id_, added in tokens.added.items() if added.content == token]
+    ids = [id_ for id_, added in tokens.added_tokens.items() if added.content == token]
     ids = ids or [id_ for id_, name in tokens.names.items() if name == token]
     if not ids:
         raise OptionError(f"the tokenizer has no token {token!r}: give another one, or its id")
@@ -151,8 +153,9 @@ def token_named(token: str | int, tokens: Tokens) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bodies:
-    """The documents of a block without what stands around them: document k has the ids
-    ids[starts[k] : stops[k]] of the block. `has_prefix`, `has_suffix`: all of it was there."""
+    """The documents of a block without prefix and suffix: document k has the ids
+    ids[starts[k] : stops[k]] of the block. `has_prefix`, `has_suffix`: True for documents that had
+    the whole prefix, or the whole suffix."""
 
     starts: IntArray
     stops: IntArray

@@ -67,8 +67,8 @@ class AuditReport:
     """The result of `tokpar.corpus.audit`; true if no check found a fault.
 
     `results`: one for each check that ran. `text_bytes`: UTF-8 bytes of the text that was encoded
-    again. `notes`: what is not a fault and yet worth knowing. `not_checked`: what this audit cannot
-    tell, and why."""
+    again. `notes`: facts that are worth knowing but are no faults. `not_checked`: what this audit
+    could not check, and why."""
 
     tokenizer: str
     shards: tuple[ShardSummary, ...]
@@ -103,7 +103,7 @@ class FaultLog:
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, int]] = {}
-        self._shown: dict[str, list[Fault]] = {}
+        self._examples: dict[str, list[Fault]] = {}
 
     def add(
         self,
@@ -116,7 +116,7 @@ class FaultLog:
     ) -> None:
         """One more fault."""
         self.count(check, shard)
-        shown = self._shown.setdefault(check, [])
+        shown = self._examples.setdefault(check, [])
         if len(shown) < SHOWN:
             shown.append(Fault(check, shard, document, place, found, expected))
 
@@ -131,7 +131,7 @@ class FaultLog:
 
     def room(self, check: str) -> bool:
         """True if one more fault of this check would be shown."""
-        return len(self._shown.get(check, ())) < SHOWN
+        return len(self._examples.get(check, ())) < SHOWN
 
     def results(self, checks: tuple[str, ...]) -> tuple[CheckResult, ...]:
         """The results of these checks, in this order."""
@@ -140,7 +140,7 @@ class FaultLog:
                 check,
                 self.total(check),
                 dict(self._counts.get(check, {})),
-                tuple(self._shown.get(check, ())),
+                tuple(self._examples.get(check, ())),
             )
             for check in checks
         )

@@ -1,4 +1,4 @@
-"""Compare the ids of documents with those that the tokenizer gives for the text they spell."""
+"""Compare the ids of each document with the ids that the tokenizer gives for its text."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ CONTEXT = 4
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A document whose ids are not those of its text. `document`: in the block. `place`: which id
-    of the document. `kind`: "ids" or "utf8"."""
+    """A document whose ids differ from the tokenizer's ids for its text.
+
+    `document`: its number in the block. `place`: the number of the first wrong id in the document.
+    `kind`: "ids" or "utf8"."""
 
     document: int
     place: int
@@ -36,14 +38,16 @@ class Difference:
 
 @dataclass
 class Compared:
-    """The comparison of one block. `found`: documents that differ. `skipped`: documents that could
-    not be compared, by their number in the block; `unknown` of them because the unknown token hides
-    a text, `rewritten` because the tokenizer does not leave their text as it is. `text_bytes`:
-    UTF-8 bytes that were encoded. `texts`: (document, digest of a text's UTF-8
-    bytes) where the tokenizer gives the ids of the whole document for this text."""
+    """The result of comparing one block. Documents are numbers in the block.
+
+    `found`: documents that differ. `not_compared`: documents that could not be compared. `unknown`:
+    how many of them hold the unknown token, which hides text. `rewritten`: how many of them have a
+    text that the tokenizer changes before it encodes the text. `text_bytes`: UTF-8 bytes that were
+    encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the tokenizer gives
+    exactly the ids of the whole document."""
 
     found: list[Difference] = field(default_factory=list)
-    skipped: set[int] = field(default_factory=set)
+    not_compared: set[int] = field(default_factory=set)
     unknown: int = 0
     rewritten: int = 0
     text_bytes: int = 0
@@ -108,8 +112,10 @@ class TextAudit:
         lows, highs = np.searchsorted(cuts, bodies.starts), np.searchsorted(cuts, bodies.stops)
         if (lows == highs).all():
             return whole
-        inside = [cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
-        return [part for each in whole for part in _divided(each, inside[each.document])]
+        cuts_inside = [
+            cuts[a:b].tolist() for a, b in zip(lows.tolist(), highs.tolist(), strict=True)
+        ]
+        return [part for each in whole for part in _divide(each, cuts_inside[each.document])]
 
     def _texts(
         self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: Compared
@@ -117,23 +123,23 @@ class TextAudit:
         """The text of each part that has one, and these parts."""
         texts: list[str] = []
         kept: list[_Part] = []
-        spelled = self._spelled(block, parts, usable)
+        spelled = self._spell(block, parts, usable)
         for k, part in enumerate(parts):
             try:
                 text = str(spelled[k], "utf-8") if spelled else self._text(block, part)
             except UnicodeDecodeError as error:
-                result.found.append(self._broken(block, part, error))
+                result.found.append(self._utf8_difference(block, part, error))
                 continue
             result.text_bytes += len(spelled[k]) if spelled else byte_length(text or "")
             if text is None:
-                result.skipped.add(part.document)
+                result.not_compared.add(part.document)
             elif text or not spelled:
                 texts.append(text)
                 kept.append(part)
-        result.unknown = len(result.skipped)
+        result.unknown = len(result.not_compared)
         return texts, kept
 
-    def _spelled(
+    def _spell(
         self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]
     ) -> list[memoryview]:
         """The bytes of all parts at once, where each token has bytes of its own."""
@@ -143,7 +149,7 @@ class TextAudit:
         ids = block.ids[low:high]
         if not usable.all():
             ids = np.clip(ids, 0, self.tokens.size - 1)
-        data, edges = self.tokens.spelled(ids)
+        data, edges = self.tokens.spell(ids)
         starts = edges[[part.start - low for part in parts]].tolist()
         stops = edges[[part.stop - low for part in parts]].tolist()
         return [data.data[a:b] for a, b in zip(starts, stops, strict=True)]
@@ -154,7 +160,7 @@ class TextAudit:
     def _ids(self, block: Block, part: _Part) -> RawIds:
         return self.tokens.comparable(block.ids[part.start : part.stop])
 
-    def _broken(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
+    def _utf8_difference(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
         ids = block.ids[part.start : part.stop]
         place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
         at_end = error.end >= len(error.object) and "unexpected end" in error.reason
@@ -168,51 +174,53 @@ class TextAudit:
         block: Block,
         part: _Part,
         ids: RawIds,
-        given: IdArray,
+        own_ids: IdArray,
         text: str,
         result: Compared,
     ) -> None:
-        least = min(len(ids), len(given))
-        unequal = np.flatnonzero(ids[:least] != given[:least])
+        least = min(len(ids), len(own_ids))
+        unequal = np.flatnonzero(ids[:least] != own_ids[:least])
         place = int(unequal[0]) if len(unequal) else least
-        if self._may_be_rewritten(text, given, place):
-            result.rewritten += part.document not in result.skipped
-            result.skipped.add(part.document)
+        if self._may_be_rewritten(text, own_ids, place):
+            result.rewritten += part.document not in result.not_compared
+            result.not_compared.add(part.document)
             return
         if len(result.found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
             raise MismatchError(
                 "the tokenizer's own call gives other ids than tokpar's batch call for the text "
                 f"{text[:200]!r}: please report it"
             )
-        shown = [_shown(self.tokens, some[place:]) for some in (ids, given)]
+        shown = [_show(self.tokens, some[place:]) for some in (ids, own_ids)]
         start = part.start - int(block.offsets[part.document])
         result.found.append(Difference(part.document, start + place, "ids", *shown))
 
-    def _may_be_rewritten(self, text: str, given: IdArray, place: int) -> bool:
+    def _may_be_rewritten(self, text: str, own_ids: IdArray, place: int) -> bool:
         """True if the tokenizer may have changed the text that the ids spell before it encoded it,
         so that its ids say nothing of the ids of the document."""
         if not self.spelling.normalizes:
             return False
-        if place < len(given) and int(given[place]) in self.tokens.added:
+        if place < len(own_ids) and int(own_ids[place]) in self.tokens.added_tokens:
             return True  # a normalizer may have made the content of an added token
         if self.spelling.exact:
             return False
-        known = given[given < self.tokens.size]
+        known = own_ids[own_ids < self.tokens.size]
         try:
-            return len(known) < len(given) or self.tokens.text_of(given) != text
+            return len(known) < len(own_ids) or self.tokens.text_of(own_ids) != text
         except UnicodeDecodeError:
             return True
 
 
-def _divided(part: _Part, inside: list[int]) -> list[_Part]:
+def _divide(part: _Part, cuts_inside: list[int]) -> list[_Part]:
     """The parts between the tokens at the places `inside`."""
-    edges = zip([part.start, *(cut + 1 for cut in inside)], [*inside, part.stop], strict=True)
+    edges = zip(
+        [part.start, *(cut + 1 for cut in cuts_inside)], [*cuts_inside, part.stop], strict=True
+    )
     return [_Part(part.document, a, b) for a, b in edges if a < b]
 
 
-def _shown(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
+def _show(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
     """The first ids, each with its token: "1734 'ab', 5 'c', ..."."""
-    some = [tokens.shown(int(id_)) for id_ in ids[:CONTEXT]]
+    some = [tokens.show(int(id_)) for id_ in ids[:CONTEXT]]
     if not some:
         return "the end"
     return ", ".join([*some, "..."] if len(ids) > CONTEXT else some)

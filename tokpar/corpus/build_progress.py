@@ -35,13 +35,13 @@ class Progress:
     new_tokens: int = 0
     new_text_bytes: int = 0
     new_documents: int = 0
-    begun: float = field(default_factory=time.monotonic)
+    start_time: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
 
     @property
     def elapsed(self) -> float:
         """Seconds since this run began."""
-        return time.monotonic() - self.begun
+        return time.monotonic() - self.start_time
 
     @property
     def seconds_left(self) -> float | None:
@@ -59,7 +59,7 @@ class Progress:
         finally:
             self.seconds[name] += time.perf_counter() - start
 
-    def timed(self, items: Iterable[Value], name: str) -> Iterator[Value]:
+    def time_items(self, items: Iterable[Value], name: str) -> Iterator[Value]:
         """The items; the time that each takes to come is counted for a stage."""
         rest = iter(items)
         while True:
@@ -72,7 +72,7 @@ class Progress:
     def add(self, block: Block, tokens: int) -> None:
         """Counts a block that was written."""
         for name, count in (
-            ("stored", block.stored),
+            ("stored", block.stored_bytes),
             ("documents", len(block.texts)),
             ("tokens", tokens),
             ("text_bytes", block.text_bytes),

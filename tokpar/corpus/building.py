@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.durable_files import UNFINISHED, FileLayer, write_whole
-from tokpar.corpus.folder_lock import LOCK_NAME, locked
+from tokpar.corpus.folder_lock import LOCK_NAME, lock_folder
 from tokpar.corpus.job import BuildJob
-from tokpar.corpus.journal import JOURNAL_NAME, Done, Entry, Journal
+from tokpar.corpus.journal import JOURNAL_NAME, Entry, FinishedShards, Journal
 from tokpar.corpus.local import PartBuilder
 from tokpar.corpus.manifest import MANIFEST_NAME, Digest, InputFile, Manifest
 from tokpar.errors import OptionError, TokparError
@@ -33,9 +33,9 @@ def run_build(
     `on_block` is called after each block of documents. When `is_stopped` is true after a shard,
     raises BuildStoppedError. Raises OptionError for a folder that holds something else, and what
     reading and encoding raise. The shards that are complete stay."""
-    progress.begun = time.monotonic()
-    job.out.mkdir(parents=True, exist_ok=True)
-    with locked(job.out):
+    progress.start_time = time.monotonic()
+    job.folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(job.folder):
         journal = _open_journal(job, layer)
         try:
             _count_done(job, journal, progress)
@@ -46,28 +46,31 @@ def run_build(
                 progress.parts += entry.last
                 on_block()
                 if is_stopped() and job.request.backend == "local":
-                    raise BuildStoppedError(f"{job.out}: stopped after a shard")
+                    raise BuildStoppedError(f"{job.folder}: stopped after a shard")
 
-            def on_part(entries: list[Entry], counted: Progress) -> None:
-                progress.join(counted)
+            def on_part(entries: list[Entry], part_progress: Progress) -> None:
+                progress.join(part_progress)
                 for entry in entries:
                     on_entry(entry)
 
-            todo = [(part, journal.done.setdefault(part.number, Done())) for part in job.parts]
-            todo = [(part, done) for part, done in todo if not done.complete]
+            finished = journal.finished_by_part
+            todo = [
+                (part, finished.setdefault(part.number, FinishedShards())) for part in job.parts
+            ]
+            todo = [(part, shards) for part, shards in todo if not shards.complete]
             if job.request.backend == "ray" and todo:
                 from tokpar.corpus.ray_backend import build_on_ray
 
-                numbers = [(part.number, done) for part, done in todo]
+                numbers = [(part.number, shards) for part, shards in todo]
                 build_on_ray(job, numbers, on_part, is_stopped)
             else:
                 with PartBuilder(job, layer, progress, on_block) as builder:
-                    for part, done in todo:
-                        builder.build(part, done, on_entry)
-            if not all(journal.done[part.number].complete for part in job.parts):
-                raise BuildStoppedError(f"{job.out}: stopped after a part")
+                    for part, shards in todo:
+                        builder.build(part, shards, on_entry)
+            if not all(finished[part.number].complete for part in job.parts):
+                raise BuildStoppedError(f"{job.folder}: stopped after a part")
             manifest = _manifest(job, journal)
-            write_whole(layer, job.out / MANIFEST_NAME, manifest.to_json().encode())
+            write_whole(layer, job.folder / MANIFEST_NAME, manifest.to_json().encode())
         finally:
             journal.close()
     return manifest
@@ -75,20 +78,21 @@ def run_build(
 
 def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
     """The journal of the folder; removes what an earlier run left unfinished."""
-    for path in job.out.glob(f"{UNFINISHED}*"):
+    for path in job.folder.glob(f"{UNFINISHED}*"):
         layer.remove(path)
-    if (job.out / JOURNAL_NAME).exists():
+    if (job.folder / JOURNAL_NAME).exists():
         if not job.resume:
             raise OptionError(
-                f"{job.out} holds a build already: --resume goes on with it, or give another --out"
+                f"{job.folder} holds a build already: --resume goes on with it, or give another "
+                "--out"
             )
-        return Journal.go_on(layer, job.out, job.head)
-    others = sorted(set(os.listdir(job.out)) - {LOCK_NAME})
+        return Journal.go_on(layer, job.folder, job.head)
+    others = sorted(set(os.listdir(job.folder)) - {LOCK_NAME})
     if others:
         raise OptionError(
-            f"{job.out} is not empty ({others[0]}): shards go to a folder of their own"
+            f"{job.folder} is not empty ({others[0]}): shards go to a folder of their own"
         )
-    return Journal.begin(layer, job.out, job.head)
+    return Journal.begin(layer, job.folder, job.head)
 
 
 def _count_done(job: BuildJob, journal: Journal, progress: Progress) -> None:
@@ -96,11 +100,11 @@ def _count_done(job: BuildJob, journal: Journal, progress: Progress) -> None:
     progress.stored_total = sum(each.bytes for each in job.inputs)
     progress.parts_total = len(job.parts)
     for part in job.parts:
-        done = journal.done.get(part.number, Done())
-        progress.parts += done.complete
-        if done.complete:
+        finished_shards = journal.finished_by_part.get(part.number, FinishedShards())
+        progress.parts += finished_shards.complete
+        if finished_shards.complete:
             progress.stored += sum(span.stop - span.start for span in part.spans)
-        for entry in done.entries:
+        for entry in finished_shards.entries:
             shard = entry.shard
             progress.shards += bool(shard.files)
             progress.documents += shard.documents
@@ -114,7 +118,7 @@ def _manifest(job: BuildJob, journal: Journal) -> Manifest:
     digests: dict[int, list[Digest]] = {}
     shards = []
     for part in job.parts:
-        entries = journal.done[part.number].entries
+        entries = journal.finished_by_part[part.number].entries
         shards += [entry.shard for entry in entries]
         for number, digest in entries[-1].digests:  # those of the whole part
             digests.setdefault(number, []).append(digest)

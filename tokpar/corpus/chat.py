@@ -12,13 +12,13 @@ from tokpar.corpus.tokenizer_source import CorpusTokenizer
 from tokpar.errors import OptionError
 
 
-def template_of(tokenizer: CorpusTokenizer, given: bool | str) -> tuple[TextOf, str]:
+def template_of(tokenizer: CorpusTokenizer, choice: bool | str) -> tuple[TextOf, str]:
     """A function that makes a text of a list of messages, and the sha256 of the template.
 
-    `given`: True for the tokenizer's own template, or a template. Raises OptionError without
+    `choice`: True for the tokenizer's own template, or a template. Raises OptionError without
     transformers, or where the tokenizer has no template."""
     wrapper = _wrapper(tokenizer)
-    template = wrapper.chat_template if given is True else given
+    template = wrapper.chat_template if choice is True else choice
     if not isinstance(template, str):
         raise OptionError(f"{tokenizer.adapter.name} has no chat template: pass one as a file")
 

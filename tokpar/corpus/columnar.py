@@ -14,7 +14,7 @@ import numpy as np
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.extras import pyarrow_module
 from tokpar.corpus.manifest import ShardFile
-from tokpar.corpus.written import ShardOutput, abandon_all
+from tokpar.corpus.shard_output import ShardOutput, abandon_all
 from tokpar.types import Rows
 
 GROUP_IDS = 1 << 22
@@ -27,19 +27,19 @@ class ColumnarWriter:
     """A `ShardWriter` of the file `stem`.parquet or `stem`.arrow in `folder`."""
 
     def __init__(
-        self, layer: FileLayer, folder: Path, stem: str, format_: str, dtype: str, named: bool
+        self, layer: FileLayer, folder: Path, stem: str, format_: str, dtype: str, has_names: bool
     ) -> None:
         self._pa = pa = pyarrow_module("pyarrow", f"--format {format_}")
         self._dtype = np.dtype(dtype)
         columns = [(IDS, pa.list_(pa.from_numpy_dtype(self._dtype)))]
-        self._schema = pa.schema(columns + [(NAME, pa.string())] * named)
+        self._schema = pa.schema(columns + [(NAME, pa.string())] * has_names)
         self._output = ShardOutput(layer, folder / f"{stem}.{format_}")
         self._format = format_
         self._writer: Any = None
         self._waiting: list[tuple[Rows, Sequence[str] | None]] = []
         self._waiting_ids = 0
 
-    def _opened(self) -> Any:
+    def _open_writer(self) -> Any:
         if self._format == "arrow":
             return pyarrow_module("pyarrow.ipc", "--format arrow").new_file(
                 self._output, self._schema
@@ -68,7 +68,7 @@ class ColumnarWriter:
 
     def _write_group(self) -> None:
         pa = self._pa
-        self._writer = self._writer or self._opened()
+        self._writer = self._writer or self._open_writer()
         rows = Rows.concatenate([each for each, _ in self._waiting])
         offsets = pa.array(rows.offsets.astype(np.int32))
         arrays = [pa.ListArray.from_arrays(offsets, pa.array(rows.ids.astype(self._dtype)))]

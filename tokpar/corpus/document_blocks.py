@@ -18,10 +18,11 @@ TOO_LONG = "too many tokens"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A document that cannot be used. `before`: how many good documents of the block precede it.
+    """A document that cannot be used. `documents_before`: how many
+    good documents of the block precede it.
     `message`: names the file, and the line or row."""
 
-    before: int
+    documents_before: int
     kind: str
     message: str
 
@@ -35,7 +36,7 @@ class Block:
 
     `texts`: n of them. `sizes`: UTF-8 bytes of each, (n,). `begins`: where each begins, (n,), and
     `end`: where the next block does, in the units of `Position.offset`. `names`: the document ids,
-    n of them, or None. `stored`: bytes of the input that were read for this block."""
+    n of them, or None. `stored_bytes`: of the input, read for this block."""
 
     input: int
     texts: list[str]
@@ -44,7 +45,7 @@ class Block:
     end: int
     names: list[str] | None
     faults: Sequence[Fault]
-    stored: int
+    stored_bytes: int
 
     @property
     def text_bytes(self) -> int:

@@ -13,7 +13,7 @@ from tokpar.certificate.certificate_file import to_bytes
 from tokpar.corpus.document_blocks import REFUSED, TOO_LONG, Block, Fault
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.manifest import DividedDocument, Options
-from tokpar.corpus.tokenizer_source import surrounded
+from tokpar.corpus.tokenizer_source import surround_rows
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
 from tokpar.errors import EngineError, FileFormatError, MismatchError, WorkerError
@@ -38,11 +38,11 @@ def is_refusal(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EncodedBlock:
-    """A block with the ids of its documents. `divided`: documents by their number in the block."""
+    """A block with the ids of its documents. `divided_documents`: by their number in the block."""
 
     block: Block
     rows: Rows
-    divided: Sequence[DividedDocument]
+    divided_documents: Sequence[DividedDocument]
 
 
 class DocumentEncoder:
@@ -73,11 +73,11 @@ class DocumentEncoder:
 
         Documents that the tokenizer refuses, or that have too many tokens, become faults. Raises
         FileFormatError for an id that the dtype cannot hold."""
-        rows, divided, refused = self._encoded(block.texts)
+        rows, divided_documents, refusals = self._encode_texts(block.texts)
         options = self._options
-        rows = surrounded(rows, options.prefix, options.suffix, options.eod)
+        rows = surround_rows(rows, options.prefix, options.suffix, options.eod)
         for k in np.flatnonzero(np.diff(rows.offsets) > MOST_TOKENS).tolist():
-            refused.setdefault(k, (TOO_LONG, f"has more than {MOST_TOKENS:,} tokens"))
+            refusals.setdefault(k, (TOO_LONG, f"has more than {MOST_TOKENS:,} tokens"))
         if len(rows.ids) and int(rows.ids.max()) > self._most:
             first = int(np.argmax(rows.ids > self._most))
             where = self._place(block, int(np.searchsorted(rows.offsets, first, "right")) - 1)
@@ -85,37 +85,37 @@ class DocumentEncoder:
                 f"{where}: the id {rows.ids[first]:,} does not fit {options.dtype}: choose a wider "
                 "one by --dtype"
             )
-        if not refused:
-            return EncodedBlock(block, rows, divided)
+        if not refusals:
+            return EncodedBlock(block, rows, divided_documents)
         named = {
             k: (kind, f"{self._place(block, k)}: {message}")
-            for k, (kind, message) in refused.items()
+            for k, (kind, message) in refusals.items()
         }
-        return _without(EncodedBlock(block, rows, divided), named)
+        return _drop_refused(EncodedBlock(block, rows, divided_documents), named)
 
     def _place(self, block: Block, k: int) -> str:
         """Where document k is. Lines are counted only for an error that ends the build."""
         begin = int(block.begins[k])
         return self._inputs[block.input].place(begin, count=self._options.errors == "stop")
 
-    def _encoded(
+    def _encode_texts(
         self, texts: list[str]
     ) -> tuple[Rows, list[DividedDocument], dict[int, tuple[str, str]]]:
         """Rows, the divided documents, and what is wrong with a text, whose row is empty then."""
         long = [k for k, text in enumerate(texts) if len(text) >= LONG]
-        refused: dict[int, tuple[str, str]] = {}
-        divided: list[DividedDocument] = []
+        refusals: dict[int, tuple[str, str]] = {}
+        divided_documents: list[DividedDocument] = []
         parts: list[Rows] = []
         done = 0
         for k in [*long, len(texts)]:
             if k > done:
-                parts.append(self._short(texts[done:k], done, refused))
+                parts.append(self._short(texts[done:k], done, refusals))
             if k < len(texts):
-                parts.append(self._long(texts[k], k, divided, refused))
+                parts.append(self._long(texts[k], k, divided_documents, refusals))
             done = k + 1
-        return Rows.concatenate(parts) if parts else Rows.of([]), divided, refused
+        return Rows.concatenate(parts) if parts else Rows.of([]), divided_documents, refusals
 
-    def _short(self, texts: list[str], first: int, refused: dict[int, tuple[str, str]]) -> Rows:
+    def _short(self, texts: list[str], first: int, refusals: dict[int, tuple[str, str]]) -> Rows:
         encoder = self._encoder
         try:
             return encoder.unprocessed_batch(texts, encoder.tokenizer).rows
@@ -123,18 +123,18 @@ class DocumentEncoder:
             if not is_refusal(error):
                 raise
             if len(texts) == 1:
-                refused[first] = REFUSED, str(error)
+                refusals[first] = REFUSED, str(error)
                 return Rows.of([[]])
         half = len(texts) // 2
-        left = self._short(texts[:half], first, refused)
-        return Rows.concatenate([left, self._short(texts[half:], first + half, refused)])
+        left = self._short(texts[:half], first, refusals)
+        return Rows.concatenate([left, self._short(texts[half:], first + half, refusals)])
 
     def _long(
         self,
         text: str,
         number: int,
-        divided: list[DividedDocument],
-        refused: dict[int, tuple[str, str]],
+        divided_documents: list[DividedDocument],
+        refusals: dict[int, tuple[str, str]],
     ) -> Rows:
         encoder = self._dividing
         try:
@@ -142,11 +142,11 @@ class DocumentEncoder:
         except Exception as error:
             if not is_refusal(error):
                 raise
-            refused[number] = REFUSED, str(error)
+            refusals[number] = REFUSED, str(error)
             return Rows.of([[]])
         if len(encoding.seams.planned):
             digest = certificate_digest(encoding, text, encoder.tokenizer.name)
-            divided.append(DividedDocument(number, len(encoding.seams.planned), digest))
+            divided_documents.append(DividedDocument(number, len(encoding.seams.planned), digest))
         return Rows.of([encoding.ids])
 
 
@@ -162,16 +162,20 @@ def certificate_of(encoding: Encoding, text: str, name: str) -> bytes:
     return to_bytes(planned, text, name, tokpar_version=__version__)
 
 
-def _without(encoded: EncodedBlock, refused: dict[int, tuple[str, str]]) -> EncodedBlock:
+def _drop_refused(
+    encoded_block: EncodedBlock, refusals: dict[int, tuple[str, str]]
+) -> EncodedBlock:
     """The block without some documents, which become faults in their places."""
-    block = encoded.block
+    block = encoded_block.block
     kept = np.ones(len(block.texts), dtype=np.bool_)
-    kept[list(refused)] = False
+    kept[list(refusals)] = False
     good = np.concatenate([[0], np.cumsum(kept)]).tolist()
-    faults = [replace(fault, before=good[fault.before]) for fault in block.faults]
-    for k, (kind, message) in refused.items():
+    faults = [
+        replace(fault, documents_before=good[fault.documents_before]) for fault in block.faults
+    ]
+    for k, (kind, message) in refusals.items():
         faults.append(Fault(good[k], kind, message))
-    faults.sort(key=lambda fault: fault.before)
+    faults.sort(key=lambda fault: fault.documents_before)
     own = np.flatnonzero(kept).tolist()
     names = block.names
     smaller = replace(
@@ -182,10 +186,10 @@ def _without(encoded: EncodedBlock, refused: dict[int, tuple[str, str]]) -> Enco
         names=None if names is None else [names[k] for k in own],
         faults=faults,
     )
-    rows = Rows.of([encoded.rows[k] for k in own])
-    divided = [
+    rows = Rows.of([encoded_block.rows[k] for k in own])
+    divided_documents = [
         replace(each, document=good[each.document])
-        for each in encoded.divided
+        for each in encoded_block.divided_documents
         if kept[each.document]
     ]
-    return EncodedBlock(smaller, rows, divided)
+    return EncodedBlock(smaller, rows, divided_documents)

@@ -19,13 +19,13 @@ INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A sample, and what it makes expect of all inputs. `stored`: bytes of the inputs that were
+    """A sample, and what it makes expect of all inputs. `stored_bytes`: of the inputs that were
     read for the sample."""
 
     documents: int
     tokens: int
     text_bytes: int
-    stored: int
+    stored_bytes: int
     all_documents: int
     all_tokens: int
     all_bytes: int
@@ -33,7 +33,7 @@ class Estimate:
 
 def estimate(job: BuildJob) -> Estimate:
     """Encodes the first block of up to 8 parts. Raises what reading and encoding raise."""
-    documents = tokens = text_bytes = stored = 0
+    documents = tokens = text_bytes = stored_bytes = 0
     step = -(-len(job.parts) // PARTS) or 1
     with DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers) as encoder:
         for part in job.parts[::step]:
@@ -53,16 +53,16 @@ def estimate(job: BuildJob) -> Estimate:
                 documents += len(encoded.block.texts)
                 tokens += len(encoded.rows.ids)
                 text_bytes += encoded.block.text_bytes
-                stored += block.stored
+                stored_bytes += block.stored_bytes
     size = sum(each.bytes for each in job.inputs)
-    times = size / stored if stored else 0.0
+    times = size / stored_bytes if stored_bytes else 0.0
     each = np.dtype(job.options.dtype).itemsize
     index = INDEX_BYTES[job.options.format]
     return Estimate(
         documents,
         tokens,
         text_bytes,
-        stored,
+        stored_bytes,
         round(documents * times),
         round(tokens * times),
         round((tokens * each + documents * index) * times),

@@ -14,7 +14,7 @@ LOCK_NAME = ".lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Holds the lock of a folder; the operating system releases it when the process ends.
 
     Raises OptionError if another build holds it."""

@@ -1,17 +1,17 @@
-"""Turn the ids of a document back into a text of which the tokenizer must give the same ids.
+"""Turn the ids of a document into a text for which the tokenizer must give the same ids again.
 
-For a byte-level BPE without normalizer this is the text itself. Other tokenizers lose something
-of the text (case, spaces, prefixes), and their own decoders hide more; the texts made here are
-those that the tokenizer leaves as they are:
+For a byte-level BPE without a normalizer, this text is the document's own text. Other tokenizers
+lose a part of the text (case, spaces, prefixes). For them, this module makes a normalized text,
+which the tokenizer does not change before it encodes the text:
 
-- "bytes": the bytes of all tokens. A normalizer in Unicode's forms is idempotent, so the
-  normalized text, which the tokens spell, has the ids of the original one.
-- "words" (WordPiece, WordLevel after a pre-tokenizer that drops white space): the words with one
-  space between two of them. A word is a pre-token of such a text again.
-- "marks": "▁" is a space. Where the tokenizer puts a "▁" before each segment whatever stands
-  there (the normalizer Prepend), the first one of each segment is left out.
+- "bytes": the bytes of all tokens. A Unicode normalization form is idempotent, so the normalized
+  text, which the tokens spell, has the same ids as the original text.
+- "words" (WordPiece or WordLevel after a pre-tokenizer that drops white space): the words, joined
+  by one space. The pre-tokenizer splits this text into the same words.
+- "marks": each "▁" becomes a space. If the tokenizer puts a "▁" before every segment (the
+  normalizer Prepend), the first "▁" of each segment is dropped.
 
-For a tokenizer outside of these, `Tokens.why_not` says why its ids are not compared."""
+For all other tokenizers, `Tokens.why_not` says why their ids are not compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.cache.compiled import SEGMENTS
+from tokpar.cache.kernel_modules import SEGMENTS
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
@@ -45,18 +45,18 @@ _BLOCK = 1 << 16
 class Tokens:
     """What the ids of a tokenizer mean.
 
-    `names`: tokens as the file writes them, by id; only added ones where tokens are bytes. `data`:
-    the bytes that a token spells, for each id up to the highest; b"" for ids that are no token.
-    `known`: True for each id that is a token. `added`: added tokens by id. `special`: the ids that
-    stand for no text of their own. `unknown`: the id of the unknown token, or None. `spelling`: how
-    the ids of a document become a text, or why they cannot. `cut_at`: the ids at which documents
-    are cut, because the engine does not look for these tokens in a text. `word_starts`: by id, the
-    tokens at which a word begins that the model encodes alone; None if words are not."""
+    `names`: tokens as the file writes them, by id; only added tokens if the vocabulary holds bytes.
+    `data`: the bytes of each token, for each id up to the highest; b"" for ids that are no token.
+    `is_known`: True for each id that is a token. `added_tokens`: added tokens by id. `special`: the
+    ids that stand for no text. `unknown`: the id of the unknown token, or None. `spelling`: how the
+    ids of a document become a text, or why they cannot. `cut_at`: the ids at which the audit
+    divides documents, because the engine does not look for these tokens in a text. `word_starts`:
+    by id, True for tokens that begin a word, if the model encodes each word alone; else None."""
 
     names: Mapping[int, str]
     data: list[bytes]
-    known: Mask
-    added: Mapping[int, AddedToken]
+    is_known: Mask
+    added_tokens: Mapping[int, AddedToken]
     spelling: Respelling | str
     unknown: int | None = None
     cut_at: frozenset[int] = frozenset()
@@ -69,14 +69,14 @@ class Tokens:
 
     @cached_property
     def special(self) -> frozenset[int]:
-        return frozenset(id_ for id_, token in self.added.items() if token.special)
+        return frozenset(id_ for id_, token in self.added_tokens.items() if token.special)
 
     @property
     def why_not(self) -> str | None:
         """Why ids cannot be compared, or None."""
         return self.spelling if isinstance(self.spelling, str) else None
 
-    def shown(self, id_: int) -> str:
+    def show(self, id_: int) -> str:
         """The id and its token, for a report: "1 '<s>'"."""
         if not self.is_token(id_):
             return f"{id_}, no token"
@@ -86,7 +86,7 @@ class Tokens:
         return f"{id_} {name!r}"
 
     def is_token(self, id_: int) -> bool:
-        return 0 <= id_ < self.size and bool(self.known[id_])
+        return 0 <= id_ < self.size and bool(self.is_known[id_])
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.uint8], IntArray, IntArray]:
@@ -100,9 +100,9 @@ class Tokens:
         """The number of bytes that each token spells."""
         return self._table[2]
 
-    def spelled(self, ids: RawIds) -> tuple[NDArray[np.uint8], IntArray]:
-        """The bytes that ids spell, all of them below `size`, and where those of each id begin in
-        them, and the end: int64, (ids + 1,)."""
+    def spell(self, ids: RawIds) -> tuple[NDArray[np.uint8], IntArray]:
+        """Returns the bytes of the tokens `ids`, one after another, and the offset of each token in
+        these bytes: int64, (ids + 1,); the last offset is the end. All ids are below `size`."""
         blob, starts, lengths = self._table
         sizes = lengths[ids]
         edges = offsets_of(sizes)
@@ -130,7 +130,7 @@ class Tokens:
             return self._words(ids.tolist(), self.spelling.prefix)
         if self.spelling.kind == "marks":
             return self._segments(ids.tolist(), self.spelling.prepends)
-        return str(self.spelled(ids)[0].data, "utf-8")
+        return str(self.spell(ids)[0].data, "utf-8")
 
     def comparable(self, ids: RawIds) -> RawIds:
         """The ids without the unknown token, and without words that hold it."""
@@ -149,7 +149,7 @@ class Tokens:
         parts: list[str] = []
         for id_ in ids:
             token = self.names[id_]
-            if prefix and parts and id_ not in self.added and token.startswith(prefix):
+            if prefix and parts and id_ not in self.added_tokens and token.startswith(prefix):
                 parts[-1] += token.removeprefix(prefix)
             else:
                 parts.append(token)
@@ -162,7 +162,7 @@ class Tokens:
         drops = prepends
         for id_ in ids:
             token = self.data[id_]
-            added = self.added.get(id_)
+            added = self.added_tokens.get(id_)
             if added is None and drops and token.startswith(b" "):
                 token = token[1:]
             data.append(token)
@@ -171,8 +171,8 @@ class Tokens:
 
 
 def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
-    """What the ids of `tokenizer` mean. A tokenizer of which nothing is known has no tokens, and
-    `why_not`."""
+    """Returns what the ids of `tokenizer` mean. If nothing is known about the tokenizer, the result
+    has no tokens, and `why_not` says so."""
     encoding = getattr(tokenizer, "encoding", None)
     if encoding is not None and hasattr(encoding, "_mergeable_ranks"):
         return _of_ranks(encoding._mergeable_ranks, encoding._special_tokens)
@@ -210,7 +210,7 @@ def _of_ranks(ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokens
 
 
 def _of_config(config: Json) -> Tokens:
-    model, added = config["model"], _added(config)
+    model, added = config["model"], _added_tokens_of(config)
     vocab = model["vocab"]
     if isinstance(vocab, list):
         ids = {id_: piece for id_, (piece, _score) in enumerate(vocab)}
@@ -219,14 +219,14 @@ def _of_config(config: Json) -> Tokens:
         ids = {id_: token for token, id_ in vocab.items()}
         unknown = vocab.get(model.get("unk_token"))
     spelling = respelling_of(config, ids.values(), added.values())
-    spell: Callable[[str], bytes] = str.encode
+    spell_token: Callable[[str], bytes] = str.encode
     if isinstance(spelling, Respelling) and spelling.kind == "bytes":
-        spell = _byte_speller()
+        spell_token = _byte_speller()
     elif isinstance(spelling, Respelling) and spelling.kind == "marks":
-        spell = _spell_marks
+        spell_token = _spell_marks
         unknown = None if model.get("byte_fallback") else unknown
     names = ids | {id_: token.content for id_, token in added.items()}
-    data = {id_: spell(name) for id_, name in ids.items()}
+    data = {id_: spell_token(name) for id_, name in ids.items()}
     data |= {id_: token.content.encode() for id_, token in added.items()}
     table, known = _tables(data)
     starts = _word_starts(names, added, unknown, len(table)) if splits_at_marks(config) else None
@@ -234,11 +234,13 @@ def _of_config(config: Json) -> Tokens:
 
 
 def _word_starts(
-    names: Mapping[int, str], added: Mapping[int, AddedToken], unknown: int | None, size: int
+    names: Mapping[int, str], added_tokens: Mapping[int, AddedToken], unknown: int | None, size: int
 ) -> Mask:
     """By id: the tokens that begin with "▁", and added ones."""
     found = np.zeros(size, np.bool_)
-    found[[id_ for id_, name in names.items() if name.startswith(MARK) or id_ in added]] = True
+    found[[id_ for id_, name in names.items() if name.startswith(MARK) or id_ in added_tokens]] = (
+        True
+    )
     if unknown is not None:
         found[unknown] = False
     return found
@@ -262,7 +264,7 @@ def _spell_marks(name: str) -> bytes:
     return bytes([int(is_byte[1], 16)]) if is_byte else name.replace(MARK, " ").encode()
 
 
-def _added(config: Json) -> dict[int, AddedToken]:
+def _added_tokens_of(config: Json) -> dict[int, AddedToken]:
     flags = ("lstrip", "rstrip", "single_word", "normalized", "special")
     rows = config.get("added_tokens") or ()
     return {

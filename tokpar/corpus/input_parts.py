@@ -40,8 +40,8 @@ def plan_parts(inputs: Sequence[Input], shard_bytes: int) -> list[Part]:
     weight = 0
     for number, each in enumerate(inputs):
         whole = Span(number, 0, each.bytes)
-        plain = each.kind in ("rows", "lines") and not each.compressed
-        dense = each.compressed or each.kind in ("parquet", "arrow")
+        plain = each.kind in ("rows", "lines") and not each.is_compressed
+        dense = each.is_compressed or each.kind in ("parquet", "arrow")
         own = each.bytes * (EXPANSION if dense else 1)
         if small and weight + own > shard_bytes:
             found.append(tuple(small))

@@ -49,7 +49,7 @@ class Input:
     status_changed: int = 0
 
     @property
-    def compressed(self) -> bool:
+    def is_compressed(self) -> bool:
         return self.name.endswith(COMPRESSED)
 
     def place(self, offset: int, count: bool = True) -> str:
@@ -139,9 +139,9 @@ def _files_of_url(name: str, lines: bool) -> Iterator[Input]:
         yield Input(before + each.path, kind, each.size, changed, status_changed)
 
 
-def _unless_recent(changed: int) -> int:
+def _unless_recent(change_time: int) -> int:
     """Returns the time, nanoseconds, or 0 if it is within `RECENT` of now."""
-    return changed if time.time_ns() - changed > RECENT else 0
+    return change_time if time.time_ns() - change_time > RECENT else 0
 
 
 def _filesystem(url: str) -> tuple[Any, str]:

@@ -63,7 +63,7 @@ class BuildJob:
     """All that a build needs. `text_of`: makes a text of the field's value, or None."""
 
     request: Request
-    out: Path
+    folder: Path
     tokenizer: CorpusTokenizer
     head: Head
     parts: tuple[Part, ...]
@@ -99,7 +99,7 @@ def prepare(request: Request) -> BuildJob:
         text_of, template = template_of(tokenizer, request.chat_template)
     inputs = tuple(find_inputs(request.inputs, request.lines))
     record = tokenizer.record()
-    prefix, suffix = _inserted(tokenizer, request)
+    prefix, suffix = _inserted_ids(tokenizer, request)
     options = Options(
         format=request.format,
         dtype=dtype_for(request.format, request.dtype, record.vocabulary_size),
@@ -120,7 +120,7 @@ def prepare(request: Request) -> BuildJob:
     parts = tuple(plan_parts(inputs, shard_bytes))
     return BuildJob(
         request=request,
-        out=Path(request.out),
+        folder=Path(request.out),
         tokenizer=tokenizer,
         head=head,
         parts=parts,
@@ -131,7 +131,7 @@ def prepare(request: Request) -> BuildJob:
     )
 
 
-def _inserted(
+def _inserted_ids(
     tokenizer: CorpusTokenizer, request: Request
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The ids before and after each document; of --bos and --no-bos no others than BOS. A chat

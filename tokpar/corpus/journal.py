@@ -24,7 +24,7 @@ from tokpar.corpus.manifest import (
     TokenizerRecord,
     check_version,
     options_from,
-    parsed,
+    parse_object,
     shard_from,
     tokenizer_from,
 )
@@ -50,7 +50,7 @@ class Head:
     @classmethod
     def from_line(cls, line: str) -> Head:
         """Raises FileFormatError."""
-        found = parsed(line, JOURNAL_NAME)
+        found = parse_object(line, JOURNAL_NAME)
         check_version(found, JOURNAL_NAME)
         try:
             return cls(
@@ -85,7 +85,7 @@ class Entry:
     @classmethod
     def from_line(cls, line: str) -> Entry:
         """Raises FileFormatError."""
-        found = parsed(line, JOURNAL_NAME)
+        found = parse_object(line, JOURNAL_NAME)
         try:
             digests = tuple((number, Digest(**digest)) for number, digest in found["digests"])
             return cls(shard_from(found["shard"]), found["last"], digests)
@@ -94,7 +94,7 @@ class Entry:
 
 
 @dataclass
-class Done:
+class FinishedShards:
     """The shards of one part that are done, in order. `complete`: the part is."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -107,9 +107,11 @@ class Done:
 class Journal:
     """The journal of a folder, open to append to."""
 
-    def __init__(self, layer: FileLayer, folder: Path, done: dict[int, Done]) -> None:
+    def __init__(
+        self, layer: FileLayer, folder: Path, finished_by_part: dict[int, FinishedShards]
+    ) -> None:
         self._file: NewFile = layer.open_end(folder / JOURNAL_NAME)
-        self.done = done
+        self.finished_by_part = finished_by_part
 
     @classmethod
     def begin(cls, layer: FileLayer, folder: Path, head: Head) -> Journal:
@@ -128,22 +130,24 @@ class Journal:
         lines = data[:whole].decode("utf-8").splitlines()
         if not lines:
             raise FileFormatError(f"{path} is empty: remove it, and build anew")
-        before = Head.from_line(lines[0])
-        require_same(before, head, path)
+        earlier_head = Head.from_line(lines[0])
+        require_same(earlier_head, head, path)
         entries = _entries(lines[1:], path)
         if len(entries) < len(lines) - 1:  # the last line is damaged
             whole = sum(len(line.encode()) + 1 for line in lines[: 1 + len(entries)])
         if whole < len(data):
             layer.truncate(path, whole)
-        done = _by_part(entries, folder)
-        require_unchanged(done, head.inputs, _touched(before.inputs, head.inputs))
-        return cls(layer, folder, done)
+        finished_by_part = _by_part(entries, folder)
+        require_unchanged(
+            finished_by_part, head.inputs, _suspects(earlier_head.inputs, head.inputs)
+        )
+        return cls(layer, folder, finished_by_part)
 
     def append(self, entry: Entry) -> None:
         """Returns when the entry is on the disk."""
         self._file.write(entry.line().encode())
         self._file.sync()
-        self.done.setdefault(entry.shard.part, Done()).entries.append(entry)
+        self.finished_by_part.setdefault(entry.shard.part, FinishedShards()).entries.append(entry)
 
     def close(self) -> None:
         self._file.close()
@@ -161,20 +165,20 @@ def _entries(lines: Sequence[str], path: Path) -> list[Entry]:
     return found
 
 
-def _by_part(entries: Sequence[Entry], folder: Path) -> dict[int, Done]:
+def _by_part(entries: Sequence[Entry], folder: Path) -> dict[int, FinishedShards]:
     """The shards that are done and still as the journal says; what follows one that is not is done
     again."""
-    done: dict[int, Done] = {}
+    finished_by_part: dict[int, FinishedShards] = {}
     for entry in entries:
-        own = done.setdefault(entry.shard.part, Done()).entries
+        own = finished_by_part.setdefault(entry.shard.part, FinishedShards()).entries
         del own[entry.shard.number :]  # built again since
         own.append(entry)
-    for part in done.values():
+    for part in finished_by_part.values():
         good = 0
         while good < len(part.entries) and is_whole(part.entries[good].shard, folder):
             good += 1
         del part.entries[good:]
-    return done
+    return finished_by_part
 
 
 def is_whole(shard: Shard, folder: Path) -> bool:
@@ -189,10 +193,10 @@ def is_whole(shard: Shard, folder: Path) -> bool:
     return True
 
 
-def require_same(before: Head, now: Head, path: Path) -> None:
+def require_same(earlier_head: Head, now: Head, path: Path) -> None:
     """Raises FileFormatError unless both heads describe one build. When an input was last written
     may differ: `require_unchanged` looks at such inputs."""
-    old, new = asdict(before), asdict(now)
+    old, new = asdict(earlier_head), asdict(now)
     for name in ("tokpar_version", "writer", "tokenizer", "options"):
         if old[name] == new[name]:
             continue
@@ -201,7 +205,7 @@ def require_same(before: Head, now: Head, path: Path) -> None:
             f"{path} is of another build: {which}; resume with what the build began with, or give "
             "another folder"
         )
-    for one, other in zip(before.inputs, now.inputs, strict=False):
+    for one, other in zip(earlier_head.inputs, now.inputs, strict=False):
         if (one.name, one.kind) != (other.name, other.kind):
             raise FileFormatError(f"{path} is of other inputs: {one.name}, now {other.name}")
         if one.bytes != other.bytes:
@@ -209,28 +213,30 @@ def require_same(before: Head, now: Head, path: Path) -> None:
                 f"{one.name} changed since the build began: it had {one.bytes:,} bytes, now "
                 f"{other.bytes:,}"
             )
-    if len(before.inputs) != len(now.inputs):
+    if len(earlier_head.inputs) != len(now.inputs):
         raise FileFormatError(
-            f"{path} is of {len(before.inputs):,} inputs, now there are {len(now.inputs):,}"
+            f"{path} is of {len(earlier_head.inputs):,} inputs, now there are {len(now.inputs):,}"
         )
 
 
-def _touched(before: Sequence[Input], now: Sequence[Input]) -> set[int]:
+def _suspects(earlier_inputs: Sequence[Input], now: Sequence[Input]) -> set[int]:
     """The numbers of the inputs that may have changed since the build began.
 
     A file whose size and times are all the same did not change. Without `status_changed` the times
     tell nothing, because a program may have set the other one back."""
-    pairs = enumerate(zip(before, now, strict=True))
+    pairs = enumerate(zip(earlier_inputs, now, strict=True))
     return {k for k, (old, new) in pairs if old != new or not new.status_changed}
 
 
-def require_unchanged(done: dict[int, Done], inputs: Sequence[Input], touched: set[int]) -> None:
+def require_unchanged(
+    finished_by_part: dict[int, FinishedShards], inputs: Sequence[Input], suspects: set[int]
+) -> None:
     """Raises FileFormatError if the bytes that the shards were made of are others now.
 
-    Reads the inputs `touched` again, as far as shards were made of them."""
-    for part in done.values():
+    Reads the inputs `suspects` again, as far as shards were made of them."""
+    for part in finished_by_part.values():
         for input_, digest in part.entries[-1].digests if part.entries else ():
-            if input_ in touched and range_digest(inputs[input_], digest) != digest.sha256:
+            if input_ in suspects and range_digest(inputs[input_], digest) != digest.sha256:
                 raise FileFormatError(
                     f"{inputs[input_].name} changed since the build began: its digest is another"
                 )

@@ -96,7 +96,7 @@ class RowReader:
             try:
                 text, name = self._document(line)
             except _UnusableError as error:
-                where = f"{number.name}:{number.at(lines.begin) + count + 1}"
+                where = f"{number.name}:{number.lines_before(lines.begin) + count + 1}"
                 faults.append(Fault(len(texts), error.kind, f"{where}: {error}"))
                 continue
             if text is not None:
@@ -123,14 +123,14 @@ class RowReader:
         if not isinstance(row, dict):
             raise _UnusableError(BROKEN, f"expected a JSON object, got a {type(row).__name__}")
         value = _field_of(row, self.field)
-        text = value if self.text_of is None else _made(self.text_of, value)
-        return _checked(text, self.field), self._name_of(row)
+        text = value if self.text_of is None else _make_text(self.text_of, value)
+        return _require_text(text, self.field), self._name_of(row)
 
     def _name_of(self, row: dict[str, Any]) -> str:
         if self.name is None:
             return ""
         value = _field_of(row, self.name)
-        return _checked(str(value) if type(value) is int else value, self.name)
+        return _require_text(str(value) if type(value) is int else value, self.name)
 
 
 class _UnusableError(ValueError):
@@ -149,14 +149,14 @@ def _field_of(row: dict[str, Any], field: str) -> Any:
     return value
 
 
-def _made(text_of: TextOf, value: Any) -> str:
+def _make_text(text_of: TextOf, value: Any) -> str:
     try:
         return text_of(value)
     except ValueError as error:
         raise _UnusableError(NO_STRING, str(error)) from None
 
 
-def _checked(text: Any, field: str) -> str:
+def _require_text(text: Any, field: str) -> str:
     if not isinstance(text, str):
         raise _UnusableError(NO_STRING, f"expected a str as {field!r}, got a {type(text).__name__}")
     if has_surrogate(text):
@@ -177,13 +177,13 @@ class LineNumbers:
     def name(self) -> str:
         return self.input.name
 
-    def at(self, offset: int) -> int:
+    def lines_before(self, offset: int) -> int:
         """How many lines end before `offset` of the uncompressed file."""
         if offset != self.place:
             self.place, self.lines = offset, self.input.line(offset) - 1
         return self.lines
 
-    def passed(self, lines: Lines) -> None:
+    def go_past(self, lines: Lines) -> None:
         """Goes on to the end of `lines`, if the count before them is known."""
         if lines.begin == self.place:
             self.place, self.lines = lines.end, self.lines + lines.data.count(b"\n")

@@ -31,7 +31,7 @@ class Lines:
         return self.begin + len(self.data)
 
 
-class Digested:
+class DigestedFile:
     """An open file that digests the bytes [start, stop) as they are read in order.
 
     One thread reads. Another thread may ask for the digest of what was read so far."""
@@ -72,26 +72,26 @@ class Digested:
         self._file.close()
 
 
-def open_digested(input_: Input, span: Span) -> Digested:
+def open_digested(input_: Input, span: Span) -> DigestedFile:
     """The stored bytes of a span, from the byte before it on if there is one."""
     file = input_.open()
     file.seek(max(0, span.start - 1))
-    return Digested(file, span.start, span.stop)
+    return DigestedFile(file, span.start, span.stop)
 
 
-def line_blocks(input_: Input, span: Span, file: Digested, memory: Memory) -> Iterator[Lines]:
+def line_blocks(input_: Input, span: Span, file: DigestedFile, memory: Memory) -> Iterator[Lines]:
     """The lines that begin in a span, in blocks of about `memory.block` bytes.
 
     Raises OptionError for a line above `memory.longest`, and what `uncompressed_blocks` raises."""
     size = min(READ_BYTES, memory.block)
-    if input_.compressed:
+    if input_.is_compressed:
         chunks, begin = uncompressed_blocks(file, input_.name, size), 0
     else:
-        chunks, begin = _owned(blocks_of(file, size), span)
+        chunks, begin = _lines_of_span(blocks_of(file, size), span)
     yield from _whole_lines(chunks, begin, input_.name, memory)
 
 
-def _owned(chunks: Iterator[bytes], span: Span) -> tuple[Iterator[bytes], int]:
+def _lines_of_span(chunks: Iterator[bytes], span: Span) -> tuple[Iterator[bytes], int]:
     """The bytes of the lines that begin in a span, and where the first one begins."""
     place = max(0, span.start - 1)
     first = b""
@@ -104,16 +104,16 @@ def _owned(chunks: Iterator[bytes], span: Span) -> tuple[Iterator[bytes], int]:
             place += len(chunk)
         else:
             return iter(()), place
-    return _before(_chained(first, chunks), place, span.stop), place
+    return _until_last_line(_chain(first, chunks), place, span.stop), place
 
 
-def _chained(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _chain(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     if first:
         yield first
     yield from chunks
 
 
-def _before(chunks: Iterator[bytes], place: int, stop: int) -> Iterator[bytes]:
+def _until_last_line(chunks: Iterator[bytes], place: int, stop: int) -> Iterator[bytes]:
     """The chunks up to the end of the last line that begins before `stop`."""
     if place >= stop:
         return

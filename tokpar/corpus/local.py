@@ -11,7 +11,7 @@ from tokpar.corpus.document_encoder import DocumentEncoder
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.input_parts import Part
 from tokpar.corpus.job import BuildJob
-from tokpar.corpus.journal import Done, Entry
+from tokpar.corpus.journal import Entry, FinishedShards
 from tokpar.corpus.manifest import Position, Shard
 from tokpar.corpus.part_reading import PartReader
 from tokpar.corpus.read_ahead import ReadAhead
@@ -44,14 +44,14 @@ class PartBuilder:
     def __exit__(self, *error: object) -> None:
         self._encoder.__exit__(*error)
 
-    def build(self, part: Part, done: Done, on_entry: OnEntry) -> None:
+    def build(self, part: Part, finished_shards: FinishedShards, on_entry: OnEntry) -> None:
         """Writes the shards of a part that are not done; `on_entry` is called with each.
 
         Raises FileFormatError for the first document that cannot be used, unless such documents
         are left out; OSError. No unfinished file stays behind."""
         begin, number = first_position(part), 0
-        if done.entries:
-            last = done.entries[-1].shard
+        if finished_shards.entries:
+            last = finished_shards.entries[-1].shard
             begin, number = last.end, last.number + 1
         job = self._job
         reader = PartReader(
@@ -66,10 +66,10 @@ class PartBuilder:
         )
 
         def on_shard(shard: Shard, last: bool) -> None:
-            self._layer.sync_folder(job.out)
+            self._layer.sync_folder(job.folder)
             on_entry(Entry(shard, last, reader.digests()))
 
-        opener = writer_opener(self._layer, job.out, job.options)
+        opener = writer_opener(self._layer, job.folder, job.options)
         builder = ShardBuilder(
             part.number, number, begin, job.options.shard_bytes, opener, on_shard
         )

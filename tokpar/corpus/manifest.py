@@ -181,18 +181,18 @@ class Manifest:
     def from_json(cls, text: str) -> Manifest:
         """Reads what `to_json` wrote. Raises FileFormatError that names the missing or wrong
         field."""
-        found = parsed(text, "manifest")
+        found = parse_object(text, "manifest")
         check_version(found, "manifest")
         return cls(
-            tokpar_version=_of(found, "tokpar_version", str),
-            tokenizer=tokenizer_from(_of(found, "tokenizer", dict)),
-            options=options_from(_of(found, "options", dict)),
-            inputs=tuple(map(input_from, _of(found, "inputs", list))),
-            shards=tuple(map(shard_from, _of(found, "shards", list))),
+            tokpar_version=_read_field(found, "tokpar_version", str),
+            tokenizer=tokenizer_from(_read_field(found, "tokenizer", dict)),
+            options=options_from(_read_field(found, "options", dict)),
+            inputs=tuple(map(input_from, _read_field(found, "inputs", list))),
+            shards=tuple(map(shard_from, _read_field(found, "shards", list))),
         )
 
 
-def parsed(text: str, what: str) -> dict[str, Any]:
+def parse_object(text: str, what: str) -> dict[str, Any]:
     """The JSON object of a manifest or of a line of a journal. Raises FileFormatError."""
     try:
         found = json.loads(text)
@@ -203,37 +203,37 @@ def parsed(text: str, what: str) -> dict[str, Any]:
     return found
 
 
-def check_version(found: Mapping[str, Any], what: str) -> None:
+def check_version(record: Mapping[str, Any], what: str) -> None:
     """Raises FileFormatError unless this version of tokpar wrote the format."""
-    if found.get("format") != FORMAT:
-        raise FileFormatError(f"{what}: format: expected {FORMAT!r}, got {found.get('format')!r}")
-    version = found.get("format_version")
+    if record.get("format") != FORMAT:
+        raise FileFormatError(f"{what}: format: expected {FORMAT!r}, got {record.get('format')!r}")
+    version = record.get("format_version")
     if version != FORMAT_VERSION:
         raise FileFormatError(
             f"{what}: format_version: this tokpar reads {FORMAT_VERSION}, got {version!r}"
         )
 
 
-def tokenizer_from(found: Any) -> TokenizerRecord:
-    return _built(TokenizerRecord, found)
+def tokenizer_from(record: Any) -> TokenizerRecord:
+    return _build_record(TokenizerRecord, record)
 
 
-def options_from(found: Any) -> Options:
-    return _built(Options, found, prefix=tuple, suffix=tuple)
+def options_from(record: Any) -> Options:
+    return _build_record(Options, record, prefix=tuple, suffix=tuple)
 
 
-def input_from(found: Any) -> InputFile:
-    return _built(InputFile, found, digests=_each(lambda item: _built(Digest, item)))
+def input_from(record: Any) -> InputFile:
+    return _build_record(InputFile, record, digests=_each(lambda item: _build_record(Digest, item)))
 
 
-def shard_from(found: Any) -> Shard:
-    return _built(
+def shard_from(record: Any) -> Shard:
+    return _build_record(
         Shard,
-        found,
-        begin=lambda item: _built(Position, item),
-        end=lambda item: _built(Position, item),
-        files=_each(lambda item: _built(ShardFile, item)),
-        divided=_each(lambda item: _built(DividedDocument, item)),
+        record,
+        begin=lambda item: _build_record(Position, item),
+        end=lambda item: _build_record(Position, item),
+        files=_each(lambda item: _build_record(ShardFile, item)),
+        divided=_each(lambda item: _build_record(DividedDocument, item)),
     )
 
 
@@ -241,23 +241,23 @@ def _each(read: Callable[[Any], Value]) -> Callable[[Any], tuple[Value, ...]]:
     return lambda items: tuple(map(read, items))
 
 
-def _built(kind: type[Value], found: Any, **readers: Callable[[Any], Any]) -> Value:
+def _build_record(kind: type[Value], record: Any, **readers: Callable[[Any], Any]) -> Value:
     """The dataclass `kind` of a JSON object. Raises FileFormatError."""
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{kind.__name__}: expected an object, got {found!r:.80}")
+    if not isinstance(record, dict):
+        raise FileFormatError(f"{kind.__name__}: expected an object, got {record!r:.80}")
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    if sorted(found) != sorted(names):
-        missing, unknown = sorted(set(names) - set(found)), sorted(set(found) - set(names))
+    if sorted(record) != sorted(names):
+        missing, unknown = sorted(set(names) - set(record)), sorted(set(record) - set(names))
         raise FileFormatError(f"{kind.__name__}: missing {missing}, unknown {unknown}")
     try:
-        return kind(**{name: readers.get(name, lambda x: x)(found[name]) for name in names})
+        return kind(**{name: readers.get(name, lambda x: x)(record[name]) for name in names})
     except TypeError as error:
         raise FileFormatError(f"{kind.__name__}: {error}") from error
 
 
-def _of(found: Mapping[str, Any], name: str, kind: type) -> Any:
-    value = found.get(name)
+def _read_field(record: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = record.get(name)
     if not isinstance(value, kind):
-        got = "nothing" if name not in found else type(value).__name__
+        got = "nothing" if name not in record else type(value).__name__
         raise FileFormatError(f"manifest: {name}: expected {kind.__name__}, got {got}")
     return value

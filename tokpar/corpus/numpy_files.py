@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import offsets_of
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.manifest import ShardFile
-from tokpar.corpus.written import ShardOutput, abandon_all
+from tokpar.corpus.shard_output import ShardOutput, abandon_all
 from tokpar.types import Rows
 
 _HEADER_BYTES = 128

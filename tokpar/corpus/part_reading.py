@@ -13,7 +13,7 @@ from tokpar.corpus.document_blocks import Block
 from tokpar.corpus.input_parts import Part, Span
 from tokpar.corpus.inputs import Input, digest_of
 from tokpar.corpus.json_rows import LineNumbers, RowReader, TextOf
-from tokpar.corpus.lines import Digested, Lines, line_blocks, open_digested
+from tokpar.corpus.lines import DigestedFile, Lines, line_blocks, open_digested
 from tokpar.corpus.manifest import Digest, Position
 from tokpar.corpus.text_rows import block_of_file, block_of_lines
 from tokpar.errors import FileFormatError
@@ -66,13 +66,13 @@ class PartReader:
         for span in self.part.spans:
             input_ = self.inputs[span.input]
             first = self.begin.offset if span.input == self.begin.input else 0
-            done = (span.input, 0) < (self.begin.input, 0)
+            is_done = (span.input, 0) < (self.begin.input, 0)
             if input_.kind in ("parquet", "arrow"):
-                yield from self._columns(input_, span, first, done)
+                yield from self._columns(input_, span, first, is_done)
             else:
-                yield from self._text(input_, span, first, done)
+                yield from self._text(input_, span, first, is_done)
 
-    def _text(self, input_: Input, span: Span, first: int, done: bool) -> Iterator[Block]:
+    def _text(self, input_: Input, span: Span, first: int, is_done: bool) -> Iterator[Block]:
         with input_.open() as opened:
             opened.seek(0, 2)
             _check_size(input_, opened.tell())
@@ -80,16 +80,16 @@ class PartReader:
         self._begin_span(span.input, file.digest_so_far)
         try:
             seen = span.start
-            for block in () if done else self._blocks_of_text(input_, span, file, first):
+            for block in () if is_done else self._blocks_of_text(input_, span, file, first):
                 place = min(file.place, span.stop)  # the last line may reach into the next range
-                yield replace(block, stored=max(0, place - seen))
+                yield replace(block, stored_bytes=max(0, place - seen))
                 seen = max(seen, place)
             self._end_span(span.input, file.digest())
         finally:
             file.close()
 
     def _blocks_of_text(
-        self, input_: Input, span: Span, file: Digested, first: int
+        self, input_: Input, span: Span, file: DigestedFile, first: int
     ) -> Iterator[Block]:
         number = span.input
         if input_.kind == "text":
@@ -100,7 +100,7 @@ class PartReader:
             return
         numbers = LineNumbers(input_)
         rows = RowReader(self.text_field, self.name, self.text_of)
-        for lines in self.progress.timed(line_blocks(input_, span, file, self.memory), "read"):
+        for lines in self.progress.time_items(line_blocks(input_, span, file, self.memory), "read"):
             if lines.end > first:
                 begin = max(first, lines.begin)
                 kept = Lines(lines.data[begin - lines.begin :], begin)
@@ -110,19 +110,19 @@ class PartReader:
                     else:
                         block = block_of_lines(kept, numbers, number)
                 yield block
-            numbers.passed(lines)
+            numbers.go_past(lines)
 
-    def _columns(self, input_: Input, span: Span, first: int, done: bool) -> Iterator[Block]:
+    def _columns(self, input_: Input, span: Span, first: int, is_done: bool) -> Iterator[Block]:
         with input_.open() as file:
             with self.progress.stage("read"):
                 digest = Digest(span.start, span.stop, digest_of(file))
             _check_size(input_, file.tell())
         self._begin_span(span.input, lambda: digest)
-        if not done:
+        if not is_done:
             blocks = column_blocks(
                 input_, span.input, self.text_field, self.name, self.text_of, self.memory, first
             )
-            yield from self.progress.timed(blocks, "parse")
+            yield from self.progress.time_items(blocks, "parse")
         self._end_span(span.input, digest)
 
 

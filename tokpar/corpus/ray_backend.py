@@ -15,7 +15,7 @@ from typing import Any
 from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.durable_files import UNFINISHED, Disk
 from tokpar.corpus.job import BuildJob, Request, prepare
-from tokpar.corpus.journal import Done, Entry, Head
+from tokpar.corpus.journal import Entry, FinishedShards, Head
 from tokpar.corpus.local import PartBuilder
 from tokpar.errors import OptionError, WorkerError
 
@@ -42,16 +42,19 @@ class RayWorker:
             raise OptionError("a worker finds other inputs: they must have the same names there")
         return job
 
-    def build(self, number: int, done: Done) -> tuple[list[Entry], Progress]:
+    def build(self, number: int, finished_shards: FinishedShards) -> tuple[list[Entry], Progress]:
         """Writes the shards of a part that are not done; returns their entries, and counts."""
         progress, entries = Progress(), list[Entry]()
         with PartBuilder(self.job, Disk(), progress) as builder:
-            builder.build(self.job.parts[number], done, entries.append)
+            builder.build(self.job.parts[number], finished_shards, entries.append)
         return entries, progress
 
 
 def build_on_ray(
-    job: BuildJob, todo: list[tuple[int, Done]], on_part: OnPart, is_stopped: Callable[[], bool]
+    job: BuildJob,
+    todo: list[tuple[int, FinishedShards]],
+    on_part: OnPart,
+    is_stopped: Callable[[], bool],
 ) -> None:
     """Builds parts, given by their numbers and what is done of them, in any order; calls `on_part`
     for each. After `is_stopped`, parts in flight are finished and no other begins.
@@ -77,7 +80,7 @@ def build_on_ray(
                     idle.append(running.pop(ended))
         finally:
             _end(ray, workers, list(running))
-            for path in job.out.glob(f"{UNFINISHED}*"):  # of a worker that was killed
+            for path in job.folder.glob(f"{UNFINISHED}*"):  # of a worker that was killed
                 path.unlink(missing_ok=True)
 
 

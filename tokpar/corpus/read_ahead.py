@@ -24,7 +24,7 @@ class ReadAhead:
         self._size = 0
         self._state = threading.Condition()
         self._error: BaseException | None = None
-        self._ended = self._closed = False
+        self._has_ended = self._is_closed = False
         self._thread = threading.Thread(target=self._read, daemon=True, name="tokpar-corpus-reader")
         self._thread.start()
 
@@ -37,7 +37,7 @@ class ReadAhead:
         except BaseException as error:  # raised again where the blocks are taken
             self._error = error
         with self._state:
-            self._ended = True
+            self._has_ended = True
             self._state.notify_all()
 
     def _put(self, block: Block) -> bool:
@@ -45,17 +45,17 @@ class ReadAhead:
         size = block.text_bytes
         with self._state:
             self._state.wait_for(
-                lambda: self._closed or not self._waiting or self._size + size <= self._most
+                lambda: self._is_closed or not self._waiting or self._size + size <= self._most
             )
             self._waiting.append(block)
             self._size += size
             self._state.notify_all()
-            return not self._closed
+            return not self._is_closed
 
     def __iter__(self) -> Iterator[Block]:
         while True:
             with self._state:
-                self._state.wait_for(lambda: self._ended or bool(self._waiting))
+                self._state.wait_for(lambda: self._has_ended or bool(self._waiting))
                 if not self._waiting:
                     break
                 block = self._waiting.popleft()
@@ -69,7 +69,7 @@ class ReadAhead:
     def close(self) -> None:
         """Lets the thread end, and waits for it."""
         with self._state:
-            self._closed = True
+            self._is_closed = True
             self._state.notify_all()
         self._thread.join()
 

@@ -72,7 +72,7 @@ def _parquet(path: str) -> tuple[Any, Batches]:
 def _ipc(path: str, pyarrow: Any) -> tuple[Any, Batches]:
     """As `_parquet`: an IPC file, or a stream as `datasets` writes it."""
 
-    def opened(file: Any) -> tuple[Any, Iterator[Any]]:
+    def open_batches(file: Any) -> tuple[Any, Iterator[Any]]:
         with open(path, "rb") as start:
             is_file = start.read(6) == b"ARROW1"
         if not is_file:
@@ -82,11 +82,11 @@ def _ipc(path: str, pyarrow: Any) -> tuple[Any, Batches]:
         return reader.schema, map(reader.get_batch, range(reader.num_record_batches))
 
     with pyarrow.memory_map(path) as file:
-        schema = opened(file)[0]
+        schema = open_batches(file)[0]
 
     def batches(column: str) -> Iterator[Any]:
         with pyarrow.memory_map(path) as file:
-            for batch in opened(file)[1]:
+            for batch in open_batches(file)[1]:
                 yield batch.column(schema.names.index(column))
 
     return schema, batches
@@ -121,14 +121,14 @@ def _blocks(path: str, batches: Callable[[], Iterator[Any]]) -> Iterator[Block]:
     for array in batches():
         waiting.append(_flat(path, array))
         if sum(len(ids) for ids, _ in waiting) >= BLOCK_IDS:
-            for block in _joined(waiting, first):
+            for block in _join_batches(waiting, first):
                 yield block
                 first += len(block)
             waiting = []
-    yield from _joined(waiting, first)
+    yield from _join_batches(waiting, first)
 
 
-def _joined(parts: list[tuple[RawIds, Any]], first: int) -> Iterator[Block]:
+def _join_batches(parts: list[tuple[RawIds, Any]], first: int) -> Iterator[Block]:
     if not parts:
         return
     ids = np.concatenate([each for each, _ in parts])

@@ -12,7 +12,7 @@ import numpy as np
 from tokpar.arrays import IntArray
 from tokpar.corpus.document_encoder import EncodedBlock
 from tokpar.corpus.manifest import DividedDocument, Position, Shard, ShardFile
-from tokpar.corpus.written import ShardWriter
+from tokpar.corpus.shard_output import ShardWriter
 from tokpar.types import Rows
 
 OpenWriter = Callable[[int, int], ShardWriter]
@@ -33,8 +33,8 @@ class OpenShard:
     text_bytes: int = 0
     shortest: int = 0
     longest: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-    divided: list[DividedDocument] = field(default_factory=list)
+    skip_counts: dict[str, int] = field(default_factory=dict)
+    divided_documents: list[DividedDocument] = field(default_factory=list)
 
     def count(self, lengths: IntArray, text_bytes: int) -> None:
         if len(lengths):
@@ -45,7 +45,7 @@ class OpenShard:
         self.tokens += int(lengths.sum())
         self.text_bytes += text_bytes
 
-    def closed(self, part: int, end: Position, files: tuple[ShardFile, ...]) -> Shard:
+    def to_shard(self, part: int, end: Position, files: tuple[ShardFile, ...]) -> Shard:
         return Shard(
             part=part,
             number=self.number,
@@ -57,8 +57,8 @@ class OpenShard:
             text_bytes=self.text_bytes,
             shortest=self.shortest,
             longest=self.longest,
-            skipped=dict(sorted(self.skipped.items())),
-            divided=tuple(self.divided),
+            skipped=dict(sorted(self.skip_counts.items())),
+            divided=tuple(self.divided_documents),
         )
 
 
@@ -80,14 +80,14 @@ class ShardBuilder:
         self._on_shard = on_shard
         self._shard = OpenShard(number, begin)
 
-    def add(self, encoded: EncodedBlock) -> None:
+    def add(self, encoded_block: EncodedBlock) -> None:
         """Writes the documents of a block; ends a shard before the document that follows it."""
-        for first, stop in self._shards_of(encoded):
-            self._append(encoded, first, stop)
+        for first, stop in self._shards_of(encoded_block):
+            self._append(encoded_block, first, stop)
 
-    def _shards_of(self, encoded: EncodedBlock) -> Iterator[tuple[int, int]]:
+    def _shards_of(self, encoded_block: EncodedBlock) -> Iterator[tuple[int, int]]:
         """The ranges of documents that go to one shard each; opens that shard."""
-        block = encoded.block
+        block = encoded_block.block
         ends = np.cumsum(block.sizes)
         first, count = 0, len(block.texts)
         while first < count:
@@ -103,20 +103,20 @@ class ShardBuilder:
         if not count:
             yield 0, 0
 
-    def _append(self, encoded: EncodedBlock, first: int, stop: int) -> None:
-        shard, block = self._shard, encoded.block
+    def _append(self, encoded_block: EncodedBlock, first: int, stop: int) -> None:
+        shard, block = self._shard, encoded_block.block
         for fault in block.faults:  # one belongs to the shard of the document before it
-            if first < fault.before <= stop or fault.before == first == 0:
-                shard.skipped[fault.kind] = shard.skipped.get(fault.kind, 0) + 1
+            if first < fault.documents_before <= stop or fault.documents_before == first == 0:
+                shard.skip_counts[fault.kind] = shard.skip_counts.get(fault.kind, 0) + 1
         if first == stop:
             return
         if shard.writer is None:
             shard.writer = self._open_writer(self._part, shard.number)
-        rows: Rows = encoded.rows.part(first, stop)
+        rows: Rows = encoded_block.rows.part(first, stop)
         names = None if block.names is None else block.names[first:stop]
-        shard.divided += [
+        shard.divided_documents += [
             replace(each, document=each.document - first + shard.documents)
-            for each in encoded.divided
+            for each in encoded_block.divided_documents
             if first <= each.document < stop
         ]
         shard.writer.add(rows, names)
@@ -130,7 +130,7 @@ class ShardBuilder:
         shard = self._shard
         files = () if shard.writer is None else tuple(shard.writer.finish())
         shard.writer = None
-        self._on_shard(shard.closed(self._part, end, files), last)
+        self._on_shard(shard.to_shard(self._part, end, files), last)
 
     def abandon(self) -> None:
         """Removes the files of the shard that is not complete."""

@@ -57,14 +57,14 @@ def open_shard(path: str) -> ShardSource:
     )
 
 
-def _documents(index: MegatronIndex, whole: int, broken: bool) -> tuple[IntArray, str]:
+def _documents(index: MegatronIndex, whole: int, has_problems: bool) -> tuple[IntArray, str]:
     """Where each document begins, in ids, and the end; and a note, or "".
 
     A document without ids has no sequence. A document of several sequences, as of sentences that
     were encoded one by one, is taken apart. Of an index that contradicts itself, and of data that
     holds `whole` sequences only, the sequences are taken for documents."""
     offsets = offsets_of(index.lengths[:whole])
-    if broken:
+    if has_problems:
         return offsets, ""
     sequences = np.diff(index.edges)
     if (sequences <= 1).all():

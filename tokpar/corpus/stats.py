@@ -55,7 +55,7 @@ class StatsReport:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
+class _ShardCounts:
     name: str
     sources: tuple[str, ...]
     lengths: NDArray[np.int64]
@@ -73,11 +73,11 @@ def stats(
     `audit` raises."""
     names = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
     tokens = None if tokenizer is None else tokens_of(load_for_corpus(tokenizer, None, {}).adapter)
-    counted = [_counted(open_shard(name), tokens) for name in find_shards(names)]
-    return StatsReport(tuple(map(_stats, counted)), _stats(_together(counted)))
+    counts = [_count_shard(open_shard(name), tokens) for name in find_shards(names)]
+    return StatsReport(tuple(map(_stats, counts)), _stats(_unite_counts(counts)))
 
 
-def _counted(shard: ShardSource, tokens: Tokens | None) -> _Counted:
+def _count_shard(shard: ShardSource, tokens: Tokens | None) -> _ShardCounts:
     lengths = []
     uses = np.zeros(0 if tokens is None else tokens.size, np.int64)
     for block in shard.blocks():
@@ -92,7 +92,7 @@ def _counted(shard: ShardSource, tokens: Tokens | None) -> _Counted:
             text_bytes = int((uses * _text_lengths(tokens)).sum())
             unknown = unknown or 0
     found = np.concatenate(lengths) if lengths else np.empty(0, np.int64)
-    return _Counted(shard.name, _sources(shard.name), found, text_bytes, unknown)
+    return _ShardCounts(shard.name, _sources(shard.name), found, text_bytes, unknown)
 
 
 def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
     if not isinstance(tokens.spelling, str) and tokens.spelling.kind == "words":
         prefix = tokens.spelling.prefix
         for id_, name in tokens.names.items():
-            if prefix and name.startswith(prefix) and id_ not in tokens.added:
+            if prefix and name.startswith(prefix) and id_ not in tokens.added_tokens:
                 lengths[id_] -= len(prefix.encode())
     return lengths
 
@@ -121,13 +121,13 @@ def _sources(shard: str) -> tuple[str, ...]:
     return ()
 
 
-def _together(counted: Iterable[_Counted]) -> _Counted:
-    some = list(counted)
+def _unite_counts(counts: Iterable[_ShardCounts]) -> _ShardCounts:
+    some = list(counts)
     lengths = np.concatenate([each.lengths for each in some])
     sources = tuple(dict.fromkeys(name for each in some for name in each.sources))
     text_bytes = [each.text_bytes for each in some if each.text_bytes is not None]
     unknown = [each.unknown for each in some if each.unknown is not None]
-    return _Counted(
+    return _ShardCounts(
         "all",
         sources,
         lengths,
@@ -136,18 +136,18 @@ def _together(counted: Iterable[_Counted]) -> _Counted:
     )
 
 
-def _stats(counted: _Counted) -> LengthStats:
-    lengths = counted.lengths
+def _stats(counts: _ShardCounts) -> LengthStats:
+    lengths = counts.lengths
     some = lengths if len(lengths) else np.zeros(1, np.int64)
     found = np.percentile(some, QUANTILES, method="inverted_cdf")
     return LengthStats(
-        counted.name,
-        counted.sources,
+        counts.name,
+        counts.sources,
         len(lengths),
         int(lengths.sum()),
         int(some.min()),
         int(some.max()),
         tuple(map(int, found)),
-        counted.text_bytes,
-        counted.unknown,
+        counts.text_bytes,
+        counts.unknown,
     )

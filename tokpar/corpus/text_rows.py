@@ -9,11 +9,11 @@ from tokpar.corpus.build_options import Memory
 from tokpar.corpus.document_blocks import NO_UTF8, Block, Fault
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.json_rows import LineNumbers, lines_of
-from tokpar.corpus.lines import READ_BYTES, Digested, Lines, too_long
+from tokpar.corpus.lines import READ_BYTES, DigestedFile, Lines, too_long
 from tokpar.decompression import uncompressed_blocks
 
 
-def block_of_file(input_: Input, number: int, file: Digested, memory: Memory) -> Block:
+def block_of_file(input_: Input, number: int, file: DigestedFile, memory: Memory) -> Block:
     """The one document that a file is. Raises OptionError for a document above
     `memory.longest`."""
     size, parts = 0, []
@@ -42,7 +42,7 @@ def block_of_lines(lines: Lines, numbers: LineNumbers, number: int) -> Block:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            where = f"{numbers.name}:{numbers.at(lines.begin) + count + 1}"
+            where = f"{numbers.name}:{numbers.lines_before(lines.begin) + count + 1}"
             faults.append(Fault(len(texts), NO_UTF8, f"{where}: expected UTF-8 ({error})"))
             continue
         if text:

@@ -24,7 +24,7 @@ ROLES = {"bos": "bos_token", "eod": "eos_token"}
 
 
 @runtime_checkable
-class Identified(Protocol, metaclass=Ability):
+class IdentifiedTokenizer(Protocol, metaclass=Ability):
     """An adapter that can stand in a manifest."""
 
     @property
@@ -44,8 +44,8 @@ class CorpusTokenizer:
     def record(self) -> TokenizerRecord:
         """Raises OptionError for a tokenizer without a fingerprint."""
         adapter = self.adapter
-        digest = adapter.fingerprint if isinstance(adapter, Identified) else None
-        if digest is None or not isinstance(adapter, Identified):
+        digest = adapter.fingerprint if isinstance(adapter, IdentifiedTokenizer) else None
+        if digest is None or not isinstance(adapter, IdentifiedTokenizer):
             raise OptionError(
                 f"{adapter.name} has no fingerprint, which a manifest needs: load it from a file, "
                 "without components written in Python"
@@ -72,10 +72,10 @@ class CorpusTokenizer:
             )
         return tuple(inserted[0].tolist()), tuple(inserted[1].tolist())
 
-    def special_id(self, role: str, given: str | int | None) -> int:
-        """The id for `role`, "bos" or "eod": of the token `given` by its text or id, or the one
-        that the tokenizer's settings name. Raises OptionError."""
-        if given is None:
+    def special_id(self, role: str, token: str | int | None) -> int:
+        """The id for `role`, "bos" or "eod": of a `token` by its text or id, or the one that
+        the tokenizer's settings name. Raises OptionError."""
+        if token is None:
             found = self._named_id(role)
             if found is None:
                 raise OptionError(
@@ -83,9 +83,9 @@ class CorpusTokenizer:
                     f"--{role}-token TEXT or --{role}-token ID"
                 )
             return found
-        text = str(given)
-        if isinstance(given, int) or (text.isascii() and text.isdigit()):
-            return self._checked(int(text), role)
+        text = str(token)
+        if isinstance(token, int) or (text.isascii() and text.isdigit()):
+            return self._require_id(int(text), role)
         return self._id_of(text, f"--{role}-token")
 
     def _named_id(self, role: str) -> int | None:
@@ -125,8 +125,10 @@ class CorpusTokenizer:
             return int(ids[0])
         raise OptionError(f"{what}: {text!r} is no token of {self.adapter.name}")
 
-    def _checked(self, id_: int, role: str) -> int:
-        size = self.adapter.vocabulary_size if isinstance(self.adapter, Identified) else None
+    def _require_id(self, id_: int, role: str) -> int:
+        size = (
+            self.adapter.vocabulary_size if isinstance(self.adapter, IdentifiedTokenizer) else None
+        )
         if size is not None and id_ >= size:
             raise OptionError(f"--{role}-token: the vocabulary has ids below {size:,}, got {id_:,}")
         return id_
@@ -163,12 +165,12 @@ def _version(engine: str) -> str:
         return __version__
 
 
-def surrounded(
+def surround_rows(
     rows: Rows, prefix: tuple[int, ...], suffix: tuple[int, ...], eod: int | None
 ) -> Rows:
     """`rows` with ids before and after each row, and `eod` at the end of each that has ids.
 
-    >>> surrounded(Rows.of([[7], []]), (1,), (), 2).offsets.tolist()
+    >>> surround_rows(Rows.of([[7], []]), (1,), (), 2).offsets.tolist()
     [0, 3, 5]
     """
     if not prefix and not suffix and eod is None:

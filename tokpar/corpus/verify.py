@@ -29,7 +29,7 @@ from tokpar.corpus.manifest import (
 )
 from tokpar.corpus.respelling import Respelling
 from tokpar.corpus.shards import RawIds, ShardSource, open_shard
-from tokpar.corpus.tokenizer_source import CorpusTokenizer, load_for_corpus, surrounded
+from tokpar.corpus.tokenizer_source import CorpusTokenizer, load_for_corpus, surround_rows
 from tokpar.corpus.verify_seams import SeamVerifier
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Rows
@@ -94,12 +94,14 @@ def verify(
         raise FileFormatError(f"{path}: no {MANIFEST_NAME}: no build was finished in this folder")
     manifest = Manifest.from_json((path / MANIFEST_NAME).read_text(encoding="utf-8"))
     source = manifest.tokenizer.source if tokenizer is None else tokenizer
-    loaded = load_for_corpus(source, None, {})
+    corpus_tokenizer = load_for_corpus(source, None, {})
     names = [against] if isinstance(against, (str, os.PathLike)) else list(against)
     inputs = find_inputs([os.fspath(name) for name in names], manifest.options.lines)
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
-    with SeamVerifier(loaded.adapter, workers) as seams:
-        run = _Verification(path, manifest, loaded, tokens_of(loaded.adapter), inputs, seams)
+    with SeamVerifier(corpus_tokenizer.adapter, workers) as seams:
+        run = _Verification(
+            path, manifest, corpus_tokenizer, tokens_of(corpus_tokenizer.adapter), inputs, seams
+        )
         run.files()
         run.tokenizer_record()
         run.input_digests()
@@ -109,7 +111,7 @@ def verify(
         os.fspath(folder),
         run.log.results(tuple(checks)),
         manifest.documents,
-        run.sampled,
+        run.sampled_count,
         seams.seams,
         seed,
         tuple(run.notes),
@@ -123,14 +125,14 @@ class _Verification:
 
     folder: Path
     manifest: Manifest
-    loaded: CorpusTokenizer
+    corpus_tokenizer: CorpusTokenizer
     tokens: Tokens
     inputs: list[Input]
     seams: SeamVerifier
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
-    sampled: int = 0
+    sampled_count: int = 0
 
     def files(self) -> None:
         """Digests all files of the shards; names others that look like shards."""
@@ -155,14 +157,14 @@ class _Verification:
 
     def tokenizer_record(self) -> None:
         """Compares the fingerprint, and BOS and EOS."""
-        expected, found = self.manifest.tokenizer, self.loaded.record()
+        expected, found = self.manifest.tokenizer, self.corpus_tokenizer.record()
         if found.fingerprint != expected.fingerprint:
             one = f"{found.engine} {found.engine_version}, fingerprint {found.fingerprint}"
             other = f"{expected.engine} {expected.engine_version}, {expected.fingerprint}"
             self.log.add("tokenizer", found.source, None, one, other)
         options = self.manifest.options
         if options.bos is None:
-            own = self.loaded.own_ids()
+            own = self.corpus_tokenizer.own_ids()
             if own != (options.prefix, options.suffix):
                 shown = f"{list(options.prefix)} and {list(options.suffix)} around each document"
                 self.log.add(
@@ -178,20 +180,26 @@ class _Verification:
         if len(expected) != len(self.inputs):
             found = f"{len(self.inputs)} inputs"
             self.log.add("inputs", MANIFEST_NAME, None, found, f"{len(expected)}")
-        for known, given in zip(expected, self.inputs, strict=False):
-            if known.bytes != given.bytes:
-                found = f"{given.bytes:,} bytes"
-                self.log.add("inputs", given.name, None, found, f"{known.bytes:,}, as {known.name}")
+        for manifest_input, input_ in zip(expected, self.inputs, strict=False):
+            if manifest_input.bytes != input_.bytes:
+                found = f"{input_.bytes:,} bytes"
+                self.log.add(
+                    "inputs",
+                    input_.name,
+                    None,
+                    found,
+                    f"{manifest_input.bytes:,}, as {manifest_input.name}",
+                )
             else:
-                self._digests(known, given)
+                self._digests(manifest_input, input_)
 
-    def _digests(self, known: InputFile, given: Input) -> None:
-        with given.open() as file:
-            for each in known.digests:
+    def _digests(self, manifest_input: InputFile, input_: Input) -> None:
+        with input_.open() as file:
+            for each in manifest_input.digests:
                 digest = _digest(file, each)
                 if digest != each.sha256:
                     part = f"sha256 {digest} of bytes {each.start:,} to {each.stop:,}"
-                    self.log.add("inputs", given.name, None, part, each.sha256)
+                    self.log.add("inputs", input_.name, None, part, each.sha256)
 
     def samples(self, part: float, chance: random.Random) -> None:
         """Counts all documents, and encodes some of them again."""
@@ -245,7 +253,9 @@ class _Verification:
             if document in divided:
                 self._seams(name, divided[document], spelled, is_original=text is not None)
 
-    def _seams(self, shard: str, divided: DividedDocument, text: str, is_original: bool) -> None:
+    def _seams(
+        self, shard: str, divided_document: DividedDocument, text: str, is_original: bool
+    ) -> None:
         spelling = self.tokens.spelling
         keeps_text = isinstance(spelling, Respelling) and (
             spelling.kind == "bytes" and not spelling.normalizes
@@ -254,8 +264,8 @@ class _Verification:
             self._once("seams: the ids do not spell the whole text; give the inputs by against")
             return
         version = self.manifest.tokpar_version
-        for found, expected in self.seams.differences(text, divided, version):
-            self.log.add("seams", shard, divided.document, found, expected)
+        for found, expected in self.seams.differences(text, divided_document, version):
+            self.log.add("seams", shard, divided_document.document, found, expected)
 
     def _text(self, shard: str, document: int, ids: RawIds) -> str | None:
         """The text that ids spell, without what the options insert around it; None, and it is
@@ -277,7 +287,7 @@ class _Verification:
             self.log.add("samples", shard, document, str(error), "UTF-8")
             return None
         unknown = self.tokens.unknown
-        if text is None or (unknown not in self.tokens.added and (body == unknown).any()):
+        if text is None or (unknown not in self.tokens.added_tokens and (body == unknown).any()):
             text = None
             self._once("samples with the unknown token, which hides text; give the inputs")
         return text
@@ -288,9 +298,9 @@ class _Verification:
 
     def _encode_again(self, shard: str, document: int, ids: RawIds, text: str) -> None:
         options = self.manifest.options
-        self.sampled += 1
-        own: IdArray = self.loaded.adapter.encode(text)
-        expected = surrounded(Rows.of([own]), options.prefix, options.suffix, options.eod).ids
+        self.sampled_count += 1
+        own: IdArray = self.corpus_tokenizer.adapter.encode(text)
+        expected = surround_rows(Rows.of([own]), options.prefix, options.suffix, options.eod).ids
         if np.array_equal(ids, expected):
             return
         least = min(len(ids), len(expected))
@@ -301,14 +311,14 @@ class _Verification:
 
 
 def _documents(
-    shard: ShardSource, wanted: set[int], texts: Iterator[str] | None
+    shard: ShardSource, numbers: set[int], texts: Iterator[str] | None
 ) -> Iterator[tuple[int, RawIds, str | None]]:
     """The number, the ids and the text of the wanted documents. Takes all of `texts`, which are
     those of the shard."""
     for block in shard.blocks():
         for k in range(len(block)):
             text = None if texts is None else next(texts, None)
-            if block.first + k in wanted:
+            if block.first + k in numbers:
                 yield block.first + k, block[k], text
     for _ in texts or ():
         pass

@@ -41,7 +41,7 @@ class SeamVerifier:
         self._encoder.close()
 
     def differences(
-        self, text: str, divided: DividedDocument, version: str
+        self, text: str, divided_document: DividedDocument, version: str
     ) -> Iterator[tuple[str, str]]:
         """What was found and what was expected, of a document that was divided.
 
@@ -50,8 +50,8 @@ class SeamVerifier:
         encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
         planned = len(encoding.seams.planned)
         self.seams += planned
-        if planned != divided.seams:
-            yield f"{planned:,} seams", f"{divided.seams:,}"
+        if planned != divided_document.seams:
+            yield f"{planned:,} seams", f"{divided_document.seams:,}"
         for finding in check(encoding, text, encoder.tokenizer, "seams").findings:
             yield f"{finding.kind}: {finding.message}", "a seam that its rule licenses"
         if version != __version__:
@@ -60,5 +60,5 @@ class SeamVerifier:
                 self.not_checked.append(note)
             return
         digest = certificate_digest(encoding, text, encoder.tokenizer.name)
-        if planned == divided.seams and digest != divided.certificate:
-            yield f"certificate {digest}", divided.certificate
+        if planned == divided_document.seams and digest != divided_document.certificate:
+            yield f"certificate {digest}", divided_document.certificate

@@ -11,7 +11,7 @@ from tokpar.corpus.extras import pyarrow_module
 from tokpar.corpus.manifest import Options
 from tokpar.corpus.megatron import MOST_UINT16, MegatronWriter
 from tokpar.corpus.numpy_files import NumpyWriter
-from tokpar.corpus.written import ShardWriter
+from tokpar.corpus.shard_output import ShardWriter
 from tokpar.errors import OptionError
 
 DTYPES = {
@@ -28,19 +28,19 @@ def shard_stem(part: int, number: int) -> str:
     return f"shard-{part:05d}-{number:04d}"
 
 
-def dtype_for(format_: str, asked: str, vocabulary_size: int) -> str:
+def dtype_for(format_: str, dtype: str, vocabulary_size: int) -> str:
     """The dtype of the ids. "auto": uint16 for a vocabulary that fits, as Megatron has it, else
     int32 for Megatron and uint32 for the others; always uint32 for parquet and Arrow.
 
     Raises OptionError."""
     known = DTYPES[format_]
-    if asked == "auto":
+    if dtype == "auto":
         if format_ in ("parquet", "arrow"):
             return "uint32"
         return "uint16" if vocabulary_size < MOST_UINT16 else known[-1]
-    if asked not in known:
-        raise OptionError(f"--dtype of {format_} must be one of {', '.join(known)}, got {asked}")
-    return asked
+    if dtype not in known:
+        raise OptionError(f"--dtype of {format_} must be one of {', '.join(known)}, got {dtype}")
+    return dtype
 
 
 def writer_version(format_: str) -> str:
@@ -61,7 +61,7 @@ def writer_opener(
             return MegatronWriter(layer, folder, stem, options.dtype)
         if options.format == "numpy":
             return NumpyWriter(layer, folder, stem, options.dtype)
-        named = options.document_id is not None
-        return ColumnarWriter(layer, folder, stem, options.format, options.dtype, named)
+        has_names = options.document_id is not None
+        return ColumnarWriter(layer, folder, stem, options.format, options.dtype, has_names)
 
     return open_writer

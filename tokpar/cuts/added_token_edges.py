@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tokpar.cuts.added_token_contents import Contents
-from tokpar.cuts.added_token_guard import AddedTokenGuard, marked, maybe_space
+from tokpar.cuts.added_token_guard import AddedTokenGuard, group_by_mark, maybe_space
 from tokpar.types import AddedToken, Facts, Seam, Theorem
 
 
@@ -45,9 +45,9 @@ class TokenEdges:
         """The seam before code point `p`, 0 < p < len(text), if theorem 29 licenses it."""
         if self.refusal is not None:
             return None
-        return self._between(text, p, p + 1) if self.near(text, p) else None
+        return self._find_edge(text, p, p + 1) if self.may_be_edge(text, p) else None
 
-    def near(self, text: str, p: int) -> bool:
+    def may_be_edge(self, text: str, p: int) -> bool:
         """True if the characters at `p` may be the edge of a token whose edges may be cuts."""
         return text[p] in self._first or text[p - 1] in self._last
 
@@ -60,9 +60,9 @@ class TokenEdges:
         lo, hi = max(0, start - self._reach), min(len(text), stop + self._reach)
         if all(text.find(mark, lo, hi) < 0 for mark in self._marks):
             return None
-        return self._between(text, max(start, 1), min(stop, len(text)))
+        return self._find_edge(text, max(start, 1), min(stop, len(text)))
 
-    def _between(self, text: str, start: int, stop: int) -> Seam | None:
+    def _find_edge(self, text: str, start: int, stop: int) -> Seam | None:
         # Twice the longest content: the token at an edge, and a token that may overlap it.
         lo, hi = max(0, start - 2 * self._reach), min(len(text), stop + 2 * self._reach)
         for first, last in self._lone(text, lo, hi):
@@ -79,10 +79,10 @@ class TokenEdges:
         if token is None or (p == last and self.facts.first_prefix):
             return False
         if token.normalized and any(
-            text.find(content, first, last) >= 0 for content in self._before
+            text.find(content, first, last) >= 0 for content in self._contents_matched_first
         ):
             return False
-        return self._flagged.safe(text, p)
+        return self._flag_guard.safe(text, p)
 
     def _lone(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """Yield the occurrences in [lo, hi) that contain every occurrence overlapping them."""
@@ -133,14 +133,14 @@ class TokenEdges:
         return {t.content: t for t in facts.added_tokens if t.content and certain(t)}
 
     @cached_property
-    def _before(self) -> tuple[str, ...]:
+    def _contents_matched_first(self) -> tuple[str, ...]:
         """Contents that the engine matches before it searches any token with normalized=true."""
         return tuple(t.content for t in self.facts.added_tokens if t.content and not t.normalized)
 
     @cached_property
-    def _flagged(self) -> AddedTokenGuard:
-        flagged = (t for t in self.facts.added_tokens if t.lstrip or t.rstrip or t.single_word)
-        return AddedTokenGuard(tuple(flagged))
+    def _flag_guard(self) -> AddedTokenGuard:
+        tokens = (t for t in self.facts.added_tokens if t.lstrip or t.rstrip or t.single_word)
+        return AddedTokenGuard(tuple(tokens))
 
     @cached_property
     def _contents(self) -> Contents:
@@ -155,7 +155,7 @@ class TokenEdges:
         """Characters such that each content of `plain` has at least one of them.
 
         A text without these characters has no token of `plain`."""
-        return tuple(mark for mark, _ in marked(self.plain))
+        return tuple(mark for mark, _ in group_by_mark(self.plain))
 
     @cached_property
     def _first(self) -> frozenset[str]:

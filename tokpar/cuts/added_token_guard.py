@@ -33,7 +33,7 @@ def maybe_word(char: str) -> bool:
     return not char.isascii() or char.isalnum() or char == "_"
 
 
-def marked(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+def group_by_mark(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
     """Group the non-empty contents by a character that all contents of the group have.
 
     Yields (character, contents). Rare characters come first."""
@@ -77,7 +77,7 @@ class _Group:
         return re.compile(_either(sorted(self.contents)))
 
     @cached_property
-    def _before(self) -> tuple[int, ...]:
+    def _mark_offsets(self) -> tuple[int, ...]:
         """For each content, the number of code points before its first mark; sorted, distinct."""
         return tuple(sorted({content.index(self.mark) for content in self.contents}))
 
@@ -87,7 +87,7 @@ class _Group:
         while at >= 0:
             yield from (
                 at - k
-                for k in self._before
+                for k in self._mark_offsets
                 if k <= at and self._some.match(text, at - k) is not None
             )
             at = text.find(self.mark, at + 1)
@@ -99,15 +99,17 @@ class _Group:
         every content begins with the mark, the regex runs from the first mark: it then searches
         for one character, too."""
         at = text.find(self.mark, first, last)
-        rare = (last - first) // (64 * len(self._before)) if self._before != (0,) else 1
+        rare = (last - first) // (64 * len(self._mark_offsets)) if self._mark_offsets != (0,) else 1
         for _ in range(rare):
             if at < 0:
                 return True
-            for start in (at - before for before in self._before):
+            for start in (at - before for before in self._mark_offsets):
                 if start >= first and self._some.match(text, start, last) is not None:
                     return False
             at = text.find(self.mark, at + 1, last)
-        return at < 0 or self._some.search(text, max(first, at - self._before[-1]), last) is None
+        return (
+            at < 0 or self._some.search(text, max(first, at - self._mark_offsets[-1]), last) is None
+        )
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ class AddedTokenGuard:
         if self._none(text, *window):
             return True
         return all(
-            _undisturbed(token, start, text, p) for token, start in self._occurrences(text, *window)
+            _matches_alike(token, start, text, p)
+            for token, start in self._occurrences(text, *window)
         )
 
     def clear(self, text: str, start: int, stop: int) -> bool:
@@ -177,7 +180,7 @@ class AddedTokenGuard:
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
         return self._none(text, first, last)
 
-    def near(self, text: str) -> list[tuple[int, int]] | None:
+    def parts_near_tokens(self, text: str) -> list[tuple[int, int]] | None:
         """The parts of the text where an occurrence of a token may forbid a cut.
 
         Returns disjoint [start, stop), ascending. None if the text may have a token that strips
@@ -219,7 +222,7 @@ class AddedTokenGuard:
 
     @cached_property
     def _groups(self) -> tuple[_Group, ...]:
-        groups = marked(token.content for token in self.tokens)
+        groups = group_by_mark(token.content for token in self.tokens)
         return tuple(_Group(mark, frozenset(contents)) for mark, contents in groups)
 
     def _window(self, text: str, p: int) -> tuple[int, int] | None:
@@ -271,7 +274,7 @@ def _run_stop(text: str, p: int) -> int:
     return p
 
 
-def _undisturbed(token: AddedToken, start: int, text: str, p: int) -> bool:
+def _matches_alike(token: AddedToken, start: int, text: str, p: int) -> bool:
     """True if the engine treats the occurrence of `token` at `start` alike with and without a cut
     at `p`."""
     stop = start + len(token.content)

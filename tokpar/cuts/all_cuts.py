@@ -28,16 +28,18 @@ _NEAR, _FEW = 64, 8
 anchors are left. Then a loop reads the anchors one by one."""
 
 
-def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
+def every_window(finder: WindowFinder, text: str, lookahead: int) -> IntArray:
     """All positions that windows certify, code points, ascending, int64.
 
-    The text has no added token and no stage changes it. A window reads up to `ahead` characters
+    The text has no added token and no stage changes it. A window reads up to `lookahead` characters
     after a position. For a single Split these positions are all the lossless cuts there are."""
     symbols, statuses = _statuses(finder, text)
     certain = statuses >= SURE
     still = np.flatnonzero(statuses == OPEN)
     anchors = _last_before(still, np.flatnonzero(statuses == SURE_BY_TWO))
-    sure = settle(finder, symbols, still, _behind(finder, symbols, anchors, still), ahead)
+    sure = settle(
+        finder, symbols, still, _read_left_sets(finder, symbols, anchors, still), lookahead
+    )
     certain[still[sure]] = True
     found: IntArray = np.flatnonzero(certain)
     return found
@@ -68,7 +70,7 @@ def _last_before(places: IntArray, cuts: IntArray) -> IntArray:
     return np.append(0, cuts)[np.searchsorted(cuts, places)]
 
 
-def _behind(
+def _read_left_sets(
     finder: WindowFinder, symbols: SymbolArray, anchors: IntArray, places: IntArray
 ) -> StateArray:
     """The left set at each position, read from the position's anchor; int32, (positions,).

@@ -43,8 +43,8 @@ class CutFinder:
 
     facts: Facts
     family: Family | None
-    added: AddedTokenGuard
-    normalized: NormalizerGuard
+    token_guard: AddedTokenGuard
+    normalizer_guard: NormalizerGuard
     edges: TokenEdges
 
     @cached_property
@@ -57,16 +57,22 @@ class CutFinder:
         known = self.family is not None or self.facts.scheme in ("dummy", "spaces")
         if not known and (self.facts.family is not None or self.facts.scheme != "regex"):
             return f"no cut table is known by the name of {self.facts.family!r}"
-        if self.facts.scheme == "regex" and not self._stored and isinstance(self._windows, str):
+        if (
+            self.facts.scheme == "regex"
+            and not self._has_stored_windows
+            and isinstance(self._windows, str)
+        ):
             return self._windows
-        if self.facts.scheme not in ("bert", "spaces") and self.normalized.unsupported:
-            return f"nothing is proved about its normalizer {self.normalized.unsupported}"
-        if not self.normalized.tokens_followed:
+        if self.facts.scheme not in ("bert", "spaces") and self.normalizer_guard.unsupported_stage:
+            return (
+                f"nothing is proved about its normalizer {self.normalizer_guard.unsupported_stage}"
+            )
+        if not self.normalizer_guard.tokens_followed:
             return "an added token with normalized=true cannot be followed through its normalizer"
         return None
 
     @cached_property
-    def _stored(self) -> bool:
+    def _has_stored_windows(self) -> bool:
         """True if the package has stored windows for the regex. This does not load the windows."""
         spelling = Spelling(self.facts.engine, self.facts.patterns)
         return self.family is not None and spelling in self.family.sources
@@ -76,7 +82,7 @@ class CutFinder:
         """The finder of K10 seams for the regex, or the reason why the regex has no windows."""
         from tokpar.cuts.window_seams import window_seams  # only regex schemes need this import
 
-        return window_seams(self.facts, self.added, self.normalized)
+        return window_seams(self.facts, self.token_guard, self.normalizer_guard)
 
     @property
     def windows(self) -> WindowSeams | None:
@@ -90,7 +96,7 @@ class CutFinder:
         """The finder for a pre-tokenizer that decides by two characters alone, or None."""
         if self.family is None or self.facts.scheme not in ("bert", "metaspace"):
             return None
-        return LocalPairs(self.facts, self.family, self.normalized, self.tokens_safe)
+        return LocalPairs(self.facts, self.family, self.normalizer_guard, self.tokens_safe)
 
     def refusal_for(self, text: str) -> str | None:
         """Why no cut of `text` is certified, or None."""
@@ -113,8 +119,8 @@ class CutFinder:
     def certify_context(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p` by rule K1, K3 or K10, or None; never by K9.
 
-        K10 reads up to 1,024 code points before `p` and `windows.ahead` after it. The other rules
-        read only the neighbours of `p`."""
+        K10 reads up to 1,024 code points before `p` and `windows.lookahead` after it. The other
+        rules read only the neighbours of `p`."""
         if not 0 < p < len(text):
             return None
         return self._in_context(text, p)
@@ -124,16 +130,16 @@ class CutFinder:
             return None
         found = self._space(text, p)
         if found is None and self.windows is not None:
-            return self.windows.far(text, p) if far else self.windows.at(text, p)
+            return self.windows.certify_far(text, p) if far else self.windows.certify(text, p)
         if found is None and self._pairs is not None:
-            found = self._pairs.at(text, p)
+            found = self._pairs.certify(text, p)
         return found or self._find_unjoined(text, p, p + 1)
 
     def certify_pair(self, text: str, p: int) -> Seam | None:
         """The seam before `p` if its two neighbouring characters license the cut in any text."""
         if not 0 < p < len(text) or self.windows is None:
             return None
-        return self._space(text, p) or self.windows.at(text, p, far=0)
+        return self._space(text, p) or self.windows.certify(text, p, far=0)
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
         """Certified cuts that are `size` code points or more apart.
@@ -159,13 +165,13 @@ class CutFinder:
         if self.refusal_for(text) is not None:
             return np.zeros(0, np.int64)
         changed = bool(self.facts.normalizers) or self.facts.prefix_space
-        near = None if self.windows is None or changed else self.added.near(text)
+        near = None if self.windows is None or changed else self.token_guard.parts_near_tokens(text)
         if near is None:
             return self._check_each(text, 1, len(text), on_checked)
         found, done = [], 0
         for start, stop in (*near, (len(text), len(text))):
             found += [
-                self._between(text, done, start, on_checked),
+                self._find_between_tokens(text, done, start, on_checked),
                 self._check_each(text, start, stop, on_checked),
             ]
             done = stop
@@ -181,7 +187,9 @@ class CutFinder:
                 on_checked(_REPORTED)
         return np.array(found, np.int64)
 
-    def _between(self, text: str, start: int, stop: int, on_checked: OnChecked) -> IntArray:
+    def _find_between_tokens(
+        self, text: str, start: int, stop: int, on_checked: OnChecked
+    ) -> IntArray:
         """The certified cuts in [start, stop), where no added token is near.
 
         The windows begin at the first certified cut (theorem 44) or at the beginning of the text.
@@ -189,29 +197,29 @@ class CutFinder:
         from tokpar.cuts.all_cuts import every_window  # only needed to find all cuts
 
         assert self.windows is not None
-        ahead = self.windows.ahead
+        lookahead = self.windows.lookahead
         first = start
         while 0 < first < stop and self.certify(text, first) is None:
             first += 1
-        rest, last = first, stop if stop == len(text) else max(first, stop - ahead)
-        if first > 0:  # the window that certifies `first` may read up to `ahead` characters
-            rest = min(first + ahead + 1, last)
-        part = every_window(self.windows.finder, text[first:stop], ahead) + first
+        rest, last = first, stop if stop == len(text) else max(first, stop - lookahead)
+        if first > 0:  # the window that certifies `first` may read up to `lookahead` characters
+            rest = min(first + lookahead + 1, last)
+        part = every_window(self.windows.finder, text[first:stop], lookahead) + first
         part = part[np.searchsorted(part, rest) : np.searchsorted(part, last)]
         check_each = partial(self._check_each, text, on_checked=on_checked)
         return np.concatenate([check_each(first, rest), part, check_each(last, stop)])
 
     def find(
-        self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None
+        self, text: str, start: int, stop: int, window: int = 4096, earlier_seam: Seam | None = None
     ) -> Seam | None:
         """The first certified cut in [start, stop), code points, or None.
 
-        The search goes window by window, and tries the cheapest rule first in each window. `after`
-        is an earlier cut: K10 may read the text from the anchor of that cut."""
+        The search goes window by window, and tries the cheapest rule first in each window.
+        K10 may read the text from the anchor of `earlier_seam`."""
         start, stop = max(start, 1), min(stop, len(text))
         for lo in range(start, stop, window):
             hi = min(lo + window, stop)
-            seam = self._find_context(text, lo, hi, after) or self.edges.find(text, lo, hi)
+            seam = self._find_context(text, lo, hi, earlier_seam) or self.edges.find(text, lo, hi)
             if seam is not None:
                 return seam
         return None
@@ -229,12 +237,12 @@ class CutFinder:
                 return seam
         return None
 
-    def _find_context(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
+    def _find_context(self, text: str, lo: int, hi: int, earlier_seam: Seam | None) -> Seam | None:
         if self.refusal is not None:
             return None
         found = self._find_space(text, lo, hi)
         if found is None and self.windows is not None:
-            return self.windows.find(text, lo, hi, after)
+            return self.windows.find(text, lo, hi, earlier_seam)
         if found is None and self._pairs is not None:
             found = self._pairs.find(text, lo, hi)
         return found or self._find_unjoined(text, lo, hi)
@@ -253,10 +261,10 @@ class CutFinder:
         The license does not hold where an added token forbids the cut, or where a neighbour of the
         cut is in `spared`. None if the tokenizer needs a check at each space. A seam of theorem 6.4
         licenses only cuts of whole texts."""
-        if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
+        if self.refusal is not None or self.facts.prefix_space or self.normalizer_guard.tokens:
             return None
         if self.facts.scheme == "regex":
-            return self._universal if self.normalized.keeps_universal else None
+            return self._universal if self.normalizer_guard.keeps_universal else None
         if self.facts.scheme == "dummy":
             return Seam.licensed_by(Theorem.ABSORBED_SPACE, 0, _ABSORBED)
         if self.spaces and self.spaces[0].behind == " ":
@@ -281,7 +289,7 @@ class CutFinder:
             self.at_spaces is None or self.facts.scheme == "dummy"
         ):  # "dummy" segments are not all alike: the absorb rule drops a space between two of them
             return False
-        if not self.added.at_spaces.absent(text, start, stop):
+        if not self.token_guard.at_spaces.absent(text, start, stop):
             return False
         return not self.spaces or self.spaces[0].everywhere(text, start, stop)
 
@@ -318,7 +326,7 @@ class CutFinder:
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """True if the engine matches the same added tokens with and without a cut before `p`."""
-        return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
+        return self.token_guard.safe(text, p) and self.normalizer_guard.tokens_safe(text, p)
 
     def _space(self, text: str, p: int) -> Seam | None:
         """The U1 seam before an ASCII space at `p`, or None (theorems 20, 4.8, 6.3, 6.4, 50)."""
@@ -327,7 +335,7 @@ class CutFinder:
         if text[p] != " " or text[p - 1] in SPACE:
             return None
         if self.facts.scheme == "dummy":
-            return self._absorbed(text, p)
+            return self._by_absorb_rule(text, p)
         if not self._universal_context(text, p) or not self.tokens_safe(text, p):
             return None
         if self.facts.scheme == "regex":
@@ -344,20 +352,24 @@ class CutFinder:
         return None
 
     def _universal_context(self, text: str, p: int) -> bool:
-        if self.facts.scheme == "bert" or self.normalized.keeps_universal:
+        if self.facts.scheme == "bert" or self.normalizer_guard.keeps_universal:
             return True
-        context = self.normalized.context(text, p)
+        context = self.normalizer_guard.context(text, p)
         return context is not None and context[0] not in SPACE and context[1] == " "
 
-    def _absorbed(self, text: str, p: int) -> Seam | None:
+    def _by_absorb_rule(self, text: str, p: int) -> Seam | None:
         """The seam by the absorb rule: the right chunk begins after the space at `p`, and its dummy
         prefix stands for that space."""
         if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
             return None
         if text[p - 1] in (self.facts.chars_before_mark or ()):
             return None
-        apart = self.added.clear(text, p - 1, p + 2)
-        if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):
+        apart = self.token_guard.clear(text, p - 1, p + 2)
+        if (
+            not apart
+            or not self.token_guard.safe(text, p)
+            or not self.token_guard.safe(text, p + 1)
+        ):
             return None
         return Seam.licensed_by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
 
@@ -371,11 +383,17 @@ def finder_for(facts: Facts) -> CutFinder:
 
 
 def _finder(facts: Facts) -> CutFinder:
-    after = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
-    before = AddedTokenGuard(tuple(t for t in facts.added_tokens if t not in after))
+    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
+    token_guard = AddedTokenGuard(
+        tuple(t for t in facts.added_tokens if t not in normalized_tokens)
+    )
     family = family_named(facts.family) if facts.family else None
     return CutFinder(
-        facts, family, before, NormalizerGuard(facts.normalizers, after), TokenEdges(facts)
+        facts,
+        family,
+        token_guard,
+        NormalizerGuard(facts.normalizers, normalized_tokens),
+        TokenEdges(facts),
     )
 
 

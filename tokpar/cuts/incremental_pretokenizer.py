@@ -42,15 +42,16 @@ class Sink(Protocol):
 class Machine:
     """The automaton of one pattern as flat tables. State 0 is the start.
 
-    `after` and `signs` have the entry for reading a symbol in a state at state * width + symbol.
-    `after`: the next state. `signs`: a bit set. `_RECORDS`: a match ends before the character.
-    `_SURE`: a match ends after the character or later, whatever follows. `_DEAD`: no match can end
-    later than the matches so far. `_CLOSED`: no match can end later than the sure match. `at_end`:
-    by state, True if a match ends at the end of the text. `symbol_of`: uint8, (0x110000,)."""
+    `next_states` and `signs` have the entry for reading a symbol in a state at state * width +
+    symbol. `next_states`: the next state. `signs`: a bit set. `_RECORDS`: a match ends before the
+    character. `_SURE`: a match ends after the character or later, whatever follows. `_DEAD`: no
+    match can end later than the matches so far. `_CLOSED`: no match can end later than the sure
+    match. `at_end`: by state, True if a match ends at the end of the text. `symbol_of`: uint8,
+    (0x110000,)."""
 
     symbol_of: NDArray[np.uint8]
     width: int
-    after: tuple[int, ...]
+    next_states: tuple[int, ...]
     signs: tuple[int, ...]
     at_end: tuple[bool, ...]
 
@@ -66,7 +67,7 @@ class PatternSplitter:
         self._machine, self._sink = machine, sink
         self._wide, self._symbols = bytearray(), bytearray()
         self._state = self._read = 0
-        self._found = self._in_gap = False
+        self._has_match = self._in_gap = False
 
     def feed(self, text: str) -> None:
         wide = text.encode(_WIDE)
@@ -75,11 +76,11 @@ class PatternSplitter:
         self._run()
 
     def end(self) -> None:
-        while self._symbols or self._found:
+        while self._symbols or self._has_match:
             if self._machine.at_end[self._state]:
                 self._pass_on(0, len(self._symbols))
                 self._forget(len(self._symbols))
-                self._found = True
+                self._has_match = True
             self._forget(self._end_piece(0))
             self._state = self._read = 0
             self._run()
@@ -91,16 +92,16 @@ class PatternSplitter:
         Afterwards the buffer begins at the first character that was not passed on: after the
         longest match so far, or at the beginning of the piece."""
         machine, symbols = self._machine, self._symbols
-        after, signs, width = machine.after, machine.signs, machine.width
+        next_states, signs, width = machine.next_states, machine.signs, machine.width
         state, place, passed, end = self._state, self._read, 0, 0
         while place < len(symbols):
             step = state * width + symbols[place]
-            state, sign = after[step], signs[step]
+            state, sign = next_states[step], signs[step]
             if sign & _RECORDS:
-                end, self._found = place, True
+                end, self._has_match = place, True
             place += 1
             if sign & _SURE:
-                end, self._found = place, True
+                end, self._has_match = place, True
             if sign & (_DEAD | _CLOSED):
                 self._pass_on(passed, end)
                 place = passed = end = self._end_piece(end)
@@ -118,8 +119,8 @@ class PatternSplitter:
         """End the match at `end`; without a match, put the character at `end` into a gap.
 
         Returns where the next piece begins."""
-        if self._found:
-            self._found = False
+        if self._has_match:
+            self._has_match = False
             self._sink.end()
             return end
         self._in_gap = True
@@ -141,13 +142,16 @@ class PatternSplitter:
 class TokenSplitter:
     """Finds added tokens without flags in an arriving text: the leftmost first, then the longest.
 
-    The match of such a token does not depend on the characters around it."""
+    The splitter calls `on_token` with the id of each token. The match of such a token does not
+    depend on the characters around it."""
 
-    def __init__(self, ids: Mapping[str, int], sink: Sink, found: Callable[[int], object]) -> None:
+    def __init__(
+        self, ids: Mapping[str, int], sink: Sink, on_token: Callable[[int], object]
+    ) -> None:
         contents = sorted(ids, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, contents)))
         self._beginnings = Beginnings(contents)
-        self._ids, self._sink, self._found = ids, sink, found
+        self._ids, self._sink, self._on_token = ids, sink, on_token
         self._text = ""
 
     def feed(self, text: str) -> None:
@@ -166,7 +170,7 @@ class TokenSplitter:
             if match.start() > place:
                 self._sink.feed(text[place : match.start()])
             self._sink.end()
-            self._found(self._ids[match[0]])
+            self._on_token(self._ids[match[0]])
             place = match.end()
             limit = max(limit, limit_from(text, place))
         if place < limit:
@@ -187,7 +191,7 @@ def machine_for(pattern: str) -> Machine:
     low, high = SURROGATES
     symbol_of[low : high + 1] = 0  # surrogates never arrive and need no symbol of their own
     tree = reader.tree(lambda source: sorted(symbols.sets[source]), symbols.size)
-    return _flattened(automaton(tree, symbols.size, Budget()), symbol_of)
+    return _flatten(automaton(tree, symbols.size, Budget()), symbol_of)
 
 
 def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
@@ -199,15 +203,15 @@ def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
     return sink
 
 
-def _flattened(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
+def _flatten(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
     sure = [not avoided for avoided in states.avoid]
     closed = [not any(states.live[q] for q in row) for row in states.target]
-    after: list[int] = []
+    next_states: list[int] = []
     signs: list[int] = []
     for row, hit in zip(states.target, states.hit, strict=True):
         for state, records in zip(row, hit, strict=False):
             sign = _SURE | _CLOSED * closed[state] if sure[state] else 0
-            after.append(state)
+            next_states.append(state)
             signs.append(sign | _RECORDS * records | _DEAD * (not states.live[state]))
     at_end = tuple(row[-1] for row in states.hit)
-    return Machine(symbol_of, states.size, tuple(after), tuple(signs), at_end)
+    return Machine(symbol_of, states.size, tuple(next_states), tuple(signs), at_end)

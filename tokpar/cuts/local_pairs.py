@@ -22,15 +22,15 @@ class LocalPairs:
 
     facts: Facts
     family: Family
-    normalized: NormalizerGuard
+    normalizer_guard: NormalizerGuard
     tokens_safe: Callable[[str, int], bool]
 
-    def at(self, text: str, p: int) -> Seam | None:
+    def certify(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p` if the classes of its neighbours license the cut."""
         if self.facts.prefix_space and text[p] != " ":
             return None
         raw = self.facts.scheme == "bert"
-        context = (text[p - 1], text[p]) if raw else self.normalized.context(text, p)
+        context = (text[p - 1], text[p]) if raw else self.normalizer_guard.context(text, p)
         if context is None:
             return None
         left, right = map(self.family.class_of, context)
@@ -44,9 +44,9 @@ class LocalPairs:
         """The first seam in [lo, hi), code points, or None."""
         if self._alike(text, lo, hi):
             return None
-        for start, stop in self._followed(text, lo, hi):
+        for start, stop in self._known_parts(text, lo, hi):
             for match in self._pattern.finditer(text, start, stop):
-                seam = self.at(text, match.start()) if match.start() < hi else None
+                seam = self.certify(text, match.start()) if match.start() < hi else None
                 if seam is not None:
                     return seam
         return None
@@ -58,22 +58,22 @@ class LocalPairs:
         name = class_of(text[lo])
         if name is None:
             return all(class_of(char) is None for char in set(part))
-        run = self._unparted.get(name)
+        run = self._uncut_classes.get(name)
         return run is not None and run.holds(part)
 
     @cached_property
-    def _unparted(self) -> dict[str, CharSet]:
+    def _uncut_classes(self) -> dict[str, CharSet]:
         """Map name to members, for the classes whose pair with itself is no cut."""
         family = self.family
         own = {n: family.ranges(n) for n in family.classes if family.theorem(n, n) is None}
         return {name: char_set(r) for name, r in own.items()}
 
-    def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
+    def _known_parts(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
         """[start, stop) where pairs in [lo, hi) may be cuts: where the normalizer's output is
         known."""
         if self.facts.scheme == "bert" or not self.facts.normalizers:
             return ((lo, min(len(text), hi + 1)),)
-        return self.normalized.known_places(text, lo, hi)
+        return self.normalizer_guard.known_places(text, lo, hi)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

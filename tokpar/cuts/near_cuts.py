@@ -33,13 +33,14 @@ REACH = 40
 class NearCuts:
     """The cuts near some places, one entry for each place.
 
-    `before`, `after`: the nearest cut before and behind the place that a pair of characters
-    licenses, -1 without one within `REACH`. `at`: the status of the place itself: `SURE` for a cut,
-    `NEVER` where no window near certifies one, `OPEN` where something else must decide."""
+    `cuts_before`, `cuts_after`: the nearest cut before and after the place that a pair of
+    characters licenses, -1 without one within `REACH`. `statuses`: the status of the place itself:
+    `SURE` for a cut, `NEVER` where no window near certifies one, `OPEN` where something else must
+    decide."""
 
-    before: list[int]
-    at: list[int]
-    after: list[int]
+    cuts_before: list[int]
+    statuses: list[int]
+    cuts_after: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +55,9 @@ class PairTable:
     pairs: SymbolArray
     windows: WindowSeams | None = None
 
-    def near(self, text: str, places: Sequence[int]) -> NearCuts:
+    def find_near(self, text: str, places: Sequence[int]) -> NearCuts:
         """The cuts near `places`, 0 < place < len(text), ascending."""
-        side, width, given = REACH + 1, 2 * REACH + 2, np.array(places, np.int64)
+        side, width = REACH + 1, 2 * REACH + 2
         windows = [text[max(0, p - side) : p + side] for p in places]
         short = [k for k, window in enumerate(windows) if len(window) < width]
         for k in short:  # near the ends of the text
@@ -70,7 +71,7 @@ class PairTable:
             around = np.arange(places[k] - REACH, places[k] + REACH + 1)
             status[k, (around <= 0) | (around >= len(text))] = NEVER
         status[self._beside_tokens(text, places)] = OPEN
-        return _nearest(status, given)
+        return _nearest(status, np.array(places, np.int64))
 
     def _settle(self, symbols: SymbolArray, status: SymbolArray, short: list[int]) -> None:
         """Decide by wider windows which of the places themselves are cuts."""
@@ -81,22 +82,24 @@ class PairTable:
             return
         read, finder = symbols.ravel(), self.windows.finder
         at = rows * symbols.shape[1] + REACH + 1
-        sure = settle(finder, read, at, behind_window(finder, read, at, LEFT), self.windows.ahead)
+        sure = settle(
+            finder, read, at, behind_window(finder, read, at, LEFT), self.windows.lookahead
+        )
         status[rows, REACH] = np.where(sure, SURE, NEVER)
 
     def _beside_tokens(self, text: str, places: Sequence[int]) -> list[int]:
         """Which places have an added token near the cuts around them."""
-        absent, side = self.finder.added.absent, REACH + 1
+        absent, side = self.finder.token_guard.absent, REACH + 1
         if not places or absent(text, max(0, places[0] - side), places[-1] + side):
             return []
         return [k for k, p in enumerate(places) if not absent(text, max(0, p - side), p + side)]
 
 
-def _nearest(status: SymbolArray, given: IntArray) -> NearCuts:
+def _nearest(status: SymbolArray, places: IntArray) -> NearCuts:
     sure = status == SURE
     back, ahead = sure[:, REACH - 1 :: -1], sure[:, REACH + 1 :]
-    before = np.where(back.any(axis=1), given - 1 - back.argmax(axis=1), -1)
-    after = np.where(ahead.any(axis=1), given + 1 + ahead.argmax(axis=1), -1)
+    before = np.where(back.any(axis=1), places - 1 - back.argmax(axis=1), -1)
+    after = np.where(ahead.any(axis=1), places + 1 + ahead.argmax(axis=1), -1)
     return NearCuts(before.tolist(), status[:, REACH].tolist(), after.tolist())
 
 
@@ -113,7 +116,7 @@ class _Tables:
     facts: Facts
 
     def table(self, finder: CutFinder) -> PairTable | None:
-        if finder.refusal is not None or self.facts.prefix_space or finder.normalized.tokens:
+        if finder.refusal is not None or self.facts.prefix_space or finder.normalizer_guard.tokens:
             return None
         if finder.windows is not None and not self.facts.normalizers:
             read = finder.windows.finder

@@ -36,7 +36,7 @@ class NormalizerGuard:
     tokens: tuple[AddedToken, ...]
 
     @cached_property
-    def unsupported(self) -> str | None:
+    def unsupported_stage(self) -> str | None:
         """Name of the first stage that the theorem does not cover, or None."""
         return next((s.kind for s in self.stages if s.kind not in _SUPPORTED), None)
 
@@ -62,7 +62,7 @@ class NormalizerGuard:
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """True if the engine matches the same tokens in the normalized text with a cut at `p`."""
-        if self._guard is None or self._outside(text[p - 1], text[p]):
+        if self._guard is None or self._is_outside_tokens(text[p - 1], text[p]):
             return True
         reach = self._guard.reach + 1 + self._margin
         if maybe_space(text[p - 1]) and maybe_space(text[p]):
@@ -73,7 +73,7 @@ class NormalizerGuard:
         seen = self._image(text, p, reach)
         return seen is not None and seen[0].isascii() and self._guard.safe(*seen)
 
-    def _outside(self, left: str, right: str) -> bool:
+    def _is_outside_tokens(self, left: str, right: str) -> bool:
         """True if no token lies across a cut between these two characters (corollary of theorem
         6.2).
 
@@ -166,7 +166,7 @@ class NormalizerGuard:
         `cut`: the position in the window of the cut, None if the window is a whole text."""
         image = window if _ALPHABET.fullmatch(window) else None
         for stage in self.stages:
-            image = None if image is None else _mapped(stage, image, cut)
+            image = None if image is None else _apply_stage(stage, image, cut)
         return image
 
 
@@ -176,7 +176,7 @@ def replaced_string(stage: NormalizerStage) -> str | None:
     return pattern if isinstance(pattern, str) else None
 
 
-def _mapped(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
+def _apply_stage(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
     """The image of a window under one stage; None if the image may have another length.
 
     `cut`: the position in the window of the cut, None if the window is a whole text."""

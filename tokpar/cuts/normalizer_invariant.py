@@ -70,7 +70,7 @@ class InertGuard:
         None means all characters. The first access takes half a second."""
         if not self._kinds or not _KINDS.issuperset(self._kinds):
             return char_set(()) if self._kinds else None
-        return _chars(self._kinds, self._replaced)
+        return _chars(self._kinds, self._replaced_chars)
 
     @cached_property
     def _ascii(self) -> bytes:
@@ -78,16 +78,16 @@ class InertGuard:
         if not _KINDS.issuperset(self._kinds):
             return b""
         chars = [chr(code) for code in range(128)]
-        return "".join(_all_leave_alone(self._kinds, self._replaced, chars)).encode()
+        return "".join(_all_leave_alone(self._kinds, self._replaced_chars, chars)).encode()
 
     @property
     def _kinds(self) -> tuple[str, ...]:
         return tuple(stage.kind for stage in self.facts.normalizers)
 
     @property
-    def _replaced(self) -> str:
-        replaced = (replaced_string(s) for s in self.facts.normalizers if s.kind == "Replace")
-        return "".join(string or "" for string in replaced)
+    def _replaced_chars(self) -> str:
+        strings = (replaced_string(s) for s in self.facts.normalizers if s.kind == "Replace")
+        return "".join(string or "" for string in strings)
 
 
 def inert_for(facts: Facts) -> InertGuard:
@@ -96,15 +96,15 @@ def inert_for(facts: Facts) -> InertGuard:
 
 
 @lru_cache(maxsize=8)
-def _chars(kinds: tuple[str, ...], gone: str) -> CharSet:
+def _chars(kinds: tuple[str, ...], replaced_chars: str) -> CharSet:
     """The characters that stages of these kinds leave unchanged, without the characters in
-    `gone`."""
-    chars = _all_leave_alone(kinds, gone, _frozen())
+    `replaced_chars`."""
+    chars = _all_leave_alone(kinds, replaced_chars, _agreed_chars())
     return char_set((ord(char), ord(char)) for char in chars)
 
 
-def _all_leave_alone(kinds: tuple[str, ...], gone: str, chars: list[str]) -> list[str]:
-    chars = [char for char in chars if char not in gone]
+def _all_leave_alone(kinds: tuple[str, ...], replaced_chars: str, chars: list[str]) -> list[str]:
+    chars = [char for char in chars if char not in replaced_chars]
     for kind in kinds:
         chars = _left_alone(kind, chars)
     return chars
@@ -130,7 +130,7 @@ def _same(chars: list[str], images: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _frozen() -> list[str]:
+def _agreed_chars() -> list[str]:
     """All characters that every engine knows and puts into the same class."""
     atoms = (span for spans in load_atoms().values() for span in spans)
     ranges = merged([*atoms, *load_pictographs()])

@@ -64,7 +64,7 @@ class Scanner:
 
         "Hi you" -> [0, 2, 6]. Assumes that `text` has no added token. None if engines may disagree
         on the class of a character, or if a normalizer may change a character."""
-        one = self.facts.scheme == "whole" or self._unbroken(text)
+        one = self.facts.scheme == "whole" or self._is_surely_one(text)
         if not (inert_for(self.facts).inert(text) and (one or _certain().holds(text))):
             return None
         if one:
@@ -88,7 +88,7 @@ class Scanner:
         inert = inert_for(self.facts).chars
         return known if inert is None else max(known, inert.behind_others(text))
 
-    def _unbroken(self, text: str) -> bool:
+    def _is_surely_one(self, text: str) -> bool:
         """True if the character classes alone prove that the text is one pre-token
         (proofs/unbroken.md)."""
         if self._read is None or len(text) < _FEW:
@@ -168,7 +168,7 @@ def run_of(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | No
     The tokenizer is probed once for each character."""
     known = scanner.facts.derive(_no_runs)
     if char not in known:
-        known[char] = _probed(scanner, tokenizer, char)
+        known[char] = _probe_run(scanner, tokenizer, char)
     return known[char]
 
 
@@ -176,7 +176,7 @@ def _no_runs(facts: Facts) -> dict[str, Run | None]:
     return {}
 
 
-def _probed(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
+def _probe_run(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
     longest = scanner.facts.longest_token
     first = _begin(scanner, tokenizer, char * (4 * longest + 4))
     if first is None:

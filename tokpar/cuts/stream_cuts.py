@@ -44,25 +44,25 @@ class UnfinishedText:
 
     def horizon(self, text: str) -> int:
         """The last position whose certification cannot change, whatever text follows."""
-        return self._horizon(text, self._beside)
+        return self._horizon(text, self._rule_lookahead)
 
-    def _horizon(self, text: str, beside: int) -> int:
-        """The horizon for rules that read `beside` more characters after a position."""
-        most = len(text) - self.looks_ahead - beside
+    def _horizon(self, text: str, rule_lookahead: int) -> int:
+        """The horizon for rules that read `rule_lookahead` more characters after a position."""
+        most = len(text) - self.looks_ahead - rule_lookahead
         if self._plain:
-            return max(0, min(most, self._beginnings.first(text) - beside))
-        last = min(most, len(text) - self.finder.added.reach)
-        return max(0, _last_solid(text, last) - beside)
+            return max(0, min(most, self._beginnings.first(text) - rule_lookahead))
+        last = min(most, len(text) - self.finder.token_guard.reach)
+        return max(0, _last_solid(text, last) - rule_lookahead)
 
-    def last_cut(self, text: str, after: int, horizon: int) -> Seam | None:
-        """The last certified cut in (after, horizon], code points, or None."""
+    def last_cut(self, text: str, start: int, horizon: int) -> Seam | None:
+        """The last certified cut in (start, horizon], code points, or None."""
         certify, windows = self.finder.certify_context, self.finder.windows
-        near = after if windows is None else max(after, horizon - _NEAR)
+        near = start if windows is None else max(start, horizon - _NEAR)
         seam = self._last(text, near, horizon, certify)
         if seam is not None or windows is None:
             return seam
-        for stop in range(near + 1, after + 1, -_BLOCK):
-            likely = windows.likely(text, max(after + 1, stop - _BLOCK), stop)
+        for stop in range(near + 1, start + 1, -_BLOCK):
+            likely = windows.likely(text, max(start + 1, stop - _BLOCK), stop)
             found = (self._last(text, p - 1, p, certify) for p in sorted(likely, reverse=True))
             seam = next(filter(None, found), None)
             if seam is not None:
@@ -78,11 +78,11 @@ class UnfinishedText:
         return self._last(text, horizon, self._horizon(text, 0), self.finder.certify_pair)
 
     def _last(
-        self, text: str, after: int, last: int, certify: Callable[[str, int], Seam | None]
+        self, text: str, start: int, last: int, certify: Callable[[str, int], Seam | None]
     ) -> Seam | None:
         # Between two spaces, later text may change how tokens of the normalized text match.
-        unclear = bool(self.finder.normalized.tokens)
-        for place in range(last, after, -1):
+        unclear = bool(self.finder.normalizer_guard.tokens)
+        for place in range(last, start, -1):
             if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
                 continue
             seam = certify(text, place)
@@ -92,35 +92,37 @@ class UnfinishedText:
 
     @cached_property
     def looks_ahead(self) -> int:
-        """A rule reads the text at position p only before p + `looks_ahead` + `_beside`.
+        """A rule reads the text at position p only before p + `looks_ahead` + `_rule_lookahead`.
 
         Code points. The bound does not count runs of white space."""
-        stages = self.finder.normalized.stages
+        stages = self.finder.normalizer_guard.stages
         if not stages:
             return 1
         changed = sum(1 + len(replaced_string(s) or "") for s in stages if s.kind == "Replace")
-        moved = max((len(token.content) for token in self.finder.normalized.tokens), default=0)
+        moved = max(
+            (len(token.content) for token in self.finder.normalizer_guard.tokens), default=0
+        )
         return 2 + len(stages) + changed + moved
 
     @cached_property
-    def _beside(self) -> int:
+    def _rule_lookahead(self) -> int:
         """How many more characters a rule reads after its position.
 
         The absorb rule reads two characters and their tokens, theorem 50 reads one, and a window
         reads its right side."""
         if self.finder.windows is not None:
-            return self.finder.windows.ahead
+            return self.finder.windows.lookahead
         return {"dummy": 2, "spaces": 1}.get(self.finder.facts.scheme, 0)
 
     @cached_property
     def _plain(self) -> bool:
         """True if no added token has `lstrip`, `rstrip` or `single_word`."""
-        tokens = self.finder.added.tokens
+        tokens = self.finder.token_guard.tokens
         return not any(token.lstrip or token.rstrip or token.single_word for token in tokens)
 
     @cached_property
     def _beginnings(self) -> Beginnings:
-        return Beginnings({token.content for token in self.finder.added.tokens})
+        return Beginnings({token.content for token in self.finder.token_guard.tokens})
 
 
 def _last_solid(text: str, last: int) -> int:

@@ -41,9 +41,9 @@ NEAR, FAR = 1 << 10, 1 << 16
 """
 _FEW, _MOST = 1 << 6, 1 << 12
 
-Anchored = tuple[int, int]
+AnchoredSet = tuple[int, int]
 """(anchor, left set): where the finder begins to read, and the left set at a later position."""
-Candidate = tuple[int, Anchored | None]
+Candidate = tuple[int, AnchoredSet | None]
 """A position that may be a seam, and the anchor that may certify it."""
 SymbolRun = tuple[int, SymbolArray, SymbolArray]
 """The start of a known part in the text, its symbols, and the status of each pair of symbols."""
@@ -57,8 +57,8 @@ class WindowSeams:
     then be made at once, from right to left (theorem 43)."""
 
     facts: Facts
-    added: AddedTokenGuard
-    normalized: NormalizerGuard
+    token_guard: AddedTokenGuard
+    normalizer_guard: NormalizerGuard
     finder: WindowFinder
     proof: tuple[str, str]
 
@@ -68,7 +68,7 @@ class WindowSeams:
         return Theorem.WINDOW if len(self.facts.patterns) == 1 else Theorem.WINDOW_OF_SPLITS
 
     @cached_property
-    def ahead(self) -> int:
+    def lookahead(self) -> int:
         """The most code points after a position that a window reads."""
         return RIGHT if len(self.facts.patterns) == 1 else 1
 
@@ -86,54 +86,57 @@ class WindowSeams:
             return None
         return self._seam(0, self.theorem, (("left", "non-space"), ("right", "space")))
 
-    def find(self, text: str, start: int, stop: int, after: Seam | None = None) -> Seam | None:
+    def find(
+        self, text: str, start: int, stop: int, earlier_seam: Seam | None = None
+    ) -> Seam | None:
         """One of the first seams in [start, stop), code points, or None.
 
-        `after` is an earlier seam. The new seam may use the anchor of `after` at any distance."""
-        known = None
-        if after is not None and after.theorem == Theorem.ANCHORED_WINDOW:
-            known = int(dict(after.witness)["anchor"])
+        The new seam may use the anchor of `earlier_seam` at any distance."""
+        known_anchor = None
+        if earlier_seam is not None and earlier_seam.theorem == Theorem.ANCHORED_WINDOW:
+            known_anchor = int(dict(earlier_seam.witness)["anchor"])
         if stop - start <= _FEW and not self.facts.normalizers:
-            return self._first(text, self._near_candidates(text, start, stop, known))
-        if known is not None and not self.facts.normalizers:  # probably more digits follow
-            near = self._near_candidates(text, start, min(start + LEFT, stop), known)
+            return self._first(text, self._near_candidates(text, start, stop, known_anchor))
+        if known_anchor is not None and not self.facts.normalizers:  # probably more digits follow
+            near = self._near_candidates(text, start, min(start + LEFT, stop), known_anchor)
             if (seam := self._first(text, near)) is not None:
                 return seam
         for p in self.pairs_in(text, start, min(start + _FEW, stop)):
-            seam = self.at(text, p)
+            seam = self.certify(text, p)
             if seam is not None:
                 return seam
         size = 4 * _FEW
         while start < stop:
             end, size = min(start + size, stop), min(4 * size, _MOST)
-            seam = self._first(text, self._candidates(text, start, end, known))
+            seam = self._first(text, self._candidates(text, start, end, known_anchor))
             if seam is not None:
                 return seam
             start = end
         return None
 
     def _first(self, text: str, candidates: Iterator[Candidate]) -> Seam | None:
-        seams = (self.at(text, p, anchored=anchored) for p, anchored in candidates)
+        seams = (self.certify(text, p, anchored_set=anchored_set) for p, anchored_set in candidates)
         return next((seam for seam in seams if seam is not None), None)
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
         """The first seam in [start, stop), code points, that two characters license, or None."""
         for first, _, status in self._symbol_runs(text, start, stop):
-            for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
-                seam = self.at(text, p)
+            for p in _places_in(np.flatnonzero(status == SURE) + 1 + first, start, stop):
+                seam = self.certify(text, p)
                 if seam is not None:
                     return seam
         return None
 
     def likely(self, text: str, start: int, stop: int) -> set[int]:
-        """The positions in [start, stop), 0 < start, that `at` may certify.
+        """The positions in [start, stop), 0 < start, that `certify` may certify.
 
-        `at` refuses some of them."""
+        `certify` refuses some of them."""
         return {p for p, _ in self._candidates(text, start, stop, None)}
 
     def pairs_in(self, text: str, start: int, stop: int) -> Iterator[int]:
         """Yield the positions in [start, stop), 0 < start, that a pair of unnormalized characters
-        certifies. `at` refuses some of them. For few positions this loop is faster than arrays."""
+        certifies. `certify` refuses some of them. For few positions this loop is faster than
+        arrays."""
         pairs = self.finder.pair_bytes
         symbols = self.finder.each_symbol(text[start - 1 : stop])
         for p, (left, right) in enumerate(pairwise(symbols), start):
@@ -147,134 +150,148 @@ class WindowSeams:
         None where a normalizer, a prefix or an added token near [start, stop) needs a look at each
         position."""
         changes = self.facts.normalizers or self.facts.prefix_space
-        if changes or not self.added.absent(text, start, stop):
+        if changes or not self.token_guard.absent(text, start, stop):
             return None
         status = pair_status(self.finder.symbols(text[start:stop]), self.finder.pairs)
         return np.flatnonzero(status == SURE) + (start + 1)
 
     def possible(self, text: str, start: int, stop: int) -> list[int]:
         """The positions in [start, stop), 0 < start, that the pair of characters does not exclude,
-        for a tokenizer without normalizers. `at` refuses some of them."""
+        for a tokenizer without normalizers. `certify` refuses some of them."""
         pairs = self.finder.pair_bytes
         symbols = self.finder.each_symbol(text[start - 1 : stop])
         sides = enumerate(pairwise(symbols), start)
         return [p for p, (left, right) in sides if pairs[left + 256 * right] != NEVER]
 
     def _near_candidates(
-        self, text: str, start: int, stop: int, known: int | None
+        self, text: str, start: int, stop: int, known_anchor: int | None
     ) -> Iterator[Candidate]:
         """As `_candidates`, for a tokenizer without normalizers; faster for few positions."""
         yield from ((p, None) for p in self.pairs_in(text, start, stop))
         first = max(0, start - LEFT)
-        symbols = bytes(self.finder.each_symbol(text[first : stop + self.ahead]))
+        symbols = bytes(self.finder.each_symbol(text[first : stop + self.lookahead]))
         pairs, rows = self.finder.pair_bytes, self.finder.left_rows
         sides = enumerate(pairwise(symbols[start - 1 - first : stop - first]), start)
         places = [p for p, (left, right) in sides if pairs[left + 256 * right] == OPEN]
         for at in (p - first for p in places):
-            behind = symbols[at : at + self.ahead]
-            if self.finder.settled(symbols[max(0, at - LEFT) : at], behind):
+            behind = symbols[at : at + self.lookahead]
+            if self.finder.certifies(symbols[max(0, at - LEFT) : at], behind):
                 yield first + at, None
-        anchored = self._anchored_from(text, start, known) if places else None
-        if anchored is None:
+        anchored_set = self._last_anchored_set(text, start, known_anchor) if places else None
+        if anchored_set is None:
             return
-        (place, left_set), still_open = anchored, set(places)
+        (place, left_set), still_open = anchored_set, set(places)
         for p in range(start, places[-1] + 1):
             at = p - first
-            if p in still_open and self.finder.needed(left_set, symbols[at : at + self.ahead]):
+            if p in still_open and self.finder.symbols_needed(
+                left_set, symbols[at : at + self.lookahead]
+            ):
                 yield p, (place, left_set)
             left_set = rows[left_set][symbols[at]]
 
     def _candidates(
-        self, text: str, start: int, stop: int, known: int | None
+        self, text: str, start: int, stop: int, known_anchor: int | None
     ) -> Iterator[Candidate]:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
-        Added tokens are not checked. `known`: an earlier anchor, used if no nearer one is found."""
+        Added tokens are not checked. `known_anchor` is used if no nearer anchor is found."""
         runs = list(self._symbol_runs(text, start, stop))
         for first, _, status in runs:
-            for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
+            for p in _places_in(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 yield p, None
-        for first, symbols, status in () if self.normalized.moves else runs:
+        for first, symbols, status in () if self.normalizer_guard.moves else runs:
             places = np.flatnonzero(status == OPEN) + 1
             places = places[slice(*np.searchsorted(places + first, (start, stop)))]
             if not len(places):
                 continue
             left_sets = behind_window(self.finder, symbols, places, LEFT)
-            sure = settle(self.finder, symbols, places, left_sets, self.ahead)
+            sure = settle(self.finder, symbols, places, left_sets, self.lookahead)
             for p in (places[sure] + first).tolist():
                 yield p, None
             begin = max(start, first + 1)
-            anchored = self._anchored_from(text, begin, known)
-            if anchored is not None:
-                behind = behind_each(self.finder, anchored[1], symbols[begin - first :])
-                left_sets = np.concatenate(([anchored[1]], behind))[places - (begin - first)]
-                sure = settle(self.finder, symbols, places, left_sets, self.ahead)
+            anchored_set = self._last_anchored_set(text, begin, known_anchor)
+            if anchored_set is not None:
+                behind = behind_each(self.finder, anchored_set[1], symbols[begin - first :])
+                left_sets = np.concatenate(([anchored_set[1]], behind))[places - (begin - first)]
+                sure = settle(self.finder, symbols, places, left_sets, self.lookahead)
                 behind = left_sets[sure].tolist()
                 for p, own in zip((places[sure] + first).tolist(), behind, strict=True):
-                    yield p, (anchored[0], own)
+                    yield p, (anchored_set[0], own)
 
     def _symbol_runs(self, text: str, start: int, stop: int) -> Iterator[SymbolRun]:
         """Yield the parts with a known image that contain a position of [start, stop)."""
-        if self.normalized.moves:
-            for low, high in self.normalized.known_places(text, start, stop):
+        if self.normalizer_guard.moves:
+            for low, high in self.normalizer_guard.known_places(text, start, stop):
                 symbols = self.finder.symbols(text[low - 1 : high])
                 yield low - 1, symbols, pair_status(symbols, self.finder.pairs)
             return
-        low = self.normalized.known_from(text, max(0, start - LEFT), start)
-        high = min(len(text), stop + self.ahead)
-        for first, image in self.normalized.known_images(text, low, high):
+        low = self.normalizer_guard.known_from(text, max(0, start - LEFT), start)
+        high = min(len(text), stop + self.lookahead)
+        for first, image in self.normalizer_guard.known_images(text, low, high):
             if len(image) > 1 and start < first + len(image) and first + 1 < stop:
                 symbols = self.finder.symbols(image)
                 yield first, symbols, pair_status(symbols, self.finder.pairs)
 
-    def far(self, text: str, p: int) -> Seam | None:
-        """As `at`, with an anchor up to `FAR` before `p`."""
-        return self.at(text, p, FAR)
+    def certify_far(self, text: str, p: int) -> Seam | None:
+        """As `certify`, with an anchor up to `FAR` before `p`."""
+        return self.certify(text, p, FAR)
 
-    def at(
-        self, text: str, p: int, far: int = NEAR, anchored: Anchored | None = None
+    def certify(
+        self, text: str, p: int, far: int = NEAR, anchored_set: AnchoredSet | None = None
     ) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), or None.
 
-        The narrowest window certifies the seam, or an anchor: `anchored`, or one at most `far`
-        before `p`. With `far` 0, only the two characters at `p` certify."""
+        The narrowest window certifies the seam, or an anchor: that of `anchored_set`, or one at
+        most `far` before `p`. With `far` 0, only the two characters at `p` certify."""
         if self.facts.prefix_space and text[p] != " ":
             return None
-        sides = self.normalized.context(text, p)
-        known = NEVER if sides is None else self.finder.pair(*sides)
-        safe = known != NEVER and self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
+        sides = self.normalizer_guard.context(text, p)
+        status = NEVER if sides is None else self.finder.pair(*sides)
+        safe = (
+            status != NEVER
+            and self.token_guard.safe(text, p)
+            and self.normalizer_guard.tokens_safe(text, p)
+        )
         if not safe:
             return None
-        if known == SURE:
+        if status == SURE:
             return self._seam(p, self.theorem, (("left", 1), ("right", 1)))
-        if self.normalized.moves or not far:
+        if self.normalizer_guard.moves or not far:
             return None
-        behind = min(len(text) - p, self.ahead)
-        image, at = self.normalized.image_around(text, p, min(p, LEFT), behind)
+        behind = min(len(text) - p, self.lookahead)
+        image, cut_index = self.normalizer_guard.image_around(text, p, min(p, LEFT), behind)
         symbols = [*self.finder.each_symbol(image)]
-        anchored = anchored or self._anchored(text, p, far)
-        right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
+        anchored_set = anchored_set or self._find_anchored_set(text, p, far)
+        right = (
+            0
+            if anchored_set is None
+            else self.finder.symbols_needed(anchored_set[1], symbols[cut_index:])
+        )
         # A window that begins after the anchor proves no more than the anchor does.
-        least = 1 if anchored is None or right else p - anchored[0] + 1
-        seam = self._by_window(text, p, symbols, at, least)
-        if seam is not None or anchored is None or not right:
+        least = 1 if anchored_set is None or right else p - anchored_set[0] + 1
+        seam = self._by_window(text, p, symbols, cut_index, least)
+        if seam is not None or anchored_set is None or not right:
             return seam
-        if not self._free_of_tokens(text, max(0, anchored[0] - 1), p + right):
+        if not self._free_of_tokens(text, max(0, anchored_set[0] - 1), p + right):
             return None
-        return self._seam(p, Theorem.ANCHORED_WINDOW, (("anchor", anchored[0]), ("right", right)))
+        return self._seam(
+            p, Theorem.ANCHORED_WINDOW, (("anchor", anchored_set[0]), ("right", right))
+        )
 
-    def _by_window(self, text: str, p: int, symbols: list[int], at: int, least: int) -> Seam | None:
+    def _by_window(
+        self, text: str, p: int, symbols: list[int], cut_index: int, least: int
+    ) -> Seam | None:
         """The seam by the narrowest window with at least `least` characters on the left, or None.
 
-        `symbols` are the symbols around `p`; `at` is the index of `p` in `symbols`."""
+        `symbols` are the symbols around `p`; `cut_index` is the index of `p` in `symbols`."""
         rows, found = self.finder.left_rows, []
-        for left in range(least, at + 1):
-            if self.finder.size in symbols[at - left : at]:
+        for left in range(least, cut_index + 1):
+            if self.finder.size in symbols[cut_index - left : cut_index]:
                 break
             left_set = EVERYWHERE
-            for c in symbols[at - left : at]:
+            for c in symbols[cut_index - left : cut_index]:
                 left_set = rows[left_set][c]
-            right = self.finder.needed(left_set, symbols[at:])
+            right = self.finder.symbols_needed(left_set, symbols[cut_index:])
             if right:
                 found.append((left + right, left, right))
         for _, left, right in sorted(found):
@@ -282,15 +299,16 @@ class WindowSeams:
                 return self._seam(p, self.theorem, (("left", left), ("right", right)))
         return None
 
-    def _anchored_from(self, text: str, p: int, known: int | None) -> Anchored | None:
-        """The last anchor before `p` if near, else the anchor `known`, or one within `FAR`."""
-        near = self._anchored(text, p, NEAR if known is not None else FAR)
-        if near is not None or known is None or self.facts.normalizers:
+    def _last_anchored_set(self, text: str, p: int, known_anchor: int | None) -> AnchoredSet | None:
+        """The anchored set at `p`. The anchor is the last one before `p` if near, else
+        `known_anchor`, or one within `FAR`."""
+        near = self._find_anchored_set(text, p, NEAR if known_anchor is not None else FAR)
+        if near is not None or known_anchor is None or self.facts.normalizers:
             return near
-        left_set = self.finder.behind(BEGIN, text[known:p])
-        return None if left_set is None else (known, left_set)
+        left_set = self.finder.left_set_after(BEGIN, text[known_anchor:p])
+        return None if left_set is None else (known_anchor, left_set)
 
-    def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
+    def _find_anchored_set(self, text: str, p: int, far: int) -> AnchoredSet | None:
         """The anchor of `p` and the left set at `p`, read from the anchor; None if not found.
 
         The anchor is the last cut before `p` that a pair certifies, at most `far` before `p`, or
@@ -298,13 +316,13 @@ class WindowSeams:
         reach = 2
         while reach < far:
             reach = min(8 * reach, far)
-            image, at = self.normalized.image_around(text, p, min(p, reach), 0)
+            image, at = self.normalizer_guard.image_around(text, p, min(p, reach), 0)
             start = self.finder.last_sure(image[:at])
             if not start and (at < p or self.facts.prefix_space):
                 if at < min(p, reach):
                     return None
                 continue
-            left_set = self.finder.behind(BEGIN, image[start:at])
+            left_set = self.finder.left_set_after(BEGIN, image[start:at])
             return None if left_set is None else (p - at + start, left_set)
         return None
 
@@ -313,29 +331,31 @@ class WindowSeams:
 
         False for a tokenizer that searches added tokens in the normalized text: their occurrences
         there are unknown."""
-        return not self.normalized.tokens and self.added.free_of_tokens(text, start, stop)
+        return not self.normalizer_guard.tokens and self.token_guard.free_of_tokens(
+            text, start, stop
+        )
 
     def _seam(self, p: int, theorem: str, witness: Witness) -> Seam:
         return Seam(p, Rule.WINDOW, theorem, (self.proof, *witness))
 
 
-def _within(places: IntArray, start: int, stop: int) -> list[int]:
+def _places_in(places: IntArray, start: int, stop: int) -> list[int]:
     first, last = np.searchsorted(places, [start, stop])
     found: list[int] = places[first:last].tolist()
     return found
 
 
 def window_seams(
-    facts: Facts, added: AddedTokenGuard, normalized: NormalizerGuard
+    facts: Facts, token_guard: AddedTokenGuard, normalizer_guard: NormalizerGuard
 ) -> WindowSeams | str:
     """The finder of K10 seams for these facts, or the reason why there are no windows."""
-    found = _decided(facts)
+    found = _load_windows(facts)
     if isinstance(found, str):
         return found
-    return WindowSeams(facts, added, normalized, window_finder(found), found.proof)
+    return WindowSeams(facts, token_guard, normalizer_guard, window_finder(found), found.proof)
 
 
-def _decided(facts: Facts) -> Decided | str:
+def _load_windows(facts: Facts) -> Decided | str:
     if facts.family is not None:
         found = stored_windows(facts.family, facts.engine, facts.patterns)
         return found or f"no windows of {facts.family!r} are known for its engine and patterns"

@@ -33,7 +33,7 @@ characters read so far certify the cut. `SURE_BY_TWO`: of three characters, the 
 cut before the last."""
 _FEW, _SOME = 64, 512
 _KEPT = 1 << 12
-"""Most entries of the cache of `settled`; an entry takes less than 200 bytes."""
+"""Most entries of the cache of `certifies`; an entry takes less than 200 bytes."""
 _MOST_RUNS = 1 << 10
 """Most runs of one symbol that `behind_all` reads: an adversarial text has as many runs as
 characters, and no cut between them."""
@@ -149,7 +149,7 @@ class WindowFinder:
         places = range(len(symbols) - 1, 0, -1)
         return next((p for p in places if pairs[symbols[p - 1] + 256 * symbols[p]] == SURE), 0)
 
-    def behind(self, left_set: int, text: str) -> int | None:
+    def left_set_after(self, left_set: int, text: str) -> int | None:
         """The left set after the text, read from `left_set`.
 
         None if the text is empty, has an unknown character, or takes too long to read."""
@@ -163,27 +163,27 @@ class WindowFinder:
             left_set = self.left_rows[left_set][c]
         return left_set
 
-    def settled(self, before: bytes, behind: bytes) -> bool:
-        """True if the symbols `before` and `behind` a cut make the cut certain.
+    def certifies(self, symbols_before: bytes, symbols_after: bytes) -> bool:
+        """True if the symbols before and after a cut make the cut certain.
 
         A cache holds recent results: callers ask about a text more than once, and texts repeat."""
-        known = self._settled.get((before, behind))
+        known = self._certified_windows.get((symbols_before, symbols_after))
         if known is None:
             left_set, rows = EVERYWHERE, self.left_rows
-            for c in before:
+            for c in symbols_before:
                 left_set = rows[left_set][c]
-            known = self.needed(left_set, behind) > 0
-            if len(self._settled) >= _KEPT:
-                self._settled.clear()
-            self._settled[before, behind] = known
+            known = self.symbols_needed(left_set, symbols_after) > 0
+            if len(self._certified_windows) >= _KEPT:
+                self._certified_windows.clear()
+            self._certified_windows[symbols_before, symbols_after] = known
         return known
 
     @cached_property
-    def _settled(self) -> dict[tuple[bytes, bytes], bool]:
+    def _certified_windows(self) -> dict[tuple[bytes, bytes], bool]:
         return {}
 
-    def needed(self, left_set: int, symbols: Sequence[int]) -> int:
-        """How many of the symbols after a cut are needed to make the cut certain, or 0.
+    def symbols_needed(self, left_set: int, symbols: Sequence[int]) -> int:
+        """How many of the symbols after a cut are needed to make the cut certain.
 
         `left_set`: at the cut. 0: all the symbols together do not make it certain."""
         _, cut, right, certain = self._rows
@@ -218,20 +218,20 @@ class WindowFinder:
 
 
 @lru_cache(maxsize=32)
-def window_finder(decided: Decided) -> WindowFinder:
+def window_finder(windows: Decided) -> WindowFinder:
     """The `WindowFinder` for computed windows, cached: tokenizers of one family share it."""
-    tables = decided.tables
+    tables = windows.tables
 
-    def widened(table: StateArray, unknown: int) -> StateArray:
+    def widen(table: StateArray, unknown: int) -> StateArray:
         return np.pad(table, ((0, 0), (0, 1)), constant_values=unknown)
 
     tables = WindowTables(
-        widened(tables.left, EVERYWHERE),
-        widened(tables.cut, REFUTED),
-        widened(tables.right, REFUTED),
+        widen(tables.left, EVERYWHERE),
+        widen(tables.cut, REFUTED),
+        widen(tables.right, REFUTED),
         tables.certain,
     )
-    return WindowFinder(decided.symbol_of, decided.size, tables)
+    return WindowFinder(windows.symbol_of, windows.size, tables)
 
 
 def pair_cuts(engine: str, patterns: tuple[str, ...]) -> Callable[[str], list[int]] | None:
@@ -306,7 +306,7 @@ def settle(
 def behind_each(finder: WindowFinder, left_set: int, symbols: SymbolArray) -> StateArray:
     """The left set after each symbol, int32, read from `left_set`."""
     states: list[int] = []
-    for symbol, size in _sized(symbols, _starts(symbols)):
+    for symbol, size in _runs(symbols, _starts(symbols)):
         orbit, again = _orbit(finder, left_set, symbol, size)
         cycle = orbit[again:]
         orbit += (cycle * (size // len(cycle)))[: size - len(orbit)]
@@ -320,7 +320,7 @@ def behind_all(finder: WindowFinder, left_set: int, symbols: SymbolArray) -> int
     starts = _starts(symbols)
     if len(starts) > _MOST_RUNS:
         return None
-    for symbol, size in _sized(symbols, starts):
+    for symbol, size in _runs(symbols, starts):
         orbit, again = _orbit(finder, left_set, symbol, size)
         if size > len(orbit):
             again += (size - len(orbit) - 1) % (len(orbit) - again)
@@ -333,7 +333,7 @@ def _starts(symbols: SymbolArray) -> IntArray:
     return np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))[: len(symbols)]
 
 
-def _sized(symbols: SymbolArray, starts: IntArray) -> Iterator[tuple[int, int]]:
+def _runs(symbols: SymbolArray, starts: IntArray) -> Iterator[tuple[int, int]]:
     """The symbol and the size of each run: [4, 4, 7] -> (4, 2), (7, 1)."""
     sizes = np.diff(starts, append=len(symbols))
     return zip(symbols[starts].tolist(), sizes.tolist(), strict=True)

@@ -65,19 +65,20 @@ class Place:
     run: tuple[int, int] | None = None
 
     @property
-    def inside(self) -> bool:
+    def divides_pretoken(self) -> bool:
         """True if the seam divides a pre-token."""
         return self.seam.rule not in CERTIFIED_CUTS
 
 
-def at(seam: Seam, run: tuple[int, int] | None = None) -> Place:
+def place_at(seam: Seam, run: tuple[int, int] | None = None) -> Place:
     """The `Place` of a seam without an overlap."""
     return Place(seam, seam.position, seam.position, run)
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
-    """Finds places that divide the pre-tokens of one tokenizer. Build it with `inside_of`."""
+class PretokenPlanner:
+    """Finds places that divide the pre-tokens of one tokenizer. Build it with
+    `pretoken_planner`."""
 
     tokenizer: TokenizerAdapter
     facts: Facts
@@ -96,7 +97,7 @@ class Inside:
         return self.scanner.refusal
 
     def next_cut(
-        self, text: str, start: int, stop: int, window: int, after: Seam | None = None
+        self, text: str, start: int, stop: int, window: int, earlier_seam: Seam | None = None
     ) -> Seam | None:
         """The certified cut in [start, stop) that `CutFinder.find` would find, or None.
 
@@ -105,7 +106,7 @@ class Inside:
             window = max(window, stop - start)
         while start < stop:
             reached = min(stop, start + window)
-            seam = self.finder.find(text, start, reached, window, after)
+            seam = self.finder.find(text, start, reached, window, earlier_seam)
             if seam is not None:
                 return seam
             if self.refusal is not None:
@@ -150,7 +151,7 @@ class Inside:
         edges = self.scanner.edges(text[start:stop])
         return None if edges is None else Region(start, stop, edges + start)
 
-    def closed(self, text: str, region: Region, start: int, stop: int) -> bool:
+    def is_closed(self, text: str, region: Region, start: int, stop: int) -> bool:
         """True if the part of the region in [start, stop) has the same pre-tokens by itself as in
         the text (split-closed)."""
         start, stop = max(start, region.start), min(stop, region.stop)
@@ -159,10 +160,10 @@ class Inside:
         expected = np.concatenate(([start], region.edges[low:high], [stop]))
         return alone is not None and np.array_equal(alone + start, expected)
 
-    def apart(self, text: str, piece: tuple[int, int], place: int) -> bool:
+    def is_closed_nearby(self, text: str, piece: tuple[int, int], place: int) -> bool:
         """True if the text next to the position is one pre-token on the left and one on the right.
 
-        If so, `closed` probably holds for the whole parts, too."""
+        If so, `is_closed` probably holds for the whole parts, too."""
         left = text[max(piece[0], place - _NEARBY) : place]
         right = text[place : min(piece[1], place + _NEARBY)]
         return self.scanner.is_one(left) and self.scanner.is_one(right)
@@ -184,13 +185,13 @@ class Inside:
             found += self._in_piece(text, region, piece, last, size, wide or size)
             if found:
                 last = found[-1].seam.position
-        found = self._all_closed(text, region, found)
+        found = self._keep_closed(text, region, found)
         if not found or not self.facts.normalizers or region.start <= first:
             return found
         cut = self.finder.certify(text, region.start)
         if cut is None or found[0].seam.position == region.start:
             return found if cut is not None else []
-        return [at(cut), *found]
+        return [place_at(cut), *found]
 
     def _in_piece(
         self, text: str, region: Region, piece: tuple[int, int], last: int, size: int, wide: int
@@ -217,8 +218,12 @@ class Inside:
                 if periodic and periodic.cycle:
                     continue
             place = None
-            if tokens and misses < _MOST_MISSES and not (periodic and _paired(periodic, tokens)):
-                place = self._forced(text, region, piece, target, tokens)
+            if (
+                tokens
+                and misses < _MOST_MISSES
+                and not (periodic and _every_pair_is_token(periodic, tokens))
+            ):
+                place = self._find_uncrossed_place(text, region, piece, target, tokens)
             if place is None:
                 misses += 1
                 if target < near:  # a cut may be nearer than an overlap
@@ -231,15 +236,15 @@ class Inside:
             low, last = place.stop, place.seam.position
             target = max(last + size, low + least)
 
-    def _forced(
+    def _find_uncrossed_place(
         self, text: str, region: Region, piece: tuple[int, int], target: int, tokens: Vocabulary
     ) -> Place | None:
         """A place at, or shortly after, the target that no token crosses (lemma 24), or None."""
         stop = min(target + FORCED_REACH, piece[1] - self.facts.longest_token)
         place = tokens.forced(text, piece, target, stop)
-        if place is None or not self.apart(text, piece, place):
+        if place is None or not self.is_closed_nearby(text, piece, place):
             return None
-        return at(Seam.licensed_by(Theorem.NO_TOKEN_ACROSS, place, region.witness))
+        return place_at(Seam.licensed_by(Theorem.NO_TOKEN_ACROSS, place, region.witness))
 
     def _window(
         self,
@@ -260,22 +265,22 @@ class Inside:
         width = max(LEAST_OVERLAP, 2 * least)
         start = max(low, target - width // 2)
         if periodic is None or not periodic.cycle:
-            start = self._moved(text, piece, start)
+            start = self._find_divisible(text, piece, start)
         else:
             start = periodic.edge_from(start)
             width = max(width, 3 * periodic.cycle + least)
         if start + 2 > piece[1] - least:
             return None
-        stop = self._moved(text, piece, min(piece[1], max(start + width, target + 2)))
+        stop = self._find_divisible(text, piece, min(piece[1], max(start + width, target + 2)))
         middle = min(max(target, (start + stop) // 2), piece[1] - least)
         return Place(Seam(middle, None, Theorem.COMMON_BOUNDARIES, region.witness), start, stop)
 
-    def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
+    def _find_divisible(self, text: str, piece: tuple[int, int], place: int) -> int:
         """The first position from `place` on where the pre-token can be divided.
 
         Returns `place` if there is no such position nearby."""
         near = range(place, min(place + _NEARBY, piece[1] + 1))
-        ends = (p for p in near if p in piece or self.apart(text, piece, p))
+        ends = (p for p in near if p in piece or self.is_closed_nearby(text, piece, p))
         return next(ends, place)
 
     def _run(
@@ -307,41 +312,41 @@ class Inside:
             ("least", run.least),
         )
         seam = Seam.licensed_by(Theorem.CONSTANT_RUN, start + times * run.length, witness)
-        before = [at(cut)] if cut is not None and start != last else []
-        return [*before, at(seam, (run.token, times))]
+        before = [place_at(cut)] if cut is not None and start != last else []
+        return [*before, place_at(seam, (run.token, times))]
 
-    def _all_closed(self, text: str, region: Region, found: list[Place]) -> list[Place]:
+    def _keep_closed(self, text: str, region: Region, places: list[Place]) -> list[Place]:
         """The places that remain when every chunk between them has the same pre-tokens as in the
         text.
 
         Each round removes the places next to chunks that do not. Empty if `_ROUNDS` rounds are not
         enough."""
         for _ in range(_ROUNDS):
-            loose = set(self._loose(text, region, found))
+            loose = set(self._loose(text, region, places))
             if not loose:
-                return found
-            found = [place for place in found if place not in loose]
+                return places
+            places = [place for place in places if place not in loose]
         return []
 
-    def _loose(self, text: str, region: Region, found: Sequence[Place]) -> Iterator[Place]:
+    def _loose(self, text: str, region: Region, places: Sequence[Place]) -> Iterator[Place]:
         """Yield the places next to chunks whose pre-tokens are not those of the text."""
-        for left, right in zip([None, *found], [*found, None], strict=True):
-            divided = [side for side in (left, right) if side is not None and side.inside]
+        for left, right in zip([None, *places], [*places, None], strict=True):
+            divided = [side for side in (left, right) if side is not None and side.divides_pretoken]
             if not divided or (right is not None and right.run is not None):
                 continue
             start = region.start if left is None else left.start
             stop = region.stop if right is None else right.stop
-            if not self.closed(text, region, start, stop):
+            if not self.is_closed(text, region, start, stop):
                 yield from divided
 
 
-def inside_of(tokenizer: TokenizerAdapter) -> Inside:
-    """Build the `Inside` of this tokenizer."""
+def pretoken_planner(tokenizer: TokenizerAdapter) -> PretokenPlanner:
+    """Build the `PretokenPlanner` of this tokenizer."""
     facts = facts_of(tokenizer)
-    return Inside(tokenizer, facts, finder_for(facts), scanner_for(facts))
+    return PretokenPlanner(tokenizer, facts, finder_for(facts), scanner_for(facts))
 
 
-def _paired(periodic: Periodic, tokens: Vocabulary) -> bool:
+def _every_pair_is_token(periodic: Periodic, tokens: Vocabulary) -> bool:
     """True if every two neighbours in the periodic part are a token, which crosses every place."""
     pairs = {(a + b).encode() for a, b in pairwise(periodic.word + periodic.word[:1])}
     return all(tokens.longest_at(pair) == len(pair) for pair in pairs)

@@ -22,11 +22,11 @@ from tokpar.decoding.stages import (
     Utf8,
 )
 from tokpar.errors import OptionError
-from tokpar.pure.decoders import CLEANED, bytes_of, cleaned, read_replace, read_strip
+from tokpar.pure.decoders import CLEANUP_PAIRS, bytes_of, clean_up, read_replace, read_strip
 from tokpar.pure.parts import (
     Json,
     character,
-    chosen,
+    choice,
     flag,
     kind,
     number,
@@ -103,7 +103,7 @@ def _byte_level(place: _Place) -> list[Stage]:
 
 def _word_piece(place: _Place) -> list[Stage]:
     prefix = string(place.part, "prefix", place.where, default="##")
-    clean = cleaned if flag(place.part, "cleanup", place.where, default=True) else str
+    clean = clean_up if flag(place.part, "cleanup", place.where, default=True) else str
 
     def later(token: str) -> str:
         return clean(token.removeprefix(prefix) if token.startswith(prefix) else f" {token}")
@@ -114,7 +114,7 @@ def _word_piece(place: _Place) -> list[Stage]:
 def _marks(place: _Place) -> tuple[str, str]:
     """The mark that stands for a space, and what becomes of it in the first token."""
     mark = character(place.part, "replacement", place.where)
-    scheme = chosen(place.part, "prepend_scheme", SCHEMES, place.where, default="always")
+    scheme = choice(place.part, "prepend_scheme", SCHEMES, place.where, default="always")
     return mark, " " if scheme == "never" else ""
 
 
@@ -158,7 +158,7 @@ def _ctc(place: _Place) -> list[Stage]:
 
     def change(token: str) -> str:
         token = token.replace(pad, "")
-        return cleaned(token).replace(delimiter, " ") if cleans else token
+        return clean_up(token).replace(delimiter, " ") if cleans else token
 
     return [DropRepeats(change)]
 
@@ -184,7 +184,7 @@ def _byte_level_text(place: _Place) -> list[Stage]:
 
 def _word_piece_text(place: _Place) -> list[Stage]:
     return replacement_stages(
-        CLEANED if flag(place.part, "cleanup", place.where, default=True) else ()
+        CLEANUP_PAIRS if flag(place.part, "cleanup", place.where, default=True) else ()
     )
 
 
@@ -218,7 +218,9 @@ def _ctc_text(place: _Place) -> list[Stage]:
     pad, delimiter, cleans = _ctc_parts(place)
     made = _literal(place, pad, "")
     return (
-        [*made, *replacement_stages(CLEANED), *_literal(place, delimiter, " ")] if cleans else made
+        [*made, *replacement_stages(CLEANUP_PAIRS), *_literal(place, delimiter, " ")]
+        if cleans
+        else made
     )
 
 

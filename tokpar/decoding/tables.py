@@ -20,9 +20,9 @@ MOST_IDS = 1 << 32
 MOST_KEPT = 1 << 19
 """Entries that a table keeps; about 200 bytes each. What does not fit is computed each time."""
 
-_COMPARED = 24
+_COMPARED_ROWS = 24
 """Rows of drawn ids on which a new table is compared with the tokenizer's own `decode`."""
-_TABLES = 4
+_MOST_TABLES = 4
 
 
 class Row(dict[int, tuple[str, "Row"]]):
@@ -145,7 +145,7 @@ def table_of(tokenizer: TokenizerAdapter, parts: DecodingParts) -> DecodeTable:
     except FileFormatError as error:
         raise OptionError(f"decode_stream of {tokenizer.name}: {error}") from error
     draw = random.Random(0)
-    for _ in range(_COMPARED):
+    for _ in range(_COMPARED_ROWS):
         ids = [draw.randrange(parts.id_count) for _ in range(draw.randrange(1, 8))]
         try:
             text = table.decode(ids)
@@ -181,7 +181,7 @@ class DecodeTables:
             if state == parts.state:
                 return table
         table = table_of(tokenizer, parts)
-        self._tokenizer, self._tables = tokenizer, [*tables, (parts.state, table)][-_TABLES:]
+        self._tokenizer, self._tables = tokenizer, [*tables, (parts.state, table)][-_MOST_TABLES:]
         return table
 
 

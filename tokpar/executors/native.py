@@ -14,11 +14,11 @@ import numpy as np
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import PASSING, engine_error, only
-from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
+from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, ThreadPool, blocks
 from tokpar.interfaces import (
+    CachedRows,
     EncodesMany,
     HasSegmentCache,
-    Served,
     TokenizerAdapter,
     traits_of,
 )
@@ -29,7 +29,7 @@ WAVE_CHARS_PER_WORKER = 262144
 WAVES_AT_A_TIME = 2
 
 
-class NativeExecutor(Pooled):
+class NativeExecutor(ThreadPool):
     """Encodes by the adapter's `encode_many`, whose engine decides how many threads it uses.
 
     With fewer `workers` than CPUs, `workers` Python threads give the engine one text at a time."""
@@ -91,7 +91,7 @@ class CachedExecutor:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
         if not getattr(tokenizer, "has_segment_cache", False):  # faster than isinstance
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from tokpar.errors import OptionError, WorkerError
 from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
 from tokpar.executors.serial_executor import PASSING, check_spans, encode_rows
-from tokpar.executors.threads import Pooled, dealt
+from tokpar.executors.threads import ThreadPool, deal_blocks
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import Rows
 
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 _tokens = count()
 
 
-class ProcessExecutor(Pooled):
+class ProcessExecutor(ThreadPool):
     """Encodes texts in `workers` processes, which live from the first use until `close`.
 
     The executor is usable after `close`, and in a forked child. Tokenizers need `spec()`. Each
@@ -58,7 +58,7 @@ class ProcessExecutor(Pooled):
                 crew.give_back(worker)
 
         try:
-            done = self.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
+            done = self.run(encode_block, deal_blocks(texts, self._workers, LEAST_BLOCK_CHARS))
         except PASSING:
             self._crews.pop(os.getpid(), None)
             crew.kill()
@@ -86,7 +86,7 @@ class ProcessExecutor(Pooled):
     def _spec_of(self, tokenizer: TokenizerAdapter) -> _Spec:
         known = self._specs.get(id(tokenizer))
         if known is None:
-            known = _Spec(tokenizer, next(_tokens), _pickled_spec(tokenizer))
+            known = _Spec(tokenizer, next(_tokens), _pickle_spec(tokenizer))
             _remember(self._specs, id(tokenizer), known)
         return known
 
@@ -97,10 +97,10 @@ class _Spec:
 
     tokenizer: TokenizerAdapter
     token: int
-    pickled: bytes
+    spec_bytes: bytes
 
 
-def _pickled_spec(tokenizer: TokenizerAdapter) -> bytes:
+def _pickle_spec(tokenizer: TokenizerAdapter) -> bytes:
     if not isinstance(tokenizer, HasSpec):
         raise OptionError(
             f"executor 'processes' must build {tokenizer.name} again in its workers, and it has no "
@@ -126,7 +126,7 @@ class _Crew:
     process_id: int = field(default_factory=os.getpid)
     idle: list[_Worker] = field(default_factory=list)
     all: list[_Worker] = field(default_factory=list)
-    killed: bool = False
+    is_killed: bool = False
 
     def take(self) -> _Worker:
         """Returns an idle worker, or a new worker."""
@@ -134,7 +134,7 @@ class _Crew:
             return self.idle.pop()
         worker = _Worker()
         self.all.append(worker)
-        if self.killed:
+        if self.is_killed:
             worker.kill()
         return worker
 
@@ -158,7 +158,7 @@ class _Crew:
 
     def kill(self) -> None:
         """End the workers now, even while they encode."""
-        self.killed = True
+        self.is_killed = True
         for worker in list(self.all):
             worker.stop_now()
         for worker in self.idle:
@@ -170,14 +170,14 @@ class _Worker(WorkerProcess):
 
     def __init__(self) -> None:
         super().__init__(_Tokenizers)
-        self._known: dict[int, bool] = {}
+        self._has_tokenizer: dict[int, bool] = {}
 
     def encode(self, spec: _Spec, texts: Sequence[str], first: int, spans: bool) -> Rows:
         """Returns the rows of texts. `first`: the number of the first. Raises DeadWorkerError."""
-        if spec.token not in self._known:
-            self.send(("build", spec.token, spec.pickled))
+        if spec.token not in self._has_tokenizer:
+            self.send(("build", spec.token, spec.spec_bytes))
             self.receive()
-            _remember(self._known, spec.token, True)
+            _remember(self._has_tokenizer, spec.token, True)
         self.send(("encode", spec.token, list(texts), first, spans))
         return Rows(*self.receive())
 
@@ -186,19 +186,19 @@ class _Tokenizers:
     """Answers the requests inside of a worker process."""
 
     def __init__(self) -> None:
-        self._known: dict[int, TokenizerAdapter] = {}
+        self._tokenizers: dict[int, TokenizerAdapter] = {}
 
     def __call__(self, request: tuple[Any, ...]) -> Any:
         if request[0] == "build":
-            return _remember(self._known, request[1], _built(request[2]))
+            return _remember(self._tokenizers, request[1], _build_tokenizer(request[2]))
         _, token, texts, first, spans = request
-        rows = encode_rows(texts, self._known[token], spans, first)
+        rows = encode_rows(texts, self._tokenizers[token], spans, first)
         return rows.ids, rows.offsets, rows.spans
 
 
-def _built(pickled: bytes) -> TokenizerAdapter:
+def _build_tokenizer(spec_bytes: bytes) -> TokenizerAdapter:
     try:
-        build, settings = pickle.loads(pickled)
+        build, settings = pickle.loads(spec_bytes)
         tokenizer: TokenizerAdapter = build(**settings)
     except PASSING:
         raise
@@ -208,10 +208,10 @@ def _built(pickled: bytes) -> TokenizerAdapter:
     return tokenizer
 
 
-def _remember(known: dict[int, Value], key: int, value: Value) -> None:
+def _remember(values: dict[int, Value], key: int, value: Value) -> None:
     """Store a value, and evict the oldest values.
 
     Parent and worker do this in the same order, so both evict the same tokenizers."""
-    known[key] = value
-    while len(known) > KEPT_TOKENIZERS:
-        del known[next(iter(known))]
+    values[key] = value
+    while len(values) > KEPT_TOKENIZERS:
+        del values[next(iter(values))]

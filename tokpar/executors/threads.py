@@ -20,7 +20,7 @@ from tokpar.types import Rows
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-Own = TypeVar("Own", bound="Pooled")
+Own = TypeVar("Own", bound="ThreadPool")
 
 # Taking the next block costs some 5 us. A fast engine encodes a block of this size in 60 us.
 LEAST_BLOCK_CHARS = 16384
@@ -39,14 +39,14 @@ def blocks(texts: Sequence[str], chars: int) -> list[range]:
     return found
 
 
-def dealt(texts: Sequence[str], workers: int, least: int, each: int = 4) -> list[range]:
+def deal_blocks(texts: Sequence[str], workers: int, least: int, each: int = 4) -> list[range]:
     """Returns about `each` blocks per worker, so that no worker waits long for the slowest.
 
     A block has at least `least` code points, so that handing out a block costs little."""
     return blocks(texts, max(least, sum(map(len, texts)) // (each * workers)))
 
 
-class Pooled:
+class ThreadPool:
     """A pool of `workers` threads, started at the first use and kept until `close`.
 
     The pool is thread-safe, and usable after `close`. A context manager that closes. After a fork,
@@ -66,7 +66,7 @@ class Pooled:
             return [job(each) for each in jobs]
         futures: list[Future[Result]] = []
         try:
-            futures += (self._submitted(partial(job, each)) for each in jobs)
+            futures += (self._submit(partial(job, each)) for each in jobs)
             return [future.result() for future in futures]
         except BaseException:
             for future in futures:
@@ -93,7 +93,7 @@ class Pooled:
                         waiting.clear()
 
         try:
-            others.extend(self._submitted(take_on) for _ in range(1, min(self._threads, len(jobs))))
+            others.extend(self._submit(take_on) for _ in range(1, min(self._threads, len(jobs))))
             take_on()
         finally:
             waiting.clear()  # after an interrupt no further job begins
@@ -115,7 +115,7 @@ class Pooled:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _submitted(self, job: Callable[[], Result]) -> Future[Result]:
+    def _submit(self, job: Callable[[], Result]) -> Future[Result]:
         """Submit a job to the pool.
 
         If another thread closes the pool before the submit, a new pool runs the job. The closed
@@ -136,7 +136,7 @@ class Pooled:
         return self._pools.setdefault(os.getpid(), fresh)  # no thread starts before a submit
 
 
-class ThreadExecutor(Pooled):
+class ThreadExecutor(ThreadPool):
     """Encodes texts on `workers` threads."""
 
     name = "threads"
@@ -151,5 +151,5 @@ class ThreadExecutor(Pooled):
         wants_one_thread = traits_of(tokenizer).wants_one_thread
         if self._workers > 1 and wants_one_thread is not None and wants_one_thread(texts):
             return encode_block(range(len(texts)))
-        blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS, BLOCKS_PER_WORKER)
+        blocks = deal_blocks(texts, self._workers, LEAST_BLOCK_CHARS, BLOCKS_PER_WORKER)
         return Rows.concatenate(self.share(encode_block, blocks))

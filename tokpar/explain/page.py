@@ -16,10 +16,10 @@ MOST_DETAILED = 3000
 """For so many seams the page holds rows of tokens, about 4 kB each. Other seams are only listed."""
 
 
-def page(trace: Trace, name: str, around: int, proofs: str = "proofs") -> str:
+def page(trace: Trace, name: str, chars_around: int, proofs: str = "proofs") -> str:
     """The page for a text called `name`. Links to theorems begin with `proofs`."""
     style, script = _part("page.css"), _part("page.js")
-    written = json.dumps(data(trace, around, proofs), separators=(",", ":"))
+    written = json.dumps(data(trace, chars_around, proofs), separators=(",", ":"))
     parts = {
         "policy": _policy(style, script),
         "title": html.escape(f"Seams of {name}"),
@@ -30,10 +30,10 @@ def page(trace: Trace, name: str, around: int, proofs: str = "proofs") -> str:
     return re.sub(r"{(\w+)}", lambda match: parts[match[1]], _part("page.html"))
 
 
-def data(trace: Trace, around: int, proofs: str) -> dict[str, Any]:
+def data(trace: Trace, chars_around: int, proofs: str) -> dict[str, Any]:
     """The data that the page's script shows. Positions are code points."""
     ordered = trace.ordered()
-    explained = [explain_seam(trace, n, around) for n in ordered[:MOST_DETAILED]]
+    explained = [explain_seam(trace, n, chars_around) for n in ordered[:MOST_DETAILED]]
     meanings = sorted({each.meaning for each in explained})
     report = trace.encoding.report
     return {

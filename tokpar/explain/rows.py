@@ -21,23 +21,27 @@ RULES: dict[str, str] = _SENTENCES["rules"]
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]
 CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
 """Strategy -> the claim that its seams without a rule rest on, and the page in proofs/."""
-ABSORBED: str = _SENTENCES["absorbed"]
-BY_STAGES: str = _SENTENCES["by_stages"]
-UNCERTIFIED: str = _SENTENCES["uncertified"]
+ABSORBED_SENTENCE: str = _SENTENCES["absorbed"]
+STAGES_SENTENCE: str = _SENTENCES["by_stages"]
+UNCERTIFIED_SENTENCE: str = _SENTENCES["uncertified"]
 
 EDGE, SEAM, SPACE = "│", "┃", "␣"
-MATCHED, DIFFERS = ("⟨", "⟩"), ("⟦", "⟧")
-_SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED, *DIFFERS})
+MATCHED_MARKS, DIFFERS_MARKS = ("⟨", "⟩"), ("⟦", "⟧")
+_SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED_MARKS, *DIFFERS_MARKS})
 
 
 def rule_sentence(seam: Seam, strategy: str) -> str:
     """A sentence about the rule that licenses the seam, or about the claim of the strategy if none
     does."""
     if seam.rule is None:
-        return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
+        return (
+            f"{UNCERTIFIED_SENTENCE} {CLAIMS[strategy][0]}"
+            if strategy in CLAIMS
+            else UNCERTIFIED_SENTENCE
+        )
     if "absorbed" in dict(seam.witness):
-        return ABSORBED
-    return BY_STAGES if seam.theorem == Theorem.STAGES_AT_SPACE else RULES[seam.rule]
+        return ABSORBED_SENTENCE
+    return STAGES_SENTENCE if seam.theorem == Theorem.STAGES_AT_SPACE else RULES[seam.rule]
 
 
 def theorem_sentence(seam: Seam) -> str:
@@ -52,15 +56,15 @@ def proof_page(seam: Seam, strategy: str) -> str:
     return "theorem-" + seam.theorem.rstrip("'") + ".md"
 
 
-def shown(text: str) -> str:
+def show_text(text: str) -> str:
     """`text` on one line, with visible white space: "a b\\n" -> "a␣b\\\\n".
 
     Escaped are characters that cannot be printed, backslashes, the signs that mark tokens, and a
     combining mark at the start. A byte that `surrogateescape` decoded is written as "\\xe4"."""
-    return "".join(_shown(char, first=k == 0) for k, char in enumerate(text))
+    return "".join(_show_char(char, first=k == 0) for k, char in enumerate(text))
 
 
-def _shown(char: str, first: bool) -> str:
+def _show_char(char: str, first: bool) -> str:
     if char == " ":
         return SPACE
     if "\udc80" <= char <= "\udcff":
@@ -132,8 +136,8 @@ def token_at(
     ids: IdArray,
     spans: SpanArray | None,
     both: tuple[int, int] = (0, 0),
-    kept: bool = True,
-    matched: bool = False,
+    is_kept: bool = True,
+    is_matched: bool = False,
     differs: bool = False,
 ) -> Token:
     """Token number `number`, as it is shown: the bytes of the text that it stands for.
@@ -141,19 +145,19 @@ def token_at(
     If tokens are not the bytes of the text, the token shows what its id decodes to. `both`: the
     code points that two chunks share."""
     id_ = int(ids[number])
-    text = "" if trace.tiles else _decoded(trace, id_)
+    text = "" if trace.tiles else _decode_token(trace, id_)
     first = last = -1
     if spans is not None:
         start, stop = spans[number].tolist()
-        first, last = trace.touched(start, stop)
+        first, last = trace.touched_chars(start, stop)
         covered = trace.text[first:last].encode("utf-8", "surrogatepass")
         base = int(trace.starts[first])
         text = text or covered[start - base : stop - base].decode("utf-8", "surrogateescape")
     shared = first < both[1] and last > both[0]
-    return Token(number, id_, shown(text), first, last, kept, matched, differs, shared)
+    return Token(number, id_, show_text(text), first, last, is_kept, is_matched, differs, shared)
 
 
-def _decoded(trace: Trace, id_: int) -> str:
+def _decode_token(trace: Trace, id_: int) -> str:
     try:
         return trace.tokenizer.decode([id_]) if isinstance(trace.tokenizer, Decodes) else ""
     except LookupError:
@@ -173,7 +177,7 @@ def unequal(trace: Trace, difference: DifferingRange) -> Unequal:
     serial = row(each.other_first, each.other_last, trace.serial, trace.serial_spans)
     start, stop, where = each.start, each.stop, f"From id {each.first:,}"
     if start >= 0:
-        start, stop = trace.touched(start, stop)
+        start, stop = trace.touched_chars(start, stop)
         where = f"Code points {start:,} to {stop:,}"
     words = f"{where}: the joined ids have {_tokens(joined)}, the serial ids {_tokens(serial)}."
     return Unequal(start, stop, joined, serial, words)
@@ -184,8 +188,8 @@ def _tokens(row: Row) -> str:
         return "no token"
     names = " ".join(token.text or f"#{token.id}" for token in row.tokens)
     more = " ..." if row.total > len(row.tokens) else ""
-    return f"{counted(row.total)} ({names}{more})"
+    return f"{describe_count(row.total)} ({names}{more})"
 
 
-def counted(tokens: int) -> str:
+def describe_count(tokens: int) -> str:
     return "1 token" if tokens == 1 else f"{tokens:,} tokens"

@@ -11,18 +11,18 @@ from tokpar.explain.rows import (
     Row,
     TextPart,
     Unequal,
-    counted,
+    describe_count,
     proof_page,
     rule_sentence,
-    shown,
+    show_text,
     theorem_sentence,
     token_at,
     unequal,
 )
-from tokpar.explain.trace import Kept, Mask, Trace
+from tokpar.explain.trace import IdRange, Mask, Trace
 from tokpar.types import Rule, Seam
 
-AROUND = 40
+CHARS_AROUND = 40
 MOST_DIFFERENCES = 3
 NOT_LOCATED = "this tokenizer cannot tell where these tokens lie, so only their ids are shown"
 
@@ -60,7 +60,7 @@ class Explained:
     words: tuple[str, ...]
 
 
-def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
+def explain_seam(trace: Trace, number: int, around: int = CHARS_AROUND) -> Explained:
     """Describe seam number 0, 1, ..., with `around` code points of text on either side."""
     view = _View(trace, number, around)
     seam, (left, right) = view.seam, view.chunks
@@ -81,8 +81,8 @@ def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
         after=view.text_parts(seam.position, min(len(trace.text), seam.position + around)),
         left=(left.start, left.stop),
         right=(right.start, right.stop),
-        shared=view.shared,
-        matched=len(view.matched[0]),
+        shared=view.shared_range,
+        matched=len(view.matched_tokens[0]),
         left_row=view.chunk_row(0),
         right_row=view.chunk_row(1),
         joined_row=view.joined_row(),
@@ -98,26 +98,26 @@ class _View:
     """The data from which a seam's description is made. A pair holds a value for the left chunk and
     one for the right."""
 
-    def __init__(self, trace: Trace, number: int, around: int) -> None:
-        self.trace, self.around = trace, around
+    def __init__(self, trace: Trace, number: int, chars_around: int) -> None:
+        self.trace, self.chars_around = trace, chars_around
         self.seam: Seam = trace.seams[number]
         self.chunks = trace.chunks[number : number + 2]
         self.ids = [piece.ids for piece in trace.pieces[number : number + 2]]
-        self.kept = trace.kept[number : number + 2]
+        self.kept_ranges = trace.kept[number : number + 2]
         self.spans = trace.piece_spans(number), trace.piece_spans(number + 1)
         left, right = self.chunks
-        self.shared = (right.start, max(right.start, left.stop))
-        self.matched = self._matched()
+        self.shared_range = (right.start, max(right.start, left.stop))
+        self.matched_tokens = self._match_tokens()
         self.joint = self._joint()
         self.windows = self._windows()
 
-    def _matched(self) -> tuple[IntArray, IntArray]:
+    def _match_tokens(self) -> tuple[IntArray, IntArray]:
         """The tokens that both chunks found at the same place of the overlap: their numbers in each
         piece."""
         left, right = self.spans
-        if left is None or right is None or self.shared[0] == self.shared[1]:
+        if left is None or right is None or self.shared_range[0] == self.shared_range[1]:
             return NO_INTS, NO_INTS
-        start, stop = (int(self.trace.starts[place]) for place in self.shared)
+        start, stop = (int(self.trace.starts[place]) for place in self.shared_range)
         first = int(np.searchsorted(left[:, 1], start, side="right"))
         last = int(np.searchsorted(right[:, 0], stop))
         ids, others = self.ids[0][first:], self.ids[1][:last]
@@ -130,7 +130,7 @@ class _View:
         stop = start = int(self.trace.starts[self.seam.position])
         left, right = self.spans
         if left is not None and right is not None:
-            (first, last), (behind, end) = self.kept
+            (first, last), (behind, end) = self.kept_ranges
             stop = int(left[last - 1, 1]) if last > first else stop
             start = int(right[behind, 0]) if end > behind else start
         return stop, start
@@ -142,8 +142,8 @@ class _View:
         joints = np.searchsorted(starts, np.array(self.joint)).tolist()
         windows: list[tuple[int, int]] = []
         for place in sorted({self.seam.position, *joints}):
-            start = int(starts[max(0, place - self.around)])
-            stop = int(starts[min(length, place + self.around)])
+            start = int(starts[max(0, place - self.chars_around)])
+            stop = int(starts[min(length, place + self.chars_around)])
             if windows and start <= windows[-1][1]:
                 start = windows.pop()[0]
             windows.append((start, stop))
@@ -151,12 +151,12 @@ class _View:
 
     def chunk_row(self, side: int) -> Row:
         """The row of the left chunk (0) or of the right chunk (1)."""
-        ids, spans, (first, last) = self.ids[side], self.spans[side], self.kept[side]
+        ids, spans, (first, last) = self.ids[side], self.spans[side], self.kept_ranges[side]
         edge = first if side else last
-        matched = set(self.matched[side].tolist())
+        matched = set(self.matched_tokens[side].tolist())
         tokens = (
-            token_at(self.trace, n, ids, spans, self.shared, first <= n < last, n in matched)
-            for n in self._near(spans, 0, len(ids), edge)
+            token_at(self.trace, n, ids, spans, self.shared_range, first <= n < last, n in matched)
+            for n in self._tokens_near(spans, 0, len(ids), edge)
         )
         return Row(tuple(tokens), len(ids), edge)
 
@@ -166,7 +166,7 @@ class _View:
         Joined tokens need not be in the order of the text. So only the tokens near the seam are
         checked for lying in a window; a code point has at most four tokens."""
         ids, token = self.trace.encoding.ids, max(0, self.seam.token)
-        reach = 4 * self.around + 8
+        reach = 4 * self.chars_around + 8
         first, last = max(0, token - reach), min(len(ids), token + reach)
         spans, part = self.trace.joined_spans, (first, last)
         return self._whole_row(ids, spans, part, self.trace.unequal[0], token)
@@ -184,15 +184,15 @@ class _View:
         return self._whole_row(ids, spans, (first, last), self.trace.unequal[1], seam)
 
     def _whole_row(
-        self, ids: IdArray, spans: SpanArray | None, part: Kept, differs: Mask, seam: int
+        self, ids: IdArray, spans: SpanArray | None, part: IdRange, differs: Mask, seam: int
     ) -> Row:
         tokens = (
-            token_at(self.trace, n, ids, spans, self.shared, differs=bool(differs[n]))
-            for n in self._near(spans, *part, max(0, self.seam.token))
+            token_at(self.trace, n, ids, spans, self.shared_range, differs=bool(differs[n]))
+            for n in self._tokens_near(spans, *part, max(0, self.seam.token))
         )
         return Row(tuple(tokens), len(ids), seam)
 
-    def _near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
+    def _tokens_near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
         """The tokens of [first, last) that lie in a window. If tokens are not located, the tokens
         around `edge`."""
         if spans is None:
@@ -205,30 +205,35 @@ class _View:
 
     def text_parts(self, start: int, stop: int) -> tuple[TextPart, ...]:
         """The text of [start, stop), divided where the overlap begins or ends."""
-        edges = sorted({start, stop, *(place for place in self.shared if start < place < stop)})
+        edges = sorted(
+            {start, stop, *(place for place in self.shared_range if start < place < stop)}
+        )
         return tuple(
-            TextPart(shown(self.trace.text[a:b]), self.shared[0] <= a and b <= self.shared[1])
+            TextPart(
+                show_text(self.trace.text[a:b]),
+                self.shared_range[0] <= a and b <= self.shared_range[1],
+            )
             for a, b in pairwise(edges)
         )
 
     def words(self, differs: bool) -> tuple[str, ...]:
         """Sentences about the match, about text that is lost or doubled, and about missing
         positions."""
-        start, stop = self.shared
+        start, stop = self.shared_range
         said = ["The chunks do not overlap: their ids stand one after the other."]
         if start < stop:
-            found = counted(len(self.matched[0]))
+            found = describe_count(len(self.matched_tokens[0]))
             said = [
                 f"Both chunks tokenized code points {start:,} to {stop:,} and found {found} in "
                 "common at the same places."
             ]
         if differs:
-            said += self._lost()
+            said += self._describe_lost_text()
         if any(spans is None for spans in (*self.spans, self.trace.joined_spans)):
             said.append(f"No positions: {NOT_LOCATED}.")
         return tuple(said)
 
-    def _lost(self) -> list[str]:
+    def _describe_lost_text(self) -> list[str]:
         stop, start = np.searchsorted(self.trace.starts, np.array(self.joint), side="left").tolist()
         between = f"code points {min(start, stop):,} to {max(start, stop):,}"
         if start > stop and self.trace.text[stop:start].strip():

@@ -4,26 +4,26 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.explain.rows import DIFFERS, EDGE, MATCHED, SEAM, Row, TextPart, Token
+from tokpar.explain.rows import DIFFERS_MARKS, EDGE, MATCHED_MARKS, SEAM, Row, TextPart, Token
 from tokpar.explain.seam import Explained
 
 WIDTH = 96
 LABEL = 10
 LEGEND = (
-    f"{EDGE} token edge   {SEAM} seam   {MATCHED[0]}both chunks found it{MATCHED[1]}   "
-    f"{DIFFERS[0]}joined and serial differ{DIFFERS[1]}   (dropped)   … left out"
+    f"{EDGE} token edge   {SEAM} seam   {MATCHED_MARKS[0]}both chunks found it{MATCHED_MARKS[1]}   "
+    f"{DIFFERS_MARKS[0]}joined and serial differ{DIFFERS_MARKS[1]}   (dropped)   … left out"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Colours of the terminal; without `on`, no colours."""
+    """Colours of the terminal; without `is_on`, no colours."""
 
-    on: bool
+    is_on: bool
 
     def __call__(self, codes: str, text: str) -> str:
         """`text` with these SGR codes: "1;31" is bold and red."""
-        return f"\033[{codes}m{text}\033[0m" if self.on and text else text
+        return f"\033[{codes}m{text}\033[0m" if self.is_on and text else text
 
 
 def lines(seam: Explained, paint: Paint) -> Iterator[str]:
@@ -33,11 +33,11 @@ def lines(seam: Explained, paint: Paint) -> Iterator[str]:
     licence = paint("1;32" if seam.rule else "1;33", licence)
     where = f"code point {seam.position:,} (line {seam.line:,}, column {seam.column:,})"
     yield f"{paint('1', f'seam {seam.number:,}')} at {where}: {licence}, {verdict}"
-    yield from _wrapped(seam.meaning)
+    yield from _wrap(seam.meaning)
     if seam.theorem_says:
-        yield from _wrapped(f"Theorem {seam.theorem}: {seam.theorem_says} (proofs/{seam.page}).")
+        yield from _wrap(f"Theorem {seam.theorem}: {seam.theorem_says} (proofs/{seam.page}).")
     elif seam.page:
-        yield from _wrapped(f"See proofs/{seam.page}.")
+        yield from _wrap(f"See proofs/{seam.page}.")
     if seam.witness:
         named = " ".join(f"{name}={value}" for name, value in seam.witness)
         yield f"  {'witness':{LABEL}}{named}"
@@ -55,7 +55,7 @@ def lines(seam: Explained, paint: Paint) -> Iterator[str]:
         yield f"  {label}, shown from code point {start:,}" if start >= 0 else f"  {label}"
         yield f"    {_row(row, paint)}"
     for difference in seam.differences:
-        yield from _wrapped(difference.words)
+        yield from _wrap(difference.words)
     if seam.more_differences:
         yield f"  and {seam.more_differences:,} more differences"
 
@@ -64,7 +64,7 @@ def _range(places: tuple[int, int]) -> str:
     return f"[{places[0]:,}, {places[1]:,})"
 
 
-def _wrapped(words: str) -> Sequence[str]:
+def _wrap(words: str) -> Sequence[str]:
     return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
@@ -88,9 +88,9 @@ def _row(row: Row, paint: Paint) -> str:
 def _token(token: Token, paint: Paint) -> str:
     text = token.text or f"#{token.id}"
     if token.differs:
-        return paint("1;97;41", f"{DIFFERS[0]}{text}{DIFFERS[1]}")
+        return paint("1;97;41", f"{DIFFERS_MARKS[0]}{text}{DIFFERS_MARKS[1]}")
     if token.matched:
-        text = f"{MATCHED[0]}{text}{MATCHED[1]}"
+        text = f"{MATCHED_MARKS[0]}{text}{MATCHED_MARKS[1]}"
     if not token.kept:
         return paint("2", f"({text})")
     background = "48;5;24" if token.number % 2 else "48;5;238"

@@ -19,15 +19,15 @@ from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.joining import Joined
+from tokpar.joining import JoinedText
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.parity.differing import first_difference
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, fit_for
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.types import Chunk, Piece, Seam, Split
 
-Located = tuple[IdArray, SpanArray | None]
+LocatedIds = tuple[IdArray, SpanArray | None]
 _Token = tuple[int, int, int]
 
 
@@ -48,7 +48,10 @@ class DifferingRange:
 
 
 def differences(
-    joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
+    joined_tokens: LocatedIds,
+    serial_tokens: LocatedIds,
+    seams: Sequence[tuple[int, int]],
+    exact: bool,
 ) -> tuple[DifferingRange, ...]:
     """All differences between the joined and the serial ids, ascending.
 
@@ -56,7 +59,7 @@ def differences(
     if their ids and places are equal. Without `exact`, their places must only touch, because
     engines place the tokens of a chunk's first word in more than one way. Without places, there is
     one difference: all ids between the common prefix and the common suffix."""
-    (ids, spans), (serial_ids, serial_spans) = joined, serial
+    (ids, spans), (serial_ids, serial_spans) = joined_tokens, serial_tokens
     if spans is None or serial_spans is None:
         return (_middle(ids, serial_ids, [token for token, _ in seams]),)
     places = [offset for _, offset in seams]
@@ -102,11 +105,11 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
     return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
 
 
-def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> DifferingRange:
+def _middle(joined_ids: IdArray, serial_ids: IdArray, seams: Sequence[int]) -> DifferingRange:
     """The difference between the common prefix and the common suffix of the ids."""
-    front = first_difference(joined, serial)
-    back = first_difference(joined[front:][::-1], serial[front:][::-1])
-    last, other_last = len(joined) - back, len(serial) - back
+    front = first_difference(joined_ids, serial_ids)
+    back = first_difference(joined_ids[front:][::-1], serial_ids[front:][::-1])
+    last, other_last = len(joined_ids) - back, len(serial_ids) - back
     return DifferingRange(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
 
 
@@ -120,7 +123,7 @@ def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:
 
 
 Mask = NDArray[np.bool_]
-Kept = tuple[int, int]
+IdRange = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +141,7 @@ class Trace:
     serial: IdArray
     chunks: tuple[Chunk, ...]
     pieces: tuple[Piece, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[IdRange, ...]
 
     @property
     def seams(self) -> Sequence[Seam]:
@@ -178,7 +181,7 @@ class Trace:
     def serial_spans(self) -> SpanArray | None:
         """Where the serial tokens lie, in UTF-8 bytes of the text; None if unknown. Each column is
         contiguous in memory, for fast searches."""
-        spans = _located(Piece(self.serial), self.text, self.tokenizer).spans
+        spans = _locate_piece(Piece(self.serial), self.text, self.tokenizer).spans
         return None if spans is None else np.asfortranarray(spans)
 
     @cached_property
@@ -236,7 +239,7 @@ class Trace:
         line = int(np.searchsorted(self.lines, position, side="right"))
         return line, position - int(self.lines[line - 1]) + 1
 
-    def touched(self, start: int, stop: int) -> tuple[int, int]:
+    def touched_chars(self, start: int, stop: int) -> tuple[int, int]:
         """The code points to which the bytes [start, stop) of the text belong."""
         first = int(self.starts.searchsorted(start, side="right")) - 1
         return first, max(first, int(self.starts.searchsorted(stop)))
@@ -260,7 +263,7 @@ def trace(
     uncut = why_never_cut(adapter) or TOO_SHORT
     plan = Plan(adapter, parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
-    found: list[Joined] = []
+    found: list[JoinedText] = []
     encoding = pipeline.encode_batch(
         [text], plan, long=long, postprocess=False, watch=found.append
     )[0]
@@ -272,19 +275,19 @@ def trace(
         joined = found[0]
         chunks, pieces = joined.chunks, joined.pieces
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
-        serial = in_one_call(text, adapter, encoding.report, postprocess=False).ids
+        serial = encode_in_one_call(text, adapter, encoding.report, postprocess=False).ids
     elif encoding.report.why == TOO_SHORT:
         why = f"{TOO_SHORT}; give a chunk size to see seams"
         encoding = replace(encoding, report=replace(encoding.report, why=why))
     located = tuple(
-        _located(piece, text[chunk.start : chunk.stop], adapter)
+        _locate_piece(piece, text[chunk.start : chunk.stop], adapter)
         for chunk, piece in zip(chunks, pieces, strict=True)
     )
     made = encoding, serial, tuple(chunks), located, tuple(kept)
     return Trace(text, adapter, parts.name, options, *made)
 
 
-def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:
+def _locate_piece(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:
     if piece.spans is not None or not isinstance(tokenizer, Locates):
         return piece
     try:

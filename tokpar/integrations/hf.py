@@ -36,7 +36,7 @@ from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked."""
-_FOLLOWED = (
+_FOLLOWED_METHODS = (
     *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
     *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
 )
@@ -68,9 +68,9 @@ def as_hf(
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
     transformers below 5."""
     require_followed(tokenizer)
-    if isinstance(tokenizer, Accelerated):
+    if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
-    view = _restored(tokenizer, encoder_of, smallest_text)
+    view = _rebuild_view(tokenizer, encoder_of, smallest_text)
     for name in _SETTINGS & view.__dict__.keys():
         view.__dict__[name] = copy.copy(view.__dict__[name])
     return view
@@ -97,7 +97,9 @@ def require_followed(tokenizer: Any) -> None:
     if not has_own_engine(tokenizer):
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__
         raise OptionError(f"as_hf needs a tokenizers.Tokenizer below {kind}, got {engine}")
-    own = {} if isinstance(tokenizer, Accelerated) else own_methods(tokenizer, _FOLLOWED)
+    own = (
+        {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, _FOLLOWED_METHODS)
+    )
     if own:
         raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
 
@@ -107,11 +109,11 @@ def has_own_engine(tokenizer: Any) -> bool:
     return isinstance(tokenizer.__dict__.get("_tokenizer"), tokenizers.Tokenizer)
 
 
-def _restored(
+def _rebuild_view(
     tokenizer: Any, encoder_of: Callable[[Any], Encoder], smallest_text: int | None
 ) -> Any:
     base: Any = type(tokenizer)
-    view: Any = object.__new__(accelerated(base))
+    view: Any = object.__new__(accelerate_class(base))
     view.__dict__.update(tokenizer.__dict__)
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view):
@@ -122,8 +124,8 @@ def _restored(
     return view
 
 
-class Accelerated:
-    """Marks the classes that `accelerated` makes."""
+class AcceleratedMixin:
+    """Marks the classes that `accelerate_class` makes."""
 
     _tokpar_original: Callable[[], Any]
 
@@ -224,11 +226,11 @@ class Acceleration:
 
 
 @cache
-def accelerated(base: Any) -> type:
+def accelerate_class(base: Any) -> type:
     """The subclass of `base`, a class of fast tokenizers, that encodes long texts with tokpar. The
     subclass has the name of `base`, which is what transformers writes into saved files."""
 
-    class AcceleratedTokenizer(base, Accelerated):  # type: ignore[misc]
+    class AcceleratedTokenizer(base, AcceleratedMixin):  # type: ignore[misc]
         __doc__ = base.__doc__
 
         @property
@@ -243,37 +245,37 @@ def accelerated(base: Any) -> type:
             add_special_tokens: bool = True,
             padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
             truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
-            *given: Any,
-            **named: Any,
+            *args: Any,
+            **kwargs: Any,
         ) -> Any:
             how = padding_strategy, truncation_strategy
             state = self.__dict__.get(_KEY) or self._tokpar_state()
-            plain = text_pair is None and not given and isinstance(add_special_tokens, bool)
+            plain = text_pair is None and not args and isinstance(add_special_tokens, bool)
             if plain and state.takes(text):
-                columns = columns_of(self, *how, named)
-                verbose = named.get("verbose", True)
+                columns = columns_of(self, *how, kwargs)
+                verbose = kwargs.get("verbose", True)
                 found = columns and state.encode(text, add_special_tokens, columns, verbose)
                 if found is not None:
                     return found
-            return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
+            return super()._encode_plus(text, text_pair, add_special_tokens, *how, *args, **kwargs)
 
         @classmethod
         @wraps(base.convert_to_native_format.__func__)
-        def convert_to_native_format(cls, *given: Any, **named: Any) -> Any:
+        def convert_to_native_format(cls, *args: Any, **kwargs: Any) -> Any:
             # how from_pretrained reads files: `base` looks for an __init__ of its own class
-            return base.convert_to_native_format(*given, **named)
+            return base.convert_to_native_format(*args, **kwargs)
 
         @wraps(base.tokenize)
-        def tokenize(self, *given: Any, **named: Any) -> Any:
+        def tokenize(self, *args: Any, **kwargs: Any) -> Any:
             # the engine's own encoding alone has the tokens
-            return self._tokpar_original().tokenize(*given, **named)
+            return self._tokpar_original().tokenize(*args, **kwargs)
 
         def __reduce__(self) -> tuple[Any, ...]:
             # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer
             state = self._tokpar_state()
             plain: Any = object.__new__(base)
             plain.__dict__.update({k: v for k, v in self.__dict__.items() if k != _KEY})
-            return _restored, (plain, state.encoder_of, state.smallest_text)
+            return _rebuild_view, (plain, state.encoder_of, state.smallest_text)
 
         def _tokpar_state(self) -> Acceleration:
             state: Acceleration | None = self.__dict__.get(_KEY)

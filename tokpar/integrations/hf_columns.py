@@ -16,7 +16,11 @@ from tokpar.arrays import IntArray, SpanArray, offsets_of
 from tokpar.types import Rows
 
 _Item = TypeVar("_Item")
-_INHERITED = ("return_overflowing_tokens", "is_split_into_words", "sanitize_control_tokens")
+_INHERITED_ARGUMENTS = (
+    "return_overflowing_tokens",
+    "is_split_into_words",
+    "sanitize_control_tokens",
+)
 """Arguments that only the tokenizer's own call answers."""
 _BY_DEFAULT = {"token_type_ids": None, "attention_mask": None}
 _OPTIONAL = ("token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping", "length")
@@ -37,7 +41,7 @@ class Frame:
     post_processor: Any
 
     @property
-    def inserted(self) -> int:
+    def special_count(self) -> int:
         """How many special tokens each text gets."""
         return len(self.postprocess.prefix) + len(self.postprocess.suffix)
 
@@ -74,7 +78,7 @@ class Columns:
 
     def fits(self, frame: Frame) -> bool:
         """The truncation leaves room for a token of the text beside the special tokens."""
-        return self.truncation is None or self.truncation["max_length"] > frame.inserted
+        return self.truncation is None or self.truncation["max_length"] > frame.special_count
 
     def postprocess(self, frame: Frame) -> PostProcess:
         """Truncation, special tokens and padding of this call."""
@@ -82,7 +86,7 @@ class Columns:
         around = frame.postprocess.prefix, frame.postprocess.suffix
         truncation = padding = None
         if cut is not None:
-            limit = cut["max_length"] - frame.inserted
+            limit = cut["max_length"] - frame.special_count
             truncation = Truncation(limit, cut["strategy"], cut["direction"], 0)
         if pad is not None:
             multiple = pad["pad_to_multiple_of"] or 0
@@ -94,16 +98,16 @@ class Columns:
         postprocess, none = self.postprocess(frame), np.zeros_like(lengths)
         if postprocess.truncation is None:
             return none, none
-        gone = lengths - postprocess.truncation.kept(lengths)
+        gone = lengths - postprocess.truncation.kept_lengths(lengths)
         return (gone, none) if postprocess.truncation.direction == "left" else (none, gone)
 
     def values(self, rows: Rows, frame: Frame, spans: SpanArray | None) -> dict[str, list[Any]]:
         """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
         of the texts before post-processing. `spans`: the offsets that truncation leaves."""
         lengths = np.diff(rows.offsets)
-        kept = lengths - sum(self.cut(frame, lengths))
+        kept_counts = lengths - sum(self.cut(frame, lengths))
         final = self.postprocess(frame).rows(rows)
-        pads = np.diff(final.offsets) - kept - frame.inserted
+        pads = np.diff(final.offsets) - kept_counts - frame.special_count
         columns: dict[str, list[Any]] = {}
         for name in self.names:
             if name == "input_ids":
@@ -114,26 +118,26 @@ class Columns:
                 columns[name] = np.diff(final.offsets).tolist()
             elif name == "offset_mapping":
                 assert spans is not None
-                columns[name] = self._offsets(spans, kept, pads, frame)
+                columns[name] = self._offsets(spans, kept_counts, pads, frame)
             else:
-                columns[name] = self._masks(name, kept, pads, frame)
+                columns[name] = self._masks(name, kept_counts, pads, frame)
         return columns
 
     def _offsets(
-        self, spans: SpanArray, kept: IntArray, pads: IntArray, frame: Frame
+        self, spans: SpanArray, kept_counts: IntArray, pads: IntArray, frame: Frame
     ) -> list[list[tuple[int, int]]]:
         pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
         before, behind = (
             [(0, 0)] * len(frame.postprocess.prefix),
             [(0, 0)] * len(frame.postprocess.suffix),
         )
-        edges = pairwise(offsets_of(kept).tolist())
+        edges = pairwise(offsets_of(kept_counts).tolist())
         rows = [before + pairs[a:b] + behind for a, b in edges]
-        return [
-            self._padded(row, (0, 0), pad) for row, pad in zip(rows, pads.tolist(), strict=True)
-        ]
+        return [self._pad(row, (0, 0), pad) for row, pad in zip(rows, pads.tolist(), strict=True)]
 
-    def _masks(self, name: str, kept: IntArray, pads: IntArray, frame: Frame) -> list[list[int]]:
+    def _masks(
+        self, name: str, kept_counts: IntArray, pads: IntArray, frame: Frame
+    ) -> list[list[int]]:
         before, behind = [1] * len(frame.postprocess.prefix), [1] * len(frame.postprocess.suffix)
         filling, first, middle, last = {
             "token_type_ids": (self._pad_type, frame.types[0], frame.types[1], frame.types[2]),
@@ -142,12 +146,12 @@ class Columns:
         }[name]
         around = bool(first or last)
         rows = []
-        for count, pad in zip(kept.tolist(), pads.tolist(), strict=True):
+        for count, pad in zip(kept_counts.tolist(), pads.tolist(), strict=True):
             row = first + [middle] * count + last if around else [middle] * count
-            rows.append(self._padded(row, filling, pad))
+            rows.append(self._pad(row, filling, pad))
         return rows
 
-    def _padded(self, row: list[_Item], filling: _Item, pad: int) -> list[_Item]:
+    def _pad(self, row: list[_Item], filling: _Item, pad: int) -> list[_Item]:
         if not pad:
             return row
         pad_left = self.padding is not None and self.padding["direction"] == "left"
@@ -165,7 +169,7 @@ def columns_of(
     the tokenizer's own call answers them, or refuses them."""
     usual = tokenizer.split_special_tokens
     splits = arguments.get("split_special_tokens")
-    if any(arguments.get(name) for name in _INHERITED):
+    if any(arguments.get(name) for name in _INHERITED_ARGUMENTS):
         return None
     if not isinstance(usual, bool) or (splits is not None and splits is not usual):
         return None

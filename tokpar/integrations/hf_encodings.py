@@ -17,14 +17,14 @@ class LazyEncodings(Sequence[Any]):
         self._count = count
 
     @cached_property
-    def _made(self) -> list[Any]:
+    def _own_encodings(self) -> list[Any]:
         return self._make()
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, k: Any) -> Any:
-        return self._made[k]
+        return self._own_encodings[k]
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -32,7 +32,7 @@ class LazyEncodings(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]  # as the list that it stands for
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self._made,)
+        return list, (self._own_encodings,)
 
 
 def own_encodings(

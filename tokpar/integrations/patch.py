@@ -26,7 +26,7 @@ class Patch:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
-        self._replaced: list[tuple[type, Any, Any]] = []  # class, what it had, what it has
+        self._replacements: list[tuple[type, Any, Any]] = []  # class, what it had, what it has
 
     @property
     def active(self) -> bool:
@@ -40,18 +40,18 @@ class Patch:
         with _lock:
             if not self.active:
                 raise OptionError("this patch was undone before; patch_transformers() applies one")
-            for kind, _, ours in self._replaced:
+            for kind, _, ours in self._replacements:
                 if vars(kind).get("from_pretrained") is not ours:
                     raise OptionError(
                         f"{kind.__name__}.from_pretrained was replaced again after this patch: "
                         "undo that change first"
                     )
-            for kind, before, _ in self._replaced:
+            for kind, before, _ in self._replacements:
                 if before is None:
                     del kind.from_pretrained  # type: ignore[attr-defined]
                 else:
                     kind.from_pretrained = before  # type: ignore[attr-defined]
-            self._replaced, _active = [], None
+            self._replacements, _active = [], None
 
     def __enter__(self) -> Patch:
         return self
@@ -71,9 +71,9 @@ class Patch:
         make = partial(_accelerate, self.options)
         for kind in (AutoTokenizer, PreTrainedTokenizerFast):
             before = vars(kind).get("from_pretrained")
-            ours = _wrapped(kind.from_pretrained.__func__, make)
+            ours = _wrap_from_pretrained(kind.from_pretrained.__func__, make)
             kind.from_pretrained = ours
-            self._replaced.append((kind, before, ours))
+            self._replacements.append((kind, before, ours))
 
 
 def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> Patch:
@@ -115,7 +115,7 @@ def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:
     from tokpar.integrations import hf
 
     encoder_options = {k: v for k, v in options.items() if k != "smallest_text"}
-    if isinstance(tokenizer, hf.Accelerated):
+    if isinstance(tokenizer, hf.AcceleratedMixin):
         return tokenizer
     try:
         return hf.as_hf(tokenizer, partial(Encoder, **encoder_options), options["smallest_text"])
@@ -130,9 +130,9 @@ def _log_once(message: str) -> None:
     _LOG.warning(message)
 
 
-def _wrapped(own: Callable[..., Any], make: Callable[[Any], Any]) -> Any:
+def _wrap_from_pretrained(own: Callable[..., Any], make: Callable[[Any], Any]) -> Any:
     @wraps(own)
-    def from_pretrained(cls: type, *given: Any, **named: Any) -> Any:
-        return make(own(cls, *given, **named))
+    def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
+        return make(own(cls, *args, **kwargs))
 
     return classmethod(from_pretrained)

@@ -25,8 +25,8 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
 
-Allowed = Literal["all"] | AbstractSet[str]
-Disallowed = Literal["all"] | Collection[str]
+AllowedSpecial = Literal["all"] | AbstractSet[str]
+DisallowedSpecial = Literal["all"] | Collection[str]
 
 BATCH_SHARE = 16
 """A batch goes through tokpar from `smallest_text` / 16 code points on, all its texts together:
@@ -57,8 +57,8 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         self,
         text: str,
         *,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Disallowed = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
         path = self._tokpar
@@ -87,8 +87,8 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         self,
         text: str,
         *,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Disallowed = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
     ) -> IdArray:
         """Ids of `text`, uint32, (n,), read-only. UnicodeEncodeError for a surrogate."""
         path = self._tokpar
@@ -109,8 +109,8 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         text: Iterable[str],
         *,
         num_threads: int = 8,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Disallowed = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
     ) -> list[list[int]]:
         """The ids of each text. `num_threads` counts only where tiktoken encodes the batch."""
         path = self._tokpar
@@ -174,8 +174,8 @@ class FastPath:
     def encode(
         self,
         texts: Sequence[str],
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Disallowed = frozenset(),
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = frozenset(),
         own: Callable[..., object] | None = None,
     ) -> Rows | None:
         """The ids of texts; None if tiktoken must be called for its error: its method `own` takes
@@ -212,7 +212,7 @@ def _int_objects(size: int) -> NDArray[np.object_]:
     return np.arange(size).astype(object)
 
 
-def made_faster(
+def make_faster(
     tokenizer: TokenizerAdapter,
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch],
     smallest_text: int,
@@ -260,17 +260,21 @@ def _class_for(base: type[tiktoken.Encoding]) -> type[TokparEncoding]:
     return _classes[base]
 
 
-def registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
+def find_registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
     """The encoding that tiktoken keeps under its name, for a copy of it that pickle made: what
     tokpar has learned of it, its cache included, serves the copy too."""
     kept = tiktoken.registry.ENCODINGS.get(encoding.name)
     return kept if kept is not None and vars(kept) is vars(encoding) else encoding
 
 
-def _accepts(own: Callable[..., object], allowed: Allowed, disallowed: Disallowed) -> bool:
+def _accepts(
+    own: Callable[..., object],
+    allowed_special: AllowedSpecial,
+    disallowed_special: DisallowedSpecial,
+) -> bool:
     """True if a method of tiktoken takes these arguments."""
     try:
-        own("", allowed_special=allowed, disallowed_special=disallowed)
+        own("", allowed_special=allowed_special, disallowed_special=disallowed_special)
     except Exception:
         return False
     return True

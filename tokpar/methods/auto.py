@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import at_pair
-from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
+from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
 from tokpar.interfaces import Strategy, TokenizerAdapter, traits_of
 from tokpar.limits import require_sizes
-from tokpar.methods.cut import WINDOW, planned
+from tokpar.methods.cut import WINDOW, make_split
 from tokpar.overlap.chunks import SURROGATE, chunks_at, licence_of_texts
 from tokpar.overlap.mergers import InsideMerger
 from tokpar.policy import chunk_chars_for
@@ -38,7 +38,7 @@ class AutoSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
-        inside = inside_of(tokenizer)
+        planner = pretoken_planner(tokenizer)
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
         wants_one_thread = traits_of(tokenizer).wants_one_thread
@@ -46,38 +46,40 @@ class AutoSplitter:
             return Split.whole(
                 text, "pre-tokens are so short that threads would wait for each other"
             )
-        refused = inside.finder.refusal_for(text)
-        certified = refused is None
-        if refused is not None and inside.refusal is None:  # cuts inside pre-tokens need no finder
+        refused = planner.finder.refusal_for(text)
+        has_cuts = refused is None
+        if refused is not None and planner.refusal is None:  # cuts inside pre-tokens need no finder
             refused = SURROGATE if has_surrogate(text) else None
         if refused is not None:
             return Split.whole(text, refused)
-        because = inside.refusal or "and without a long pre-token that could be divided"
-        chunks = chunks_at(len(text), self._places(text, inside, size, certified))
-        return planned(text, tokenizer, chunks, size, f", {because}")
+        because = planner.refusal or "and without a long pre-token that could be divided"
+        chunks = chunks_at(len(text), self._places(text, planner, size, has_cuts))
+        return make_split(text, tokenizer, chunks, size, f", {because}")
 
-    def _places(self, text: str, inside: Inside, size: int, certified: bool) -> list[Place]:
-        seams = list(_certified(text, inside, size)) if certified else []
-        places = {seam.position: at(seam) for seam in seams}
+    def _places(
+        self, text: str, planner: PretokenPlanner, size: int, has_cuts: bool
+    ) -> list[Place]:
+        seams = list(_find_cuts(text, planner, size)) if has_cuts else []
+        places = {seam.position: place_at(seam) for seam in seams}
         long = size * (2 if self.chunk_chars else 4)
         wide = size if self.chunk_chars else 4 * size  # a window costs as much as such a chunk
-        if inside.refusal is None:
-            for place in _divided(text, inside, seams, (size, wide), long):
+        if planner.refusal is None:
+            for place in _find_inner_places(text, planner, seams, (size, wide), long):
                 places.setdefault(place.seam.position, place)
         return [places[position] for position in sorted(places)]
 
 
-def _certified(text: str, inside: Inside, size: int) -> Iterator[Seam]:
+def _find_cuts(text: str, planner: PretokenPlanner, size: int) -> Iterator[Seam]:
     """Yield certified cuts, each the first one `size` or more code points after the last."""
     window = min(WINDOW, max(8, size))
-    seam = inside.next_cut(text, size, len(text), window)
+    seam = planner.next_cut(text, size, len(text), window)
     while seam is not None:
         yield seam
-        seam = inside.next_cut(text, seam.position + size, len(text), window, seam)
+        seam = planner.next_cut(text, seam.position + size, len(text), window, seam)
 
 
-def _divided(
-    text: str, inside: Inside, seams: Sequence[Seam], sizes: tuple[int, int], long: int
+def _find_inner_places(
+    text: str, planner: PretokenPlanner, seams: Sequence[Seam], sizes: tuple[int, int], long: int
 ) -> Iterator[Place]:
     """Yield places inside the pre-tokens of each segment that is longer than `long`.
 
@@ -88,14 +90,14 @@ def _divided(
     for k, (start, stop) in enumerate(pairwise(ends)):
         if stop - start <= long or start < done:
             continue
-        near = inside.last_cut(text, start, min(stop, start + size))
+        near = planner.last_cut(text, start, min(stop, start + size))
         before = (seams[i] for i in range(k - 1, -1, -1))
         behind = (seams[i] for i in range(k, len(seams)))
         first = _first_k1(before, 0) if near is None else near
         last = _first_k1(behind, len(text))
-        region = inside.region(text, first, last) if first >= done else None
+        region = planner.region(text, first, last) if first >= done else None
         if region is not None:
-            yield from inside.places(text, region, start, *sizes)
+            yield from planner.places(text, region, start, *sizes)
         done = last
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
-from tokpar.overlap.acceptance import by_midpoint, certified
+from tokpar.overlap.acceptance import by_midpoint, by_rule
 from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
@@ -70,7 +70,7 @@ def build(
     require_choice("acceptance", acceptance, ACCEPTANCES)
     paper = acceptance == "paper"
     splitter = BlocksSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
-    return splitter, OverlapMerger(by_midpoint if paper else certified)
+    return splitter, OverlapMerger(by_midpoint if paper else by_rule)
 
 
 STRATEGY = Strategy(

@@ -42,7 +42,7 @@ class CutSplitter:
         if refused is not None:
             return Split.whole(text, refused)
         seams = finder.find_each(text, size, min(WINDOW, max(8, size)))
-        return planned(text, tokenizer, chunks_between(text, seams), size)
+        return make_split(text, tokenizer, chunks_between(text, seams), size)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class CutMerger:
         return joins_at_cuts(chunks, pieces)
 
 
-def planned(
+def make_split(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int, because: str = ""
 ) -> Split:
     """Returns the split into these chunks. Much too long chunks become `serial_regions` (K7)."""
@@ -67,11 +67,11 @@ def planned(
         if chunk.run is None and chunk.core_stop - chunk.core_start > 2 * size + WINDOW
     )
     why = f"{len(regions)} regions without a certified cut{because}"
-    split = Split(chunks, _counted(chunks), why if regions else "no region is left", regions)
+    split = Split(chunks, _describe_rules(chunks), why if regions else "no region is left", regions)
     return licensed(split, text, tokenizer)
 
 
-def _counted(chunks: Sequence[Chunk]) -> str:
+def _describe_rules(chunks: Sequence[Chunk]) -> str:
     """Returns words such as "certified cuts: 12 K1; inside pre-tokens: 3 K4, 1 runs (K6)"."""
     rules = Counter(_KINDS.get(chunk.cut.rule, chunk.cut.rule) for chunk in chunks if chunk.cut)
     kinds = {

@@ -18,7 +18,7 @@ from tokpar.limits import (
     require_min_match,
     require_sizes,
 )
-from tokpar.overlap.acceptance import by_match, certified
+from tokpar.overlap.acceptance import by_match, by_rule
 from tokpar.overlap.chunks import FAR, SOON, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.policy import chunk_chars_for
@@ -94,7 +94,7 @@ def build(
     require_choice("on_failure", on_failure, ON_FAILURE)
     require_min_match(min_match)
     paper = acceptance == "paper"
-    accept = partial(by_match if paper else certified, least=min_match)
+    accept = partial(by_match if paper else by_rule, least=min_match)
     splitter = LoptSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
     return splitter, OverlapMerger(accept, restart=on_failure == "restart")
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.within_pretoken import Inside
+from tokpar.cuts.within_pretoken import PretokenPlanner
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
-from tokpar.overlap.acceptance import by_midpoint, certified
+from tokpar.overlap.acceptance import by_midpoint, by_rule
 from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
@@ -46,7 +46,7 @@ class RecursiveSplitter:
             return found
         planner = planner_of(text, tokenizer, self.plan_cuts)
         longest = max(1, facts_of(tokenizer).longest_token)
-        edges = list(_halved(text, 0, len(text), depth, longest, planner))
+        edges = list(_halve(text, 0, len(text), depth, longest, planner))
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks_over(len(text), edges), f"{len(edges) + 1:,} chunks by halving", why)
 
@@ -56,15 +56,15 @@ def depth_for(length: int) -> int:
     return next((depth for least, depth in DEPTHS if length >= least), 0)
 
 
-def _halved(
-    text: str, start: int, stop: int, depth: int, longest: int, planner: Inside | None
+def _halve(
+    text: str, start: int, stop: int, depth: int, longest: int, planner: PretokenPlanner | None
 ) -> Iterator[Edge]:
     if depth == 0 or stop - start < 2:
         return
     edge = at_cut(planner, text, _boundary(text, start, stop, longest), stop)
-    yield from _halved(text, start, edge.position, depth - 1, longest, planner)
+    yield from _halve(text, start, edge.position, depth - 1, longest, planner)
     yield edge
-    yield from _halved(text, edge.position, stop, depth - 1, longest, planner)
+    yield from _halve(text, edge.position, stop, depth - 1, longest, planner)
 
 
 def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
@@ -90,7 +90,7 @@ def build(
         require_count("depth", depth, least=0)
     require_choice("acceptance", acceptance, ACCEPTANCES)
     paper = acceptance == "paper"
-    return RecursiveSplitter(depth, not paper), OverlapMerger(by_midpoint if paper else certified)
+    return RecursiveSplitter(depth, not paper), OverlapMerger(by_midpoint if paper else by_rule)
 
 
 STRATEGY = Strategy(

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
+from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
 
@@ -18,7 +18,7 @@ SURROGATE = "the text holds a lone surrogate"
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
     """Returns the chunks between the seams, without overlap."""
-    return chunks_at(len(text), [at(seam) for seam in seams])
+    return chunks_at(len(text), [place_at(seam) for seam in seams])
 
 
 def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
@@ -67,7 +67,7 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     return chunks_at(length, places)
 
 
-def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
+def at_cut(planner: PretokenPlanner | None, text: str, edge: Edge, stop: int) -> Edge:
     """Returns the edge, moved to the next near certified cut before `stop` if there is one."""
     if planner is None:
         return edge
@@ -76,7 +76,7 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
 
 
 def without_overlaps(
-    text: str, tokenizer: TokenizerAdapter, size: int, certified: bool
+    text: str, tokenizer: TokenizerAdapter, size: int, plan_cuts: bool
 ) -> Split | None:
     """Returns a split without overlaps, or None if overlaps are needed.
 
@@ -84,13 +84,13 @@ def without_overlaps(
     edges of added tokens, if only these edges are certified cuts."""
     if size >= len(text):
         return Split.whole(text, f"{len(text):,} code points fit one chunk")
-    refused = refusal(text, tokenizer, certified)
+    refused = refusal(text, tokenizer, plan_cuts)
     if refused is not None:
         return Split.whole(text, refused)
-    return parted_at_edges(text, tokenizer, size) if certified else None
+    return split_at_edges(text, tokenizer, size) if plan_cuts else None
 
 
-def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
+def split_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
     """Returns the split at edges of added tokens, without overlap.
 
     The edges are `size` code points or more apart. None if other places may be certified cuts."""
@@ -104,22 +104,24 @@ def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split 
     return Split(chunks_between(text, seams), plan, "cut at edges of added tokens only (K9)")
 
 
-def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | None:
-    """Returns why overlapping chunks cannot be joined, or (`certified`) not by a rule; or None."""
+def refusal(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> str | None:
+    """Returns why overlapping chunks cannot be joined, or None.
+
+    With `plan_cuts`: why they cannot be joined by a rule, or None."""
     if has_surrogate(text):
         return SURROGATE
-    if not certified:
+    if not plan_cuts:
         return None
-    inside = inside_of(tokenizer)
-    if inside.facts.unprovable is None and inside.refusal is None:
+    planner = pretoken_planner(tokenizer)
+    if planner.facts.unprovable is None and planner.refusal is None:
         return None
-    return inside.finder.refusal_for(text)
+    return planner.finder.refusal_for(text)
 
 
-def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Inside | None:
+def planner_of(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> PretokenPlanner | None:
     """Returns the finder of certified cuts, or None if the text has none or none are wanted."""
-    inside = inside_of(tokenizer)
-    return inside if certified and inside.finder.refusal_for(text) is None else None
+    planner = pretoken_planner(tokenizer)
+    return planner if plan_cuts and planner.finder.refusal_for(text) is None else None
 
 
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:

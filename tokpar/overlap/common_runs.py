@@ -11,7 +11,7 @@ import numpy as np
 from tokpar.arrays import IdArray, IntArray
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_choice
-from tokpar.overlap.licences import Licences, Located, Overlap, overlap_of
+from tokpar.overlap.licences import Licences, Overlap, PieceLocator, overlap_of
 from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Seam
 
 MATCHES = ("longest", "window")
@@ -38,30 +38,30 @@ class RunMerger:
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
         licences = Licences.of(text, tokenizer)
-        places = Located(text, tokenizer)
-        located = self.matches_spans or (facts_of(tokenizer).tiles and not licences.refused)
+        places = PieceLocator(text, tokenizer)
+        located = self.matches_spans or (facts_of(tokenizer).tiles and not licences.has_no_cuts)
         joins: list[Join | None] = []
         first = 0
         for pair, sides in zip(pairwise(chunks), pairwise(pieces), strict=True):
             overlap = overlap_of(text, pair, sides, tokenizer, places) if located else None
             if overlap is not None and self.matches_spans:
-                join = _behind_run(pair[1], overlap.left_ids, overlap.right_ids)
+                join = _join_after_run(pair[1], overlap.left_ids, overlap.right_ids)
                 join = replace(join, left=overlap.left_first + join.left)
             else:
-                join = _behind_run(pair[1], sides[0].ids, sides[1].ids)
+                join = _join_after_run(pair[1], sides[0].ids, sides[1].ids)
                 # ParallelTokenizer drops nothing where the run ends with the right piece (its slice
                 # begins at `(n - b) % n`): a last chunk no longer than the overlap is there twice
                 if join.right == len(sides[1].ids):
                     join = replace(join, right=0)
             if overlap is not None:
-                join = _certified(overlap, join, licences) or join
+                join = _join_by_rule(overlap, join, licences) or join
             # a run before the previous seam of the same piece leaves nothing of the piece
             joins.append(replace(join, left=max(first, join.left)))
             first = join.right
         return joins
 
 
-def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
+def _join_after_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
     """Returns the join after the longest common run.
 
     Without a common run, all ids of both sides are kept; the published code warns and goes on."""
@@ -70,7 +70,7 @@ def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
     return Join(seam, i + length, j + length)
 
 
-def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
+def _join_by_rule(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
     """Returns the join with a rule if it divides the tokens of both sides at a certified cut.
 
     Not at a space that would have to be left out (absorb rule), nor beyond the right chunk's own
@@ -94,11 +94,11 @@ def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
     windows of 1, 2, 4, ... ids are numbered by sorting, at most 2 log2(n) sorts of n numbers."""
     count = len(left)
     both = np.concatenate([left.astype(np.int64), [-1], right.astype(np.int64)])
-    doubled = [_numbered(both, count)]  # of the windows of 2**k ids, by where they start
+    doubled = [_number_shared(both, count)]  # of the windows of 2**k ids, by where they start
     if not (doubled[0] >= 0).any():
         return count, 0, 0
     while True:
-        longer = _followed(doubled[-1], doubled[-1], 1 << (len(doubled) - 1), count)
+        longer = _extend_windows(doubled[-1], doubled[-1], 1 << (len(doubled) - 1), count)
         if not (longer >= 0).any():
             break
         doubled.append(longer)
@@ -106,7 +106,7 @@ def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
     longest = doubled.pop()
     while doubled:
         extra = 1 << (len(doubled) - 1)
-        longer = _followed(longest, doubled.pop(), length, count)
+        longer = _extend_windows(longest, doubled.pop(), length, count)
         if (longer >= 0).any():
             longest, length = longer, length + extra
     i = int(np.flatnonzero(longest[:count] >= 0)[-1])
@@ -114,15 +114,15 @@ def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
     return i, j, length
 
 
-def _followed(first: IntArray, second: IntArray, length: int, count: int) -> IntArray:
+def _extend_windows(first: IntArray, second: IntArray, length: int, count: int) -> IntArray:
     """Returns the windows of a window of `first` (`length` ids) and the next window of `second`."""
     behind = np.full_like(second, -1)
     behind[:-length] = second[length:]
     windows = first * (1 + second.max()) + behind
-    return _numbered(np.where((first >= 0) & (behind >= 0), windows, -1), count)
+    return _number_shared(np.where((first >= 0) & (behind >= 0), windows, -1), count)
 
 
-def _numbered(values: IntArray, count: int) -> IntArray:
+def _number_shared(values: IntArray, count: int) -> IntArray:
     """Returns equal numbers for values that occur both before and after `count`; else -1."""
     shared = np.intersect1d(values[:count], values[count:])
     shared = shared[shared >= 0]

@@ -22,7 +22,7 @@ from tokpar.arrays import (
 )
 from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.pretokens import spans_of
-from tokpar.cuts.within_pretoken import Inside, Region, inside_of
+from tokpar.cuts.within_pretoken import PretokenPlanner, Region, pretoken_planner
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.overlap.chunks import FAR
 from tokpar.types import Chunk, Join, Piece, Rule, Seam
@@ -37,8 +37,8 @@ class Overlap:
     `left_spans` and `right_spans`: the tokens of each side that touch it, int64, (n, 2), UTF-8
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
     the right that is 0. `edges`: byte offset, from `start`, of each code point of the overlap and
-    of its end. `placed`: both sides tell places that tokens of their chunk can have; if
-    not, nothing is joined by them."""
+    of its end. `spans_fit`: the spans of both sides are places that tokens of their chunk can
+    have; if not, no join is made by spans."""
 
     text: str
     left: Chunk
@@ -51,11 +51,11 @@ class Overlap:
     right_spans: SpanArray
     left_first: int
     edges: IntArray
-    placed: bool
+    spans_fit: bool
 
-    def matched(self) -> tuple[IntArray, IntArray]:
+    def match_tokens(self) -> tuple[IntArray, IntArray]:
         """Returns the indices, on both sides, of tokens with equal id and span; ascending."""
-        if not self.placed:
+        if not self.spans_fit:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
 
@@ -72,7 +72,7 @@ class Overlap:
 
     def join(self, seam: Seam) -> Join | None:
         """Returns the join at a seam in [start, stop]. None if a token may lie across the seam."""
-        if not self.placed:
+        if not self.spans_fit:
             return None
         offset = int(self.edges[seam.position - self.start])
         left = clean_split(self.left_spans, offset)
@@ -83,7 +83,7 @@ class Overlap:
 
 
 @dataclass
-class Located:
+class PieceLocator:
     """Locates the tokens of chunks, and keeps the last answer.
 
     The right chunk of one pair is the left chunk of the next pair."""
@@ -92,7 +92,7 @@ class Located:
     tokenizer: TokenizerAdapter
     _last: tuple[Chunk, Piece, tuple[SpanArray, bool]] | None = None
 
-    def of(self, chunk: Chunk, piece: Piece) -> tuple[SpanArray, bool]:
+    def spans_of(self, chunk: Chunk, piece: Piece) -> tuple[SpanArray, bool]:
         """Returns the spans of a piece, and True if tokens of the chunk can have these spans.
 
         UTF-8 bytes from the start of the chunk. LookupError if the tokenizer has no spans."""
@@ -108,16 +108,16 @@ def overlap_of(
     chunks: tuple[Chunk, Chunk],
     pieces: tuple[Piece, Piece],
     tokenizer: TokenizerAdapter,
-    located: Located | None = None,
+    locator: PieceLocator | None = None,
 ) -> Overlap:
     """Returns the overlap of two neighbouring chunks. LookupError if there are no spans."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
-    where = located or Located(text, tokenizer)
-    left_spans, left_placed = where.of(left, pieces[0])
-    right_spans, right_placed = where.of(right, pieces[1])
-    placed = left_placed and right_placed
+    where = locator or PieceLocator(text, tokenizer)
+    left_spans, left_placed = where.spans_of(left, pieces[0])
+    right_spans, right_placed = where.spans_of(right, pieces[1])
+    spans_fit = left_placed and right_placed
     shift = byte_length(text[left.start : start])
     first = int(left_spans[:, 1].searchsorted(shift, "right"))
     last = int(right_spans[:, 0].searchsorted(edges[-1]))
@@ -133,7 +133,7 @@ def overlap_of(
         right_spans=right_spans[:last],
         left_first=first,
         edges=edges,
-        placed=placed,
+        spans_fit=spans_fit,
     )
 
 
@@ -164,33 +164,33 @@ class Licences:
     """Finds the licensed seams of one text. `regions`: scanned regions, each once (theorem 14)."""
 
     text: str
-    inside: Inside
+    planner: PretokenPlanner
     regions: dict[tuple[int, int], Region | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str, tokenizer: TokenizerAdapter) -> Licences:
-        return cls(text, inside_of(tokenizer))
+        return cls(text, pretoken_planner(tokenizer))
 
     @property
     def finder(self) -> CutFinder:
-        return self.inside.finder
+        return self.planner.finder
 
     @cached_property
-    def refused(self) -> bool:
+    def has_no_cuts(self) -> bool:
         """True if no place of the text is a certified cut."""
         return self.finder.refusal_for(self.text) is not None
 
     @cached_property
-    def none_inside(self) -> bool:
+    def has_no_pretoken_cuts(self) -> bool:
         """True if no pre-token of the text may be divided."""
-        return self.inside.refusal is not None or has_surrogate(self.text)
+        return self.planner.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
         """Returns the seam at a certified cut of the text that both chunks also have, or None.
 
         Each chunk, as a text of its own, must have the same cut (window lemma). Cuts by K9 are not
         considered. `end`: the left chunk may also end at the place."""
-        if self.refused:
+        if self.has_no_cuts:
             return None
         text, left, right = overlap.text, overlap.left, overlap.right
         for chunk in (right,) if end and position == left.stop else (left, right):
@@ -201,7 +201,7 @@ class Licences:
 
     def cuts(self, overlap: Overlap) -> Iterator[Seam]:
         """Yield the certified cuts of the overlap, the planned cut first."""
-        if self.refused:
+        if self.has_no_cuts:
             return
         text, place, planned = overlap.text, overlap.start + 1, overlap.right.cut
         found = planned
@@ -234,59 +234,59 @@ class Licences:
         named = dict(seam.witness)
         if not {"start", "stop"} <= named.keys():
             return None
-        return self._between(int(named["start"]), int(named["stop"]))
+        return self._region_between(int(named["start"]), int(named["stop"]))
 
-    def around(self, start: int, stop: int) -> Region | None:
+    def region_around(self, start: int, stop: int) -> Region | None:
         """Returns the region around [start, stop), or None if it cannot be known.
 
         The region lies between the nearest K1 cuts that are found, or the ends of the text."""
         for (first, last), region in self.regions.items():
             if first <= start and stop <= last:
                 return region
-        return self._between(self._before(start), self._behind(stop))
+        return self._region_between(self._cut_before(start), self._cut_behind(stop))
 
-    def closed(self, seam: Seam, start: int, stop: int) -> bool:
+    def part_scans_alike(self, seam: Seam, start: int, stop: int) -> bool:
         """True if the part [start, stop) next to a seam scans as the text does.
 
         Only the seam's region is compared."""
         region = self.region_of(seam)
-        return region is not None and self.inside.closed(self.text, region, start, stop)
+        return region is not None and self.planner.is_closed(self.text, region, start, stop)
 
-    def kept(self, joins: Sequence[Join | None]) -> list[Join | None]:
+    def filter_joins(self, joins: Sequence[Join | None]) -> list[Join | None]:
         """Returns the joins, with None for a join by K5 next to a part that scans differently.
 
         Parts end at seams. Where a join is missing, the chunks are encoded again in any case."""
         places = (None if join is None else join.seam.position for join in joins)
         ends = [0, *places, len(self.text)]
 
-        def closed(seam: Seam, start: int | None, stop: int | None) -> bool:
-            return start is None or stop is None or self.closed(seam, start, stop)
+        def scans_alike(seam: Seam, start: int | None, stop: int | None) -> bool:
+            return start is None or stop is None or self.part_scans_alike(seam, start, stop)
 
         return [
             join
             if join is None
             or join.seam.rule != Rule.COMMON_BOUNDARIES
-            or (closed(join.seam, before, here) and closed(join.seam, here, after))
+            or (scans_alike(join.seam, before, here) and scans_alike(join.seam, here, after))
             else None
             for join, before, here, after in zip(joins, ends, ends[1:], ends[2:], strict=False)
         ]
 
-    def _between(self, start: int, stop: int) -> Region | None:
+    def _region_between(self, start: int, stop: int) -> Region | None:
         if (start, stop) not in self.regions:
-            self.regions[start, stop] = self.inside.region(self.text, start, stop)
+            self.regions[start, stop] = self.planner.region(self.text, start, stop)
         return self.regions[start, stop]
 
-    def _before(self, place: int) -> int:
+    def _cut_before(self, place: int) -> int:
         """Returns a K1 cut at or before a place, or 0. The search steps grow."""
         reach = FAR
-        while self.inside.finder.refusal is None and place > reach:
-            cut = self.inside.last_cut(self.text, place - reach, place + 1)
+        while self.planner.finder.refusal is None and place > reach:
+            cut = self.planner.last_cut(self.text, place - reach, place + 1)
             if cut is not None:
                 return cut
             reach *= 4
         return 0
 
-    def _behind(self, place: int) -> int:
+    def _cut_behind(self, place: int) -> int:
         """Returns the first K1 cut found at or after a place, or the end of the text."""
         seam = self.finder.find_pair(self.text, place, len(self.text))
         return len(self.text) if seam is None else seam.position

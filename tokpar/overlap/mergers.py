@@ -16,11 +16,11 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
     matches_spans,
-    mended_of,
+    mend_of,
 )
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, joins_at_cuts, licensed
-from tokpar.overlap.licences import Licences, Located, overlap_of
+from tokpar.overlap.licences import Licences, PieceLocator, overlap_of
 from tokpar.types import (
     CERTIFIED_CUTS,
     WITHIN_PRETOKEN,
@@ -51,18 +51,18 @@ class OverlapMerger:
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
-        licences, located = Licences.of(text, tokenizer), Located(text, tokenizer)
+        licences, locator = Licences.of(text, tokenizer), PieceLocator(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
             if pair[0].stop < pair[1].start:  # a gap between the chunks: nothing to compare
                 return None
-            overlap = overlap_of(text, pair, sides, tokenizer, located)
+            overlap = overlap_of(text, pair, sides, tokenizer, locator)
             return self.accept(overlap, licences, last)
 
         joins = _joins(chunks, pieces, join)
-        return joins if licences.none_inside else licences.kept(joins)
+        return joins if licences.has_no_pretoken_cuts else licences.filter_joins(joins)
 
-    def mended(
+    def mend(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         """Returns chunks that meet, without overlap, at a certified cut near each failed seam.
@@ -80,11 +80,13 @@ class OverlapMerger:
             first = 1 + max(left.start, mended[-1].stop if mended else 0)
             after = chunks[i + 1] if i + 1 < len(chunks) else None
             limit = right.stop if after is None else min(after.start, after.core_start)
-            cut, middle, inside = None, max(first, right.start + 1), licences.inside
-            if not licences.refused:  # the first cut after the overlap's start, else before it
-                cut = inside.next_cut(text, middle, limit, FAR)
-                cut = cut or inside.next_cut(text, first, middle, FAR)
-            mended += [unite_chunks(left, right)] if cut is None else _parted(left, right, cut)
+            cut, middle, planner = None, max(first, right.start + 1), licences.planner
+            if not licences.has_no_cuts:  # the first cut after the overlap's start, else before it
+                cut = planner.next_cut(text, middle, limit, FAR)
+                cut = cut or planner.next_cut(text, first, middle, FAR)
+            mended += (
+                [unite_chunks(left, right)] if cut is None else _put_cut_between(left, right, cut)
+            )
         return mended
 
 
@@ -101,19 +103,19 @@ class InsideMerger:
         joins = joins_at_cuts(chunks, pieces)
         if all(joins):
             return joins
-        licences, located = Licences.of(text, tokenizer), Located(text, tokenizer)
+        licences, locator = Licences.of(text, tokenizer), PieceLocator(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
             cut = pair[1].cut
             region = None if cut is None or cut.rule is not None else licences.region_of(cut)
             if cut is None or region is None:
                 return None
-            overlap = overlap_of(text, pair, sides, tokenizer, located)
-            return by_two_edges(overlap, cut.position, region, licences.inside, last)
+            overlap = overlap_of(text, pair, sides, tokenizer, locator)
+            return by_two_edges(overlap, cut.position, region, licences.planner, last)
 
-        return licences.kept(_joins(chunks, pieces, join))
+        return licences.filter_joins(_joins(chunks, pieces, join))
 
-    def mended(
+    def mend(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk]:
         """Returns one chunk around each failed seam.
@@ -126,10 +128,13 @@ class InsideMerger:
             more: set[int] = set()
             for whole, (first, after) in zip(mended, pairwise([*firsts, len(chunks)]), strict=True):
                 ends = {i: _divides(chunks[i]) for i in (first, after) if i < len(chunks)}
-                inside = {i: cut for i, cut in ends.items() if cut is not None}
-                closed = (licences.closed(c, whole.start, whole.stop) for c in inside.values())
-                if after > first + 1 and not all(closed):
-                    more.update(inside)
+                inner_cuts = {i: cut for i, cut in ends.items() if cut is not None}
+                same_scans = (
+                    licences.part_scans_alike(cut, whole.start, whole.stop)
+                    for cut in inner_cuts.values()
+                )
+                if after > first + 1 and not all(same_scans):
+                    more.update(inner_cuts)
             if not more:
                 return mended
             broken |= more
@@ -173,7 +178,7 @@ class LicensedMerger:
         kept: list[Join | None] = []
         last = 0
         for join in joins:
-            found = None if join is None else _licensed(join, text, tokenizer)
+            found = None if join is None else _license_join(join, text, tokenizer)
             if edges_only and found is not None and found.seam.rule != Rule.ADDED_TOKEN_EDGE:
                 found = None
             if found is not None and found.seam.position <= last:  # a second seam at one place
@@ -182,10 +187,10 @@ class LicensedMerger:
             last = last if found is None else found.seam.position
         return kept
 
-    def mended(
+    def mend(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
-        return mended_of(self.merger)(text, chunks, failed, tokenizer)
+        return mend_of(self.merger)(text, chunks, failed, tokenizer)
 
 
 def _joins(
@@ -211,7 +216,7 @@ def _divides(chunk: Chunk) -> Seam | None:
     return cut if cut is not None and cut.rule in (None, *WITHIN_PRETOKEN) else None
 
 
-def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
+def _put_cut_between(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     """Returns the two chunks with `cut` between them. An absorbed space is left out."""
     place, left_out = cut.position, cut.absorbed
     return [
@@ -220,7 +225,7 @@ def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     ]
 
 
-def _licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
+def _license_join(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
     """Returns the join with the rule and witness that tokpar finds itself, or None.
 
     The kept ids depend on whether a space was left out (6.4), so both must agree on that."""

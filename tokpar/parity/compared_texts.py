@@ -49,19 +49,24 @@ def short_texts(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
     added = tuple(dict.fromkeys(added_contents(tokenizer)))
     everything = all_words(tokenizer)
     words = some_words(everything)
-    texts = (*hostile_texts(), *surrounded(added), *beside_everything(added), *competing(words))
+    texts = (
+        *hostile_texts(),
+        *surround_contents(added),
+        *beside_everything(added),
+        *competing(words),
+    )
     everything |= words_by_id(tokenizer)
-    vocabulary = (*separated(words), *shuffled(added), *shuffled(everything))
-    vocabulary += contracted(frozenset(everything))
+    vocabulary = (*separate_words(words), *shuffle_words(added), *shuffle_words(everything))
+    vocabulary += contraction_texts(frozenset(everything))
     return tuple(dict.fromkeys((*texts, *vocabulary, *all_code_points())))
 
 
 def long_texts(some: Sequence[str]) -> tuple[str, ...]:
     """Long runs of one character, and one long text that is made of others."""
-    return (*(f"x{one * RUN} y" for one in RUNS), mixed(some, LONG))
+    return (*(f"x{one * RUN} y" for one in RUNS), mix_texts(some, LONG))
 
 
-def mixed(some: Sequence[str], length: int) -> str:
+def mix_texts(some: Sequence[str], length: int) -> str:
     """A text of `length` code points made of others, in an order of chance, always the same."""
     texts = list(some) * (1 + length // max(1, sum(map(len, some))))
     Random(SEED).shuffle(texts)
@@ -72,11 +77,11 @@ def mixed(some: Sequence[str], length: int) -> str:
 def all_code_points() -> tuple[str, ...]:
     """Every assigned code point, in each of the contexts."""
     assigned = (chr(point) for point in CODE_POINTS if is_assigned(chr(point)))
-    return joined([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
+    return join_in_groups([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
 
 
 @lru_cache(maxsize=1)
-def unassigned() -> tuple[str, ...]:
+def unassigned_points() -> tuple[str, ...]:
     """The others, each with something around it: engines may know a newer Unicode, or an older."""
     others = (chr(point) for point in CODE_POINTS if not is_assigned(chr(point)))
     return tuple(UNASSIGNED_CONTEXTS.format(one) for one in others)
@@ -97,14 +102,14 @@ def _newer() -> frozenset[int]:
     return frozenset(chain.from_iterable(ranges))
 
 
-def shuffled(words: Iterable[str]) -> tuple[str, ...]:
+def shuffle_words(words: Iterable[str]) -> tuple[str, ...]:
     """All the words with nothing between them, in an order of chance that is always the same."""
     ordered = sorted(set(words))
     Random(SEED).shuffle(ordered)
-    return joined(ordered, TOKENS_TOGETHER)
+    return join_in_groups(ordered, TOKENS_TOGETHER)
 
 
-def contracted(words: frozenset[str]) -> tuple[str, ...]:
+def contraction_texts(words: frozenset[str]) -> tuple[str, ...]:
     """Contractions, also with what folds to their letters, behind all that a token may be when it
     ends with an apostrophe, so that a token is made or not: " I'm" -> " I's", " I'S", " I'\u017f".
     Then the folding characters before what they begin in a word, and before each letter."""
@@ -116,7 +121,7 @@ def contracted(words: frozenset[str]) -> tuple[str, ...]:
     behind |= {one + other for one in FOLDING for other in (*ascii_letters, *SEPARATORS)}
     lines = [f"{text}{ending}\n" for text in sorted(begun) for ending in endings]
     lines += [f"{text}'{ending}\n" for ending in sorted(behind) for text in ("", "x")]
-    return joined(lines, CONTRACTIONS_TOGETHER)
+    return join_in_groups(lines, CONTRACTIONS_TOGETHER)
 
 
 def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:
@@ -129,16 +134,16 @@ def all_words(tokenizer: TokenizerAdapter) -> set[str]:
     """Every token that is whole text, as far as the tokenizer tells."""
     tokens = facts_of(tokenizer).tokens
     if tokens is None:
-        return _decoded(tokenizer)
+        return _decode_words(tokenizer)
     return set(_whole(token.decode("utf-8", "replace") for token in tokens()))
 
 
 def words_by_id(tokenizer: TokenizerAdapter) -> set[str]:
     """What all ids up to the largest of the fixed texts are; nothing where tokens are listed."""
-    return set() if facts_of(tokenizer).tokens is not None else _decoded(tokenizer, up_to=True)
+    return set() if facts_of(tokenizer).tokens is not None else _decode_words(tokenizer, up_to=True)
 
 
-def _decoded(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
+def _decode_words(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
     """Whole text that the ids of the fixed texts decode to, or all ids up to the largest."""
     if not isinstance(tokenizer, Decodes):
         return set()
@@ -154,8 +159,8 @@ def _whole(words: Iterable[str]) -> Iterator[str]:
     return (word for word in words if word and "\ufffd" not in word)
 
 
-def joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str, ...]:
-    return tuple(between.join(parts[k : k + together]) for k in range(0, len(parts), together))
+def join_in_groups(parts: Sequence[str], size: int, separator: str = "") -> tuple[str, ...]:
+    return tuple(separator.join(parts[k : k + size]) for k in range(0, len(parts), size))
 
 
 def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
@@ -190,10 +195,10 @@ def competing(words: tuple[str, ...]) -> tuple[str, ...]:
         for size in range(1, min(len(left), len(right)))
         if left.endswith(right[:size])
     ]
-    return joined(list(dict.fromkeys(shared)), TOGETHER, "\0")
+    return join_in_groups(list(dict.fromkeys(shared)), TOGETHER, "\0")
 
 
-def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
+def surround_contents(contents: Sequence[str]) -> tuple[str, ...]:
     """Each content alone, doubled, and between everything that a flag may ask about."""
     return tuple(
         text
@@ -203,9 +208,9 @@ def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=32)
-def separated(words: tuple[str, ...]) -> tuple[str, ...]:
+def separate_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """The tokens with one character between: ("ab", " the") and "1" -> "ab1 the"."""
-    rows = (joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
+    rows = (join_in_groups(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
     return tuple(chain.from_iterable(rows))
 
 
@@ -226,7 +231,7 @@ def stored_texts() -> dict[str, dict[str, Any]]:
 def hostile_texts() -> tuple[str, ...]:
     """The texts, shortest kinds first; all can be written as UTF-8."""
     kinds = stored_texts()["hostile"].values()
-    return tuple(dict.fromkeys((*chain.from_iterable(kinds), *_repeated())))
+    return tuple(dict.fromkeys((*chain.from_iterable(kinds), *_repetitions())))
 
 
 def surrogate_texts() -> tuple[str, ...]:
@@ -235,7 +240,7 @@ def surrogate_texts() -> tuple[str, ...]:
     return (*alone, "word " * 8 + "\udbff" + " word" * 8)
 
 
-def _repeated() -> Iterator[str]:
+def _repetitions() -> Iterator[str]:
     for k, character in enumerate(_RUNS):
         yield character * _LENGTHS[k % len(_LENGTHS)]
         yield f"x{character * _LENGTHS[(k + 1) % len(_LENGTHS)]} y"

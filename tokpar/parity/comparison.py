@@ -18,11 +18,11 @@ from tokpar.parity.compared_texts import (
     UNICODE,
     hostile_texts,
     long_texts,
-    mixed,
+    mix_texts,
     short_texts,
-    unassigned,
+    unassigned_points,
 )
-from tokpar.parity.differing import around, first_difference, shown, simplest
+from tokpar.parity.differing import describe_ids, first_difference, show_text, simplest
 from tokpar.parity.drawn_texts import code_points_in_contexts
 
 EDITION = "4"
@@ -102,9 +102,9 @@ class Comparison:
     library: str
     advice: str
     slices: Slices
-    on: str = "with this vocabulary"
+    vocabulary_note: str = "with this vocabulary"
 
-    def run(self, drawn: Drawn) -> dict[str, int]:
+    def run(self, file_texts: Drawn) -> dict[str, int]:
         """How many texts were compared, and how many code points that are not assigned differ.
         EngineError for the first text that differs, made smaller."""
         adapter, reference = self.adapter, self.reference
@@ -121,8 +121,8 @@ class Comparison:
             self._compare(hostile_texts(), theirs, ours)
         long = long_texts(short)
         self._compare(long, reference.encode, adapter.encode)
-        divided = self._divided(mixed(short, DIVIDED))
-        some = drawn.texts()
+        divided = self._compare_divided_text(mix_texts(short, DIVIDED))
+        some = file_texts.texts()
         self._compare(
             some,
             reference.encode,
@@ -130,10 +130,13 @@ class Comparison:
             outcomes(reference, some),
             outcomes(adapter, some),
         )
-        pair = drawn.probing(some)
+        pair = file_texts.probing(some)
         if pair is not None:
-            replace(self, adapter=pair[0], reference=pair[1], on=PROBING)._probe(some)
-        return {TEXTS: len(short) + len(long) + len(some) + divided, APART: self._apart()}
+            replace(self, adapter=pair[0], reference=pair[1], vocabulary_note=PROBING)._probe(some)
+        return {
+            TEXTS: len(short) + len(long) + len(some) + divided,
+            APART: self._count_unassigned(),
+        }
 
     def _probe(self, some: Sequence[str]) -> None:
         """Compares where text is divided, at the texts and at all code points."""
@@ -141,7 +144,7 @@ class Comparison:
             expected, got = outcomes(self.reference, texts), outcomes(self.adapter, texts)
             self._compare(texts, self.reference.encode, self.adapter.encode, expected, got)
 
-    def _divided(self, text: str) -> int:
+    def _compare_divided_text(self, text: str) -> int:
         """How many texts that engines divide were compared: one if the reference can be cut."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
@@ -153,9 +156,9 @@ class Comparison:
         self._compare([text], by_slices, self.adapter.encode)
         return 1
 
-    def _apart(self) -> int:
+    def _count_unassigned(self) -> int:
         """How many code points that Unicode 13 does not assign have other ids."""
-        lines = unassigned()
+        lines = unassigned_points()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
         suspect = self._differing(["".join(block) for block in blocks])
         doubtful = [line for k in suspect for line in blocks[k]]
@@ -181,7 +184,7 @@ class Comparison:
                 raise self._error(text, wanted, found, right, call)
 
     def _error(
-        self, text: str, wanted: Outcome, found: Outcome, right: Call, call: Call
+        self, text: str, expected: Outcome, found: Outcome, right: Call, call: Call
     ) -> EngineError:
         """With a smaller text, if the difference is there when the text is encoded alone."""
 
@@ -191,22 +194,22 @@ class Comparison:
         among = "" if differs(text) else ", among others in one call"
         if not among:
             text = simplest(text, differs, SECONDS)
-            wanted, found = outcome(right, text), outcome(call, text)
+            expected, found = outcome(right, text), outcome(call, text)
         lines = (
-            f"{self.engine} does not give the ids of {self.library} {self.on}",
-            f"    text      {shown(text)} ({len(text):,} code points{among})",
-            f"    expected  {self._told(wanted, found)}",
-            f"    got       {self._told(found, wanted)}",
+            f"{self.engine} does not give the ids of {self.library} {self.vocabulary_note}",
+            f"    text      {show_text(text)} ({len(text):,} code points{among})",
+            f"    expected  {self._ids_near_difference(expected, found)}",
+            f"    got       {self._ids_near_difference(found, expected)}",
             *filter(None, [self.advice]),
         )
         return EngineError("\n".join(lines), 0, len(text))
 
-    def _told(self, one: Outcome, other: Outcome) -> str:
+    def _ids_near_difference(self, one: Outcome, other: Outcome) -> str:
         """The ids around the first that differs, with the tokens that the reference knows."""
         if isinstance(one, BaseException):
             return f"{type(one).__name__}: {one}"
         number = 0 if isinstance(other, BaseException) else first_difference(one, other)
-        return around(self.reference, one, number)
+        return describe_ids(self.reference, one, number)
 
 
 def outcomes(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[Outcome]:

@@ -37,7 +37,7 @@ def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: in
     return int(np.searchsorted(byte_starts(text), place, side="right")) - 1
 
 
-def around(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
+def describe_ids(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
     """The ids near a number, with their tokens: "... 11 ',' >262 ' the'< 5 'a' ..."."""
     first, last = max(0, number - AROUND), number + AROUND + 1
     words = [
@@ -58,7 +58,7 @@ def token(tokenizer: TokenizerAdapter, id_: int) -> str:
         return str(id_)
 
 
-def shown(text: str, most: int = 200) -> str:
+def show_text(text: str, most: int = 200) -> str:
     """The text as a Python literal, the middle of a long one left out."""
     if len(text) <= most:
         return ascii(text) if not text.isprintable() else repr(text)

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from tokpar.parity.compared_texts import CODE_POINTS, FOLDING, SEED, is_assigned, joined
+from tokpar.parity.compared_texts import CODE_POINTS, FOLDING, SEED, is_assigned, join_in_groups
 from tokpar.types import AddedToken
 
 CHARACTERS = (
@@ -32,21 +32,25 @@ _NO_LITERAL = re.compile(
 _CODE = re.compile(r"\\[ux]\{?([0-9a-fA-F]{2,6})\}?")
 
 
-def drawn_texts(written: Sequence[str], added: Sequence[AddedToken]) -> tuple[str, ...]:
-    """Some thousand texts of a few code points. `written`: patterns and contents of the stages;
-    `added`: the added tokens, of which a few of each kind are taken."""
-    literals = some_literals(written)
-    contents = some_contents(added)
-    characters = some_characters((*written, *literals, *contents))
+def drawn_texts(stage_texts: Sequence[str], added_tokens: Sequence[AddedToken]) -> tuple[str, ...]:
+    """Some thousand texts of a few code points. `stage_texts`: patterns and contents of the stages;
+    `added_tokens`: the added tokens, of which a few of each kind are taken."""
+    literals = some_literals(stage_texts)
+    contents = some_contents(added_tokens)
+    characters = some_characters((*stage_texts, *literals, *contents))
     beside = (*literals, *contents)
-    texts = [*_runs(characters), *_beside(beside, characters), *_together(beside, characters)]
+    texts = [
+        *_runs(characters),
+        *_literals_beside_runs(beside, characters),
+        *_literal_pairs(beside, characters),
+    ]
     return tuple(dict.fromkeys(texts))
 
 
-def some_characters(written: Iterable[str]) -> tuple[str, ...]:
+def some_characters(file_texts: Iterable[str]) -> tuple[str, ...]:
     """The fixed ones, those of the file, and what stands next to each, as an end of a range."""
-    own = [chr(int(code, 16)) for text in written for code in _CODE.findall(text)]
-    own += dict.fromkeys("".join(written))
+    own = [chr(int(code, 16)) for text in file_texts for code in _CODE.findall(text)]
+    own += dict.fromkeys("".join(file_texts))
     rare = [one for one in own if not one.isascii() and is_assigned(one)]
     near = [chr(ord(one) + 1) for one in rare]
     found = dict.fromkeys((*CHARACTERS, *rare, *near, *own))
@@ -54,18 +58,20 @@ def some_characters(written: Iterable[str]) -> tuple[str, ...]:
     return tuple(usable)[:MOST_CHARACTERS]
 
 
-def some_literals(written: Iterable[str]) -> tuple[str, ...]:
+def some_literals(stage_texts: Iterable[str]) -> tuple[str, ...]:
     """Rows of characters that stand for themselves, in both cases and as they fold: "'s", "'S"."""
-    plain = [one for text in written for one in _NO_LITERAL.sub("\n", text).split("\n")]
+    plain = [one for text in stage_texts for one in _NO_LITERAL.sub("\n", text).split("\n")]
     short = dict.fromkeys(one[:8] for one in plain if len(one) > 1)
     forms = (str, str.upper, lambda one: one.replace("s", FOLDING[0]).replace("k", FOLDING[1]))
     return tuple(dict.fromkeys(form(one) for one in [*short][:MOST_LITERALS] for form in forms))
 
 
-def some_contents(added: Sequence[AddedToken]) -> tuple[str, ...]:
+def some_contents(added_tokens: Sequence[AddedToken]) -> tuple[str, ...]:
     """Contents of some added tokens of each set of flags, white space and the shortest first."""
     by_flags: dict[object, list[str]] = {}
-    for token in sorted(added, key=lambda token: (not token.content.isspace(), len(token.content))):
+    for token in sorted(
+        added_tokens, key=lambda token: (not token.content.isspace(), len(token.content))
+    ):
         flags = token.lstrip, token.rstrip, token.single_word, token.normalized
         by_flags.setdefault(flags, []).append(token.content)
     each = max(2, MOST_CONTENTS // max(1, len(by_flags)))
@@ -80,7 +86,7 @@ def code_points_in_contexts() -> tuple[str, ...]:
     dense = {point for block in blocks for point in block[16:-300] if point % 256}
     some = (chr(point) for point in CODE_POINTS if point not in dense)
     lines = [POINT_CONTEXTS.format(one) for one in some if is_assigned(one)]
-    return joined(lines, POINTS_TOGETHER)
+    return join_in_groups(lines, POINTS_TOGETHER)
 
 
 def _runs(characters: Sequence[str]) -> Iterator[str]:
@@ -96,13 +102,13 @@ def _runs(characters: Sequence[str]) -> Iterator[str]:
         yield "".join(runs)
 
 
-def _beside(literals: Sequence[str], characters: Sequence[str]) -> Iterator[str]:
+def _literals_beside_runs(literals: Sequence[str], characters: Sequence[str]) -> Iterator[str]:
     """Each literal and content before and behind runs of each character."""
     for text, one in product(literals, characters):
         yield from (one + text, text + one, f"{one}{text}{one}", f"{one * 2}{text}{one * 2}a")
 
 
-def _together(literals: Sequence[str], characters: Sequence[str]) -> Iterator[str]:
+def _literal_pairs(literals: Sequence[str], characters: Sequence[str]) -> Iterator[str]:
     """Two literals, one behind the other, with and without something between, some with runs."""
     rng = Random(SEED)
     pairs = list(product(literals, repeat=2))

@@ -55,11 +55,11 @@ def recall(key: str) -> dict[str, int] | None:
     return None
 
 
-def remember(key: str, found: Mapping[str, int]) -> None:
+def remember(key: str, numbers: Mapping[str, int]) -> None:
     """Keep the numbers under this key: the whole file at once, or nothing."""
     folder = directory()
     if folder is not None:
-        write(folder, key, {"key": key, "found": dict(found)})
+        write(folder, key, {"key": key, "found": dict(numbers)})
 
 
 def write(folder: Path, key: str, content: object) -> None:

@@ -1,4 +1,4 @@
-"""Added tokens: found in the text before anything else is done with it, as Hugging Face does."""
+"""Added tokens: searched in the text before all other stages run, as Hugging Face does it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from tokpar.pure.classes import runs, single, white
 from tokpar.types import AddedToken
 
 Found = tuple[int, int, int | None]
-"""[start, stop) of a text and the id of the added token there, None between added tokens."""
+"""(start, stop, id): [start, stop) in code points, and the id of the added token there. The id is
+None for the text between two added tokens."""
 
 
 class AddedTokens:
-    """Finds added tokens, leftmost first and the longest of those that start there: those with
-    ``normalized=False`` in the raw text, the others, normalized, in what is left when that is.
-    `single_word`: not next to a word character; a match that is, still hides what begins inside it.
-    `lstrip` and `rstrip`: the token takes the white space beside it too."""
+    """Finds added tokens in two passes. Of several matches the leftmost wins; of several matches at
+    one position the longest.
+
+    The first pass searches the raw text for the tokens with ``normalized=False``. The second pass
+    searches the normalized text between their matches for all other tokens, whose contents are
+    normalized, too.
+    `single_word`: a match next to a word character does not count, but it still hides every match
+    that begins inside it. `lstrip`, `rstrip`: the token includes the white space before (after) it.
+    Raises FileFormatError if the normalizer leaves nothing of a token, or makes two tokens equal.
+    """
 
     def __init__(
         self, tokens: Sequence[AddedToken], normalize: Callable[[str], str] | None = None
@@ -28,10 +35,10 @@ class AddedTokens:
             if not token.normalized:
                 continue
             content = normalize(token.content) if normalize else token.content
-            if not content:  # which the engine finds everywhere
+            if not content:  # the engine finds an empty token everywhere
                 what = f"added token {token.content!r}"
                 raise FileFormatError(f"{what}: the normalizer leaves nothing of it")
-            if content in normalized:  # of which the engine finds one at random
+            if content in normalized:  # the engine finds one of the two tokens at random
                 both = f"{normalized[content].content!r} and {token.content!r}"
                 raise FileFormatError(f"added tokens {both} are both {content!r} when normalized")
             normalized[content] = token
@@ -39,7 +46,8 @@ class AddedTokens:
         self.normalized = _finder(normalized)
 
     def segments(self, text: str, normalize: Callable[[str], str] | None = None) -> list[str | int]:
-        """Normalized text, and ids of the added tokens in it: "a<s>b" -> ["a", 1, "b"]."""
+        """Returns the normalized text between added tokens, and the ids of the added tokens, in
+        order: "a<s>b" -> ["a", 1, "b"]."""
         segments: list[str | int] = []
         for start, stop, id_ in self.raw(text):
             if id_ is not None:
@@ -66,7 +74,7 @@ def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
             token = tokens[match[0]]
             if token.single_word and _in_a_word(text, *match.span()):
                 continue
-            start, stop = _stripped(text, token, match.span(), end)
+            start, stop = _take_white_space(text, token, match.span(), end)
             if start > end:
                 found.append((end, start, None))
             if start < stop:
@@ -80,14 +88,19 @@ def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
 
 
 def _in_a_word(text: str, start: int, stop: int) -> bool:
-    """A word character stands next to [start, stop)."""
+    """True if a word character stands directly before or after [start, stop)."""
     word = single("word").match
     return bool((start and word(text[start - 1])) or (stop < len(text) and word(text[stop])))
 
 
-def _stripped(text: str, token: AddedToken, span: tuple[int, int], end: int) -> tuple[int, int]:
-    """`span` with the white space that the token takes, but not what lies before `end`. Empty if
-    the token before has taken just all of it; EngineError, where the engine panics, if more."""
+def _take_white_space(
+    text: str, token: AddedToken, span: tuple[int, int], end: int
+) -> tuple[int, int]:
+    """Returns `span` extended by the white space that `token` includes, but never to before `end`,
+    the end of the match before.
+
+    The span is empty if the match before already took exactly this token's text. Raises EngineError
+    if it took more: the engine panics there."""
     start, stop = span
     if token.lstrip:
         start = end + len(text[end:start].rstrip(white()))

@@ -1,6 +1,7 @@
-"""BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it.
+"""Turns BERT's ``vocab.txt`` into the ``tokenizer.json`` that Hugging Face makes of it.
 
-The rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased."""
+A ``vocab.txt`` lists only the tokens. All other settings are the same for every BERT vocabulary,
+except one switch: cased or uncased."""
 
 import os
 import re
@@ -21,8 +22,10 @@ _OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')  # how JSON and ``.tiktoke
 
 
 def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:
-    """A parsed ``tokenizer.json`` that does what `BertTokenizerFast` does; `lowercase` takes
-    accents off too. FileFormatError as of `read_vocab_txt`, and without one of `REQUIRED`."""
+    """Returns a parsed ``tokenizer.json`` that encodes as `BertTokenizerFast` does.
+
+    `lowercase`: also removes accents. Raises FileFormatError as `read_vocab_txt` does, and if the
+    file lacks one of the tokens `REQUIRED`."""
     ids = read_vocab_txt(path)
     _require_tokens(ids, path)
     special = [AddedToken(token, id_) for token, id_ in ids.items() if token in SPECIAL]
@@ -52,7 +55,8 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
 
 
 def _template(ids: Mapping[str, int]) -> dict[str, Any]:
-    """[CLS] a [SEP], and for a pair of texts [CLS] a [SEP] b [SEP]."""
+    """Returns the template of the post-processor: [CLS] A [SEP], and [CLS] A [SEP] B [SEP] for a
+    pair of texts."""
     single = [_special("[CLS]", 0), {"Sequence": {"id": "A", "type_id": 0}}, _special("[SEP]", 0)]
     return {
         "type": "TemplateProcessing",
@@ -83,9 +87,11 @@ def _require_tokens(ids: Mapping[str, int], path: str | os.PathLike[str]) -> Non
 
 
 def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Tokens of BERT's ``vocab.txt``, one per line; the number of the line, from 0, is the id.
-    FileFormatError, with the line from 1, for what is not UTF-8, an empty line, or a token listed
-    twice."""
+    """Returns token -> id of BERT's ``vocab.txt``: one token per line; the id is the number of the
+    line, counted from 0.
+
+    Raises FileFormatError for a file that is not UTF-8, is empty, or looks like another format, for
+    an empty line, and for a repeated token. The error counts lines from 1."""
     data = Path(path).read_bytes()
     try:
         text = data.decode("utf-8")
@@ -97,7 +103,7 @@ def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
         raise FileFormatError(f"{path}, line 1: {_EXPECTED}, got {lines[0][:60]!r}")
     ids: dict[str, int] = {}
     for number, line in enumerate(lines):
-        token = line.rstrip(white())  # not U+001C to U+001F, which `str.rstrip` strips too
+        token = line.rstrip(white())  # plain `str.rstrip` would also strip U+001C to U+001F
         where = f"{path}, line {number + 1}"
         if not token:
             raise FileFormatError(f"{where}: {_EXPECTED}, the line is empty")

@@ -1,21 +1,26 @@
-"""Byte-pair encoding, and two of the models made of it.
+"""Byte-pair encoding by rank (tiktoken) and by score (SentencePiece).
 
-A pre-token starts as its single atoms, bytes or characters. Again and again, of all neighbours that
-may merge the pair of best priority is merged, the leftmost if several have it. The kinds of
-vocabulary differ in what may merge: listed pairs, by line (HF, `tokpar.pure.pairs.PairBPE`); any
-two that are a token together, by id (tiktoken, `RankBPE`), or a piece, by score, which several may
-have (SentencePiece, `ScoreBPE`). `tokpar.pure.merging` does it."""
+A pre-token starts as a list of atoms: bytes or characters. Each step merges the pair of neighbours
+with the best priority, and the leftmost such pair if several have the same priority. Three kinds of
+vocabulary differ in the pairs that may merge, and in the priority:
+
+- `tokpar.pure.pairs.PairBPE` (Hugging Face): the pairs that the file lists; earlier lines first.
+- `RankBPE` (tiktoken): two parts whose joined bytes are a token; lower ids first.
+- `ScoreBPE` (SentencePiece): two parts whose joined text is a piece; higher scores first. Several
+  pieces may have the same score.
+
+`tokpar.pure.merging` has the merge loops."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tokpar.pure.merging import Memo, Span, merge_text, touched
+from tokpar.pure.merging import Memo, Span, cover_characters, merge_text
 
 
 class RankBPE:
-    """BPE by rank of the merged bytes (tiktoken). `ranks` has all 256 single bytes.
+    """BPE by the rank of the merged bytes, as in tiktoken. `ranks` has all 256 single bytes.
 
     >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
     >>> RankBPE(bytes_ | {b"ab": 256}).encode("aabb")
@@ -30,22 +35,24 @@ class RankBPE:
     def spans(self, piece: str) -> list[Span]:
         data = piece.encode("utf-8")
         edges = pairwise(self._starts(data))
-        return touched([(self._ranks[data[i:j]], i, j) for i, j in edges], piece)
+        return cover_characters([(self._ranks[data[i:j]], i, j) for i, j in edges], piece)
 
     def _ids(self, piece: str) -> tuple[int, ...]:
         data, ranks = piece.encode("utf-8"), self._ranks
         return tuple([ranks[data[i:j]] for i, j in pairwise(self._starts(data))])
 
     def _starts(self, data: bytes) -> list[int]:
-        """Where tokens begin, and the end."""
+        """Returns the byte offsets at which tokens begin, and the length of `data`."""
         return [0, len(data)] if data in self._ranks else merge_text(data, self._ranks)
 
 
 class ScoreBPE:
-    """BPE in SentencePiece's order: best score, then leftmost. Pieces are of kind "normal" only.
+    """BPE in the order of SentencePiece: the highest score first, then the leftmost pair. Supports
+    only pieces of type "normal".
 
-    `pieces`: text -> (id, score). Characters that are no piece become `unk_id`, neighbours of them
-    one, or, given the ids of the 256 bytes, their bytes.
+    `pieces`: text -> (id, score). `byte_ids`: the ids of the 256 bytes, for a vocabulary with byte
+    fallback: then a character that is no piece becomes its bytes. Without `byte_ids`, a run of
+    characters that are no pieces becomes one `unk_id`.
 
     >>> ScoreBPE({"a": (1, -1.0), "aa": (2, -2.0)}, unk_id=0).encode("aaaxy")
     (2, 1, 0)

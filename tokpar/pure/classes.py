@@ -1,21 +1,21 @@
-"""Classes of characters as Hugging Face's engine has them, frozen in ``classes.json``.
+"""Character classes of Hugging Face's engine, frozen in ``classes.json``.
 
-Python's `unicodedata` and the `regex` module follow other versions of Unicode than the engine, and
-the engine itself follows several: its punctuation and accents are of Unicode 8 or so, its
-normalization forms of Unicode 9, its lowercase letters of Unicode 17 (`tokenizers` 0.23). So no
-class is asked of Python where the engine answers otherwise; ``python -m
-tests.recipes.generate_classes`` asks the engine about all code points and writes the file.
+The engine, Python's `unicodedata` and the `regex` module follow different versions of Unicode. The
+engine itself mixes several (`tokenizers` 0.23): about Unicode 8 for punctuation and accents,
+Unicode 9 for normalization forms, Unicode 17 for lowercase letters. So this package uses a class of
+Python only where the engine agrees with it. ``python -m tests.recipes.generate_classes`` asks the
+engine about every code point and writes the file.
 
-white      the property White_Space: what is stripped, and separates words
-removed    what BertNormalizer(clean_text) takes out
-chinese    what BertNormalizer(handle_chinese_chars) puts spaces around
-nonspacing what BertNormalizer(strip_accents) takes out
-mark       what StripAccents takes out
-punctuation, number, word   what Punctuation, Digits and Whitespace (``\\w``) look for
-punctuation_one   what Punctuation looks for in `tokenizers` 1.0, of a newer Unicode
-inert      characters that normalization forms leave as they are and never join or reorder, whatever
-           Python's tables say, because the engine's know nothing of them
-lower      letters of recent Unicode versions, each with its lowercase"""
+white      the property White_Space: characters that are stripped, and that separate words
+removed    characters that BertNormalizer(clean_text) removes
+chinese    characters that BertNormalizer(handle_chinese_chars) puts spaces around
+nonspacing characters that BertNormalizer(strip_accents) removes
+mark       characters that StripAccents removes
+punctuation, number, word   characters that Punctuation, Digits and Whitespace (``\\w``) match
+punctuation_one   characters that Punctuation matches in `tokenizers` 1.0 (a newer Unicode)
+inert      characters that the engine's normalization forms never change, compose or reorder,
+           because the engine's tables do not know them; Python's tables may change them
+lower      letters of recent Unicode versions, each with its lowercase letter"""
 
 import json
 import re
@@ -26,38 +26,41 @@ from typing import Any
 
 @lru_cache(maxsize=32)
 def one_of(name: str) -> str:
-    """A class as a regex: "white" -> "[\\\\U00000009-\\\\U0000000d\\\\U00000020...]"."""
+    """Returns a regex that matches one character of a class:
+    "white" -> "[\\\\U00000009-\\\\U0000000d\\\\U00000020...]"."""
     parts = (part.split("-") for part in _table()[name].split())
     return "[" + "".join("-".join(f"\\U{end:>08}" for end in ends) for ends in parts) + "]"
 
 
 def none_of(*names: str) -> str:
-    """A regex of the longest runs of characters that are in none of the classes."""
+    """Returns a regex that matches the longest runs of characters outside all of the classes."""
     return "[^" + "".join(one_of(name)[1:-1] for name in names) + "]+"
 
 
 @lru_cache(maxsize=32)
 def runs(name: str) -> re.Pattern[str]:
-    """Matches the longest runs of characters of a class."""
+    """Returns a compiled regex that matches the longest runs of characters of a class."""
     return re.compile(one_of(name) + "+")
 
 
 @lru_cache(maxsize=32)
 def single(name: str) -> re.Pattern[str]:
-    """Matches each character of a class by itself."""
+    """Returns a compiled regex that matches one character of a class."""
     return re.compile(one_of(name))
 
 
 def present(name: str, text: str) -> list[str]:
-    """The different characters of a class that occur in `text`, in any order. Each is asked about
-    once, since the regexes try range after range."""
+    """Returns the distinct characters of a class that occur in `text`, in any order.
+
+    Each distinct character is tested once, because the regexes are slow: they try one range after
+    the other."""
     found: list[str] = single(name).findall("".join(set(text)))
     return found
 
 
 @lru_cache(maxsize=1)
 def recent_lowercase() -> dict[int, str]:
-    """Lowercase of the letters "lower", for `str.translate`."""
+    """Returns code point -> lowercase letter of the class "lower", as `str.translate` takes it."""
     pairs: dict[str, str] = _table()["lower"]
     return {int(upper, 16): chr(int(lower, 16)) for upper, lower in pairs.items()}
 

@@ -1,7 +1,8 @@
 """Decoders of a ``tokenizer.json``: tokens -> text, each exact to Hugging Face's `tokenizers` 0.23.
 
-A decoder gets the tokens of a text as they are spelled in the vocabulary and returns as many, or
-fewer, that say the same more plainly; what is left at the end is joined.
+A decoder is a list of steps. Each step gets a list of tokens, spelled as in the vocabulary, and
+returns a list of as many or fewer strings, closer to plain text. The decoder joins the strings of
+the last step.
 
 >>> read_decoder({"type": "WordPiece", "prefix": "##", "cleanup": True})(["un", "##do", "!"])
 'undo!'
@@ -15,8 +16,8 @@ from itertools import groupby
 
 from tokpar.errors import EngineError
 from tokpar.pure.formats import byte_alphabet
-from tokpar.pure.parts import Json, character, chosen, flag, interpreted, number, pattern_of, string
-from tokpar.pure.patterns import replaced
+from tokpar.pure.parts import Json, character, choice, flag, number, pattern_of, read_stages, string
+from tokpar.pure.patterns import replace_matches
 from tokpar.pure.pretokenize import SCHEMES
 
 Tokens = Sequence[str]
@@ -25,18 +26,18 @@ Decoder = Callable[[Tokens], str]
 
 _BYTE_OF = byte_alphabet()
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
-CLEANED = tuple((f" {mark}", mark) for mark in ".?!,")
-CLEANED += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
-CLEANED += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
-"""What the cleanup of WordPiece and CTC replaces, in this order."""
+CLEANUP_PAIRS = tuple((f" {mark}", mark) for mark in ".?!,")
+CLEANUP_PAIRS += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
+CLEANUP_PAIRS += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
+"""(old, new) of the replacements that the cleanup of WordPiece and CTC makes, in this order."""
 
 
 def read_decoder(config: Json | None) -> Decoder:
-    """The "decoder" of a ``tokenizer.json``; without one, tokens are joined by spaces.
-    FileFormatError names the part that is not supported."""
+    """Returns the decoder for the "decoder" of a ``tokenizer.json``. For None it joins tokens with
+    spaces. Raises FileFormatError that names a part that is not supported."""
     if config is None:
         return " ".join
-    steps = interpreted(config, "decoder", "decoders", _READERS)
+    steps = read_stages(config, "decoder", "decoders", _READERS)
 
     def decode(tokens: Tokens) -> str:
         for step in steps:
@@ -51,8 +52,10 @@ def _each(change: Callable[[str], str]) -> Step:
 
 
 def bytes_of(token: str) -> bytes:
-    """The bytes of a token of a byte-level vocabulary. A token with a character that stands for no
-    byte, such as most added ones, is taken as text."""
+    """Returns the bytes of a token of a byte-level vocabulary.
+
+    A token with a character that stands for no byte is plain text, as most added tokens are:
+    returns its UTF-8 bytes."""
     try:
         return bytes([_BYTE_OF[char] for char in token])
     except KeyError:
@@ -63,9 +66,9 @@ def _byte_level(stage: Json, where: str) -> Step:
     return lambda tokens: [b"".join(map(bytes_of, tokens)).decode("utf-8", "replace")]
 
 
-def cleaned(text: str) -> str:
-    """What the cleanup of WordPiece and CTC makes of a token."""
-    for old, new in CLEANED:
+def clean_up(text: str) -> str:
+    """Returns a token after the cleanup of WordPiece and CTC."""
+    for old, new in CLEANUP_PAIRS:
         text = text.replace(old, new)
     return text
 
@@ -77,14 +80,14 @@ def _word_piece(stage: Json, where: str) -> Step:
     def step(tokens: Tokens) -> list[str]:
         parts = [t.removeprefix(prefix) if t.startswith(prefix) else f" {t}" for t in tokens[1:]]
         parts = [*tokens[:1], *parts]
-        return [*map(cleaned, parts)] if cleanup else parts
+        return [*map(clean_up, parts)] if cleanup else parts
 
     return step
 
 
 def _metaspace(stage: Json, where: str) -> Step:
     mark = character(stage, "replacement", where)
-    drops = chosen(stage, "prepend_scheme", SCHEMES, where, default="always") != "never"
+    drops = choice(stage, "prepend_scheme", SCHEMES, where, default="always") != "never"
 
     return lambda tokens: [
         token.replace(mark, "" if drops and i == 0 else " ") for i, token in enumerate(tokens)
@@ -92,7 +95,8 @@ def _metaspace(stage: Json, where: str) -> Step:
 
 
 def _byte_fallback(stage: Json, where: str) -> Step:
-    """Runs like "<0xE4>" become what their bytes say; "\\ufffd" for each that is no UTF-8."""
+    """Returns a step that decodes each run of tokens like "<0xE4>" as UTF-8. A run that is not
+    valid UTF-8 becomes one "\\ufffd" for each of its bytes."""
 
     def step(tokens: Tokens) -> list[str]:
         parts: list[str] = []
@@ -111,7 +115,8 @@ def _byte_fallback(stage: Json, where: str) -> Step:
 
 
 def read_strip(stage: Json, where: str) -> Callable[[str], str]:
-    """What Strip does to a token. EngineError for a token for which the library panics."""
+    """Returns a function that does to a token what the decoder Strip does. The function raises
+    EngineError for a token on which the library panics."""
     char = character(stage, "content", where)
     front, back = number(stage, "start", where), number(stage, "stop", where)
 
@@ -126,12 +131,12 @@ def read_strip(stage: Json, where: str) -> Callable[[str], str]:
 
 
 def read_replace(stage: Json, where: str) -> Callable[[str], str]:
-    """What Replace does to a token."""
+    """Returns a function that does to a token what the decoder Replace does."""
     pattern = pattern_of(stage, where)
     content = string(stage, "content", where)
     if isinstance(pattern, str):
         return lambda token: token.replace(pattern, content)
-    return lambda token: replaced(pattern, content, token)
+    return lambda token: replace_matches(pattern, content, token)
 
 
 def _bpe(stage: Json, where: str) -> Step:

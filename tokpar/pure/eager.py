@@ -38,7 +38,7 @@ class EagerBPE:
         self._reset()
 
     def _reset(self) -> None:
-        self._length = self._out = 0
+        self._length = self._output_end = 0
         self._state = START
         self._last: list[int] = []
         self._bytes = bytearray()
@@ -50,9 +50,10 @@ class EagerBPE:
         self._unknown: set[int] = set()  # places that may be open
         self._node: dict[int, int] = {}
         """Place -> last token of the prefix up to it; of places that lead to those above."""
-        self._branch: dict[int, int] = {}  # place -> the place just below `_out` that leads to it
-        self._below = {0: 0}  # place -> how many places just below it are kept
-        self._sum_below = {0: 0}  # place -> their sum; the place itself if it is one
+        self._branch: dict[int, int] = {}
+        """Place -> the place just below `_output_end` that leads to it."""
+        self._child_counts = {0: 0}  # place -> how many places just below it are kept
+        self._child_sums = {0: 0}  # place -> their sum; the place itself if it is one
 
     def feed(self, data: bytes) -> list[int]:
         """Ids that became final with these bytes."""
@@ -73,7 +74,7 @@ class EagerBPE:
     def finish(self) -> list[int]:
         """Ids of all that is left; after it the object is as new."""
         forest, place, found = self.tables.forest, self._length, []
-        while place > self._out:
+        while place > self._output_end:
             node = self._node[place]
             found.append(forest.ids[node])
             place -= forest.size[node]
@@ -92,7 +93,7 @@ class EagerBPE:
         known = len(self._last)
         self._state = self.tables.extend(self._last, self._state, data)
         size, branch = self.tables.forest.size, self._branch
-        below, sums = self._below, self._sum_below
+        child_counts, child_sums = self._child_counts, self._child_sums
         for byte, node in zip(data, self._last[known:], strict=True):
             if self._open:
                 self._keep_open(byte)
@@ -100,10 +101,10 @@ class EagerBPE:
             place = self._length = self._length + 1
             self._node[place] = node
             up = place - size[node]
-            below[up] += 1
-            sums[up] += place
-            below[place] = sums[place] = 0
-            branch[place] = place if up == self._out else branch[up]
+            child_counts[up] += 1
+            child_sums[up] += place
+            child_counts[place] = child_sums[place] = 0
+            branch[place] = place if up == self._output_end else branch[up]
 
     def _keep_open(self, byte: int) -> None:
         """Where the known token does not go on with this byte, another may."""
@@ -115,10 +116,10 @@ class EagerBPE:
 
     def _next_is_final(self) -> bool:
         """All open places lie beyond the next token. Asks for no more places than it has to."""
-        out = self._out
+        out = self._output_end
         if out == self._length or out in self._open or self._is_open(out):
             return False
-        if self._below[out] == 1:
+        if self._child_counts[out] == 1:
             return True
         branch, main = self._branch, self._branch[self._length]
         if any(branch[place] != main for place in self._open):
@@ -144,19 +145,19 @@ class EagerBPE:
 
     def _prune(self, place: int) -> None:
         """Forget a place and those that lead to it alone."""
-        while place != self._out and not self._below[place]:
+        while place != self._output_end and not self._child_counts[place]:
             if place in self._open or place in self._unknown:
                 return
             up = place - self.tables.forest.size[self._node[place]]
             self._forget(place)
-            self._below[up] -= 1
-            self._sum_below[up] -= place
+            self._child_counts[up] -= 1
+            self._child_sums[up] -= place
             place = up
 
     def _put_out(self) -> int:
-        place = self._sum_below[self._out]
-        self._forget(self._out)
-        self._out = place
+        place = self._child_sums[self._output_end]
+        self._forget(self._output_end)
+        self._output_end = place
         size, branch = self.tables.forest.size, self._branch
         for inner, node in self._node.items():  # in ascending order, for so they came
             if inner != place:
@@ -167,4 +168,4 @@ class EagerBPE:
     def _forget(self, place: int) -> None:
         self._node.pop(place, None)
         self._branch.pop(place, None)
-        del self._below[place], self._sum_below[place]
+        del self._child_counts[place], self._child_sums[place]

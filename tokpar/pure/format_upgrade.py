@@ -1,6 +1,8 @@
-"""Format 2.0 of a ``tokenizer.json``, which tokenizers 1.x writes, in the words of format 1.0:
-byte-level is a flag of the model, Metaspace a normalizer and a Split, a template lists ids. What
-has no counterpart in 1.0 stays as it is, for the reader of 1.0 to refuse."""
+"""Rewrites format 2.0 of a ``tokenizer.json``, which tokenizers 1.x writes, as format 1.0.
+
+Format 2.0 differs in three ways: byte-level is a flag of the model, Metaspace is a normalizer and a
+Split, and templates list ids. A part without a counterpart in format 1.0 is kept unchanged; the
+reader of format 1.0 then refuses it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +15,7 @@ VERSION = "2.0"
 
 
 def as_format_one(config: Json) -> dict[str, Any]:
-    """A parsed file as format 1.0 would have it; one in another format than 2.0 as it is."""
+    """Returns a parsed file in format 1.0. A file in any format but 2.0 is returned unchanged."""
     if config.get("version") != VERSION or not isinstance(config.get("model"), Mapping):
         return dict(config)
     model = dict(config["model"])
@@ -30,18 +32,18 @@ def as_format_one(config: Json) -> dict[str, Any]:
     return {
         **config,
         "version": "1.0",
-        "normalizer": _joined(normalizers, "normalizers"),
-        "pre_tokenizer": _joined(pieces, "pretokenizers"),
-        "post_processor": _named(config.get("post_processor")),
+        "normalizer": _join_stages(normalizers, "normalizers"),
+        "pre_tokenizer": _join_stages(pieces, "pretokenizers"),
+        "post_processor": _name_special_tokens(config.get("post_processor")),
         "model": model,
     }
 
 
-def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, int]:
-    """The vocabulary with its added tokens as they stand in a text; 1.x writes their bytes, too, in
-    the letters of byte level, and then does not find them again."""
+def _with_added(vocab: Mapping[str, int], added_tokens: Iterable[Json]) -> dict[str, int]:
+    """Returns the vocabulary with added tokens spelled as in a text. tokenizers 1.x spells added
+    tokens in the letters of byte-level, too, and then does not find them again."""
     renamed = {}
-    for token in added:
+    for token in added_tokens:
         spelled = letters_of(token["content"].encode())
         if token["content"] not in vocab and vocab.get(spelled) == token["id"]:
             renamed[spelled] = token["content"]
@@ -49,21 +51,22 @@ def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, in
 
 
 def _flat(part: Json | None, members: str) -> list[Any]:
-    """The stages; 1.x writes no Sequence within another."""
+    """Returns the list of stages. tokenizers 1.x never writes a Sequence inside a Sequence."""
     if isinstance(part, Mapping) and part.get("type") == "Sequence":
         return list(part[members])
     return [] if part is None else [part]
 
 
-def _joined(stages: Sequence[Any], members: str) -> Any:
+def _join_stages(stages: Sequence[Any], members: str) -> Any:
     if len(stages) == 1:
         return stages[0]
     return {"type": "Sequence", members: list(stages)} if stages else None
 
 
 def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any] | None:
-    """The row with a Metaspace in front, or WhitespaceSplit and Metaspace, where it drops white
-    space; None for what 1.0 cannot say: then words would run together."""
+    """Returns the pre-tokenizers with a Metaspace in front, preceded by a WhitespaceSplit if the
+    normalizer drops white space. Returns None if format 1.0 cannot express it: the words would run
+    together."""
     mark = normalizer["replacement"]
     how = {"pattern": {"String": mark}, "behavior": "MergedWithNext", "invert": False}
     split = pieces[:1] == [{"type": "Split", **how}]
@@ -76,8 +79,9 @@ def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any] | None:
     )
 
 
-def _named(post: Json | None) -> Any:
-    """A template with a name for each special token."""
+def _name_special_tokens(post: Json | None) -> Any:
+    """Returns a template that has a name for each special token, as format 1.0 needs it. Another
+    post-processor is returned unchanged."""
     if post is None or post.get("type") != "TemplateProcessing":
         return post
     special: dict[str, Any] = {}

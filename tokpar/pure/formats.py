@@ -1,6 +1,8 @@
-"""Vocabulary files, read into one plain value, a `Vocabulary`, or refused by a FileFormatError. A
-``tokenizer.json`` of byte-level BPE lists its merges, best first; a ``.tiktoken`` file tokens only,
-whose rank is both id and priority, and its regex and special tokens live in code."""
+"""Reads vocabulary files into a `Vocabulary`, or refuses them with a FileFormatError.
+
+A ``tokenizer.json`` of byte-level BPE lists its merges, best first. A ``.tiktoken`` file lists only
+tokens and ranks; a rank is both the id and the priority. The regex and the special tokens of a
+tiktoken encoding are not in the file but in code (`tokpar.pure.openai`)."""
 
 import base64
 import binascii
@@ -32,8 +34,11 @@ _MAX_ID = 2**32 - 1
 
 
 def read_ranks(path: Source) -> Ranks:
-    """Tokens and ranks of a ``.tiktoken`` file, in its order. FileFormatError, with the line, for
-    what is no base64 token, space and rank, or repeated; and if a single byte has no rank."""
+    """Returns token -> rank of a ``.tiktoken`` file, in the order of the file.
+
+    Raises FileFormatError, with the number of the line, for a line that is not a base64 token, a
+    space and a rank, and for a repeated token or rank. Also raises it if a single byte of UTF-8 has
+    no rank."""
     ranks: Ranks = {}
     line_of: dict[int, int] = {}
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
@@ -67,29 +72,33 @@ def _parse_rank_line(line: bytes, where: str) -> tuple[bytes, int]:
     return token, rank
 
 
-def require_bytes(spelled: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
-    """FileFormatError if one of the 256 bytes, as `spelled`, is not among the tokens; those that no
-    UTF-8 has may be missing."""
-    if missing := missing_bytes(spelled, tokens):
+def require_bytes(spellings: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
+    """Raises FileFormatError if one of the 256 bytes, spelled as in `spellings`, is not among the
+    tokens. Bytes that UTF-8 never has may be missing."""
+    if missing := missing_bytes(spellings, tokens):
         raise FileFormatError(
             f"{where}: expected a token for each byte of UTF-8, {len(missing)} are missing, "
-            f"the first is 0x{missing[0]:02x} ({spelled[missing[0]]!r})"
+            f"the first is 0x{missing[0]:02x} ({spellings[missing[0]]!r})"
         )
 
 
-def missing_bytes(spelled: Iterable[Spelling], tokens: Container[Spelling]) -> list[int]:
-    """Those of the 256 bytes, as `spelled`, that are not among the tokens and that UTF-8 has."""
-    return [k for k, token in enumerate(spelled) if token not in tokens and k not in _NEVER]
+def missing_bytes(spellings: Iterable[Spelling], tokens: Container[Spelling]) -> list[int]:
+    """Returns the bytes of UTF-8 that are not among the tokens. `spellings`: of all 256 bytes."""
+    return [k for k, token in enumerate(spellings) if token not in tokens and k not in _NEVER]
 
 
 def read_tokenizer_json(path: Source) -> Vocabulary:
-    """The vocabulary of a byte-level BPE ``tokenizer.json``. FileFormatError if it is none, or asks
-    for other things than isolated Splits before ByteLevel and plain added tokens."""
+    """Returns the vocabulary of a byte-level BPE ``tokenizer.json``.
+
+    Raises FileFormatError for another model, and for settings that a `Vocabulary` cannot hold: it
+    supports isolated Splits by a regex, then ByteLevel, and added tokens without flags that change
+    where they match."""
     return vocabulary_of(read_config(path), path)
 
 
 def vocabulary_of(config: dict[str, Any], path: Source) -> Vocabulary:
-    """The same of a file that is parsed already; `path` gives the name, and goes into errors."""
+    """Returns the vocabulary of a parsed ``tokenizer.json``, as `read_tokenizer_json` does. The
+    name of the vocabulary is the stem of `path`; error messages quote `path`."""
     try:
         return _vocabulary(config, Path(path).stem)
     except FileFormatError as error:
@@ -97,7 +106,8 @@ def vocabulary_of(config: dict[str, Any], path: Source) -> Vocabulary:
 
 
 def read_config(path: Source) -> dict[str, Any]:
-    """A parsed ``tokenizer.json``. FileFormatError if it is no JSON object with a "model"."""
+    """Returns a parsed ``tokenizer.json``, in format 1.0 (see `as_format_one`). Raises
+    FileFormatError if it is not UTF-8, or not a JSON object with a "model"."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
@@ -112,10 +122,14 @@ def read_config(path: Source) -> dict[str, Any]:
 
 
 def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
-    """The added tokens of a parsed ``tokenizer.json``, whose model has the tokens `ids`.
-    FileFormatError for ids that engines would not keep (see `numbered`)."""
+    """Returns the added tokens of a parsed ``tokenizer.json``, whose model has the tokens `ids`.
+
+    Raises FileFormatError for an empty or repeated token, and for an id that engines would not keep
+    (see `number_added_tokens`)."""
     added: dict[str, AddedToken] = {}
-    for token, expected in numbered(map(_added_token, config.get("added_tokens") or []), ids):
+    for token, expected in number_added_tokens(
+        map(_added_token, config.get("added_tokens") or []), ids
+    ):
         if not token.content or token.content in added:
             raise FileFormatError(f"added token {token.content!r}: empty or repeated")
         if token.id != expected:
@@ -125,13 +139,15 @@ def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[Added
     return tuple(added.values())
 
 
-def numbered(
-    added: Iterable[AddedToken], ids: Mapping[str, int]
+def number_added_tokens(
+    added_tokens: Iterable[AddedToken], ids: Mapping[str, int]
 ) -> Iterator[tuple[AddedToken, int]]:
-    """Added tokens and the ids that engines give them, whatever the file says: tokens that the
-    model's vocabulary lacks are numbered after it."""
+    """Yields each added token with the id that engines give to it, even if the file says another.
+
+    A token of the model's vocabulary keeps the id that it has there. Engines number all other added
+    tokens from the size of the vocabulary on, and above every added token before."""
     next_id = len(ids)
-    for token in added:
+    for token in added_tokens:
         yield token, ids.get(token.content, next_id)
         next_id = max(next_id, token.id + 1)
 
@@ -148,7 +164,8 @@ def _added_token(entry: object) -> AddedToken:
 
 
 def model_ids(model: Mapping[str, Any]) -> dict[str, int]:
-    """The "vocab" of a "model": token -> id."""
+    """Returns token -> id of the "vocab" of a "model". Raises FileFormatError for a value that is
+    no id of 32 bits, and for two tokens with one id."""
     ids = model.get("vocab")
     expected = "model vocab: expected an object of tokens and ids"
     if not isinstance(ids, dict):
@@ -165,8 +182,11 @@ def model_ids(model: Mapping[str, Any]) -> dict[str, int]:
 
 
 def model_merges(model: Mapping[str, Any], ids: Mapping[str, int], prefix: str = "") -> Merges:
-    """The "merges" of a "model". Of a pair listed twice the last line counts, as in HF.
-    `prefix`: of tokens that continue a word; the merged token has only that of the left."""
+    """Returns the "merges" of a "model". If a pair is listed twice, the last line counts, as in HF.
+
+    `prefix`: the prefix of tokens that continue a word, such as "##". A merge drops the prefix of
+    its right part. Raises FileFormatError, with the number of the entry, for an entry that is not
+    two tokens whose merge is a token."""
     lines = model.get("merges")
     if not isinstance(lines, list):
         raise FileFormatError("model merges: expected a list")
@@ -190,8 +210,8 @@ def model_merges(model: Mapping[str, Any], ids: Mapping[str, int], prefix: str =
 
 
 def byte_model(model: Mapping[str, Any], name: str) -> Vocabulary:
-    """The byte-level BPE of a "model" alone, without patterns and added tokens. FileFormatError for
-    one that is none."""
+    """Returns the vocabulary of a byte-level BPE "model" alone, without patterns or added tokens.
+    Raises FileFormatError for another model."""
     plain = {"type": "BPE", "dropout": 0, "continuing_subword_prefix": "", "end_of_word_suffix": ""}
     for key, only in plain.items():
         _require(model, "model", key, only)
@@ -226,7 +246,7 @@ def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
 
 
 def _require(part: Mapping[str, Any], where: str, key: str, only: object) -> None:
-    """Refuse a setting that is neither missing nor this one."""
+    """Raises FileFormatError if the setting `key` is there, is not null and differs from `only`."""
     if part.get(key) is not None and part[key] != only:
         raise FileFormatError(f"{where} {key} = {part[key]!r} is not supported here")
 

@@ -1,6 +1,8 @@
-"""Unicode normalization forms as Hugging Face's engine makes them, by tables of Unicode 9: newer
-characters ("inert", see `tokpar.pure.classes`) stand between texts that Python normalizes, where a
-Python of any version agrees with the engine."""
+"""Unicode normalization forms as Hugging Face's engine makes them, from tables of Unicode 9.
+
+Characters that are newer than the engine's tables ("inert", see `tokpar.pure.classes`) stay
+unchanged. Python's `unicodedata` normalizes the text between them; on that text every version of
+Python agrees with the engine."""
 
 import re
 import unicodedata
@@ -15,28 +17,32 @@ Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 Edit = tuple[str, int]
-"""A character and how many characters of the input it stands for, less one: 0 replaces one
-character, 1 is one more than there were, -2 takes the place of three (as composed letters do)."""
+"""(character, change): a character of the output, and by how many characters it makes the output
+longer than the input. 0: it replaces one character of the input. 1: it is inserted. -2: it replaces
+three characters, as a composed letter does."""
 
 
 def normalized(form: Form, text: str) -> str:
-    """`text` in a normalization form."""
+    """Returns `text` in a normalization form."""
     if text.isascii() or not present("inert", text):
         return unicodedata.normalize(form, text)
     return re.sub(none_of("inert"), lambda part: unicodedata.normalize(form, part[0]), text)
 
 
 def trace(form: Form, text: str) -> list[int]:
-    """Index into `text` for each character of `normalized(form, text)`: "é" in NFD -> [0, 0]. After
-    reordering that of the character whose place was taken; if composed, of the first part."""
+    """Returns, for each character of `normalized(form, text)`, the index of the character of `text`
+    that it stands for: "é" in NFD -> [0, 0].
+
+    A reordered mark has the index of the mark whose place it took. A composed character has the
+    index of its first part."""
     if text.isascii():
         return list(range(len(text)))
-    edits = _decomposed(form, text)
-    return indices(_composed(edits) if form in ("NFC", "NFKC") else edits)
+    edits = _decompose(form, text)
+    return indices(_compose(edits) if form in ("NFC", "NFKC") else edits)
 
 
 def indices(edits: Iterable[Edit]) -> list[int]:
-    """Index of the input character that each edit stands for."""
+    """Returns, for each edit, the index of the input character that it stands for."""
     found, after = [], 0
     for _, more in edits:
         found.append(after - 1 if more > 0 else after)
@@ -44,22 +50,23 @@ def indices(edits: Iterable[Edit]) -> list[int]:
     return found
 
 
-def _decomposed(form: Form, text: str) -> Iterator[Edit]:
-    """Full decomposition, combining marks in canonical order."""
+def _decompose(form: Form, text: str) -> Iterator[Edit]:
+    """Yields the full decomposition of `text`, with combining marks in canonical order."""
     whole: Form = "NFKD" if "K" in form else "NFD"
-    taken_apart = (_taken_apart(whole, char) for char in text)
+    taken_apart = (_decompose_char(whole, char) for char in text)
     edits = ((part, int(i > 0)) for parts in taken_apart for i, part in enumerate(parts))
     for _, run in groupby(edits, key=lambda edit: not _combining_class(edit[0])):
         yield from sorted(run, key=lambda edit: _combining_class(edit[0]))
 
 
-def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Canonical composition: a starter takes up the marks behind it that nothing blocks."""
-    held: list[Edit] = []  # a starter and the marks behind it that it did not take up
+def _compose(edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Yields the canonical composition: a starter absorbs each mark after it that is not blocked by
+    a mark between the two."""
+    held: list[Edit] = []  # a starter, and the marks after it that it did not absorb
     for char, more in edits:
         own = _combining_class(char)
         blocked = len(held) > 1 and _combining_class(held[-1][0]) >= own
-        pair = _joined(held[0][0], char) if held and not blocked else None
+        pair = _compose_pair(held[0][0], char) if held and not blocked else None
         if pair is not None:
             held[0] = pair, held[0][1] + more - 1
         elif own == 0:
@@ -72,7 +79,7 @@ def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
     yield from held
 
 
-_taken_apart = lru_cache(maxsize=1 << 14)(normalized)
+_decompose_char = lru_cache(maxsize=1 << 14)(normalized)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -81,7 +88,7 @@ def _combining_class(char: str) -> int:
 
 
 @lru_cache(maxsize=1 << 14)
-def _joined(first: str, second: str) -> str | None:
-    """The one character that two are composed to, if there is one."""
+def _compose_pair(first: str, second: str) -> str | None:
+    """Returns the character that the two characters compose to, or None."""
     both = normalized("NFC", first + second)
     return both if len(both) == 1 else None

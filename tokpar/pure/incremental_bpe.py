@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from tokpar.errors import OptionError
 from tokpar.pure.incremental_dictionary import Dictionary, Following
 from tokpar.pure.incremental_search import SHORT, START, Automaton, Forest, Search
-from tokpar.pure.merging import Memo, Span, touched
+from tokpar.pure.merging import Memo, Span, cover_characters
 
 
 class Tables:
@@ -127,7 +127,7 @@ class IncrementalModel:
     def spans(self, piece: str) -> list[Span]:
         ids, size_of = self.encode(piece), self._tables.size_of
         edges = pairwise(accumulate((size_of[id_] for id_ in ids), initial=0))
-        return touched([(id_, *edge) for id_, edge in zip(ids, edges, strict=True)], piece)
+        return cover_characters([(id_, *edge) for id_, edge in zip(ids, edges, strict=True)], piece)
 
     def _ids(self, piece: str) -> tuple[int, ...]:
         last: list[int] = []

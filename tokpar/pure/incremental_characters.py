@@ -52,14 +52,14 @@ class CharacterModel:
         self._runs = re.compile(f"([{known}]+)|[^{known}]+" if by_runs else "()(?s:.+)")
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        shown = self._exact.shown(piece)
-        if shown in self._whole:
-            return (self._whole[shown],)
-        return tuple(self._found(shown))
+        spelled_piece = self._exact.spell(piece)
+        if spelled_piece in self._whole:
+            return (self._whole[spelled_piece],)
+        return tuple(self._find_ids(spelled_piece))
 
-    def _found(self, shown: str) -> Iterator[int]:
+    def _find_ids(self, spelled_piece: str) -> Iterator[int]:
         run = bytearray()
-        for match in self._runs.finditer(shown):
+        for match in self._runs.finditer(spelled_piece):
             if match[1]:
                 run += match[1].encode()
                 continue
@@ -86,9 +86,9 @@ def spelling(token: str, suffix: str) -> bytes:
     return token.encode()
 
 
-def is_atom(spelled: bytes) -> bool:
+def is_atom(token_bytes: bytes) -> bool:
     """One character, marked or not."""
-    return len(spelled.removesuffix(END).decode()) == 1
+    return len(token_bytes.removesuffix(END).decode()) == 1
 
 
 def character_dictionary(tokens: Mapping[bytes, int], merges: Merges) -> Dictionary:

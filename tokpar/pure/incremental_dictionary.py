@@ -87,10 +87,12 @@ class Dictionary:
         self.left_bound.append(left_bound)
         self.right_bound.append(right_bound)
 
-    def apart(self, left: int, right: int) -> bool:
-        """Merging the bytes of both makes both tokens, before anything is merged across. Looks at
-        the states in which a last part of `left` and a first part of `right` are neighbours, from
-        the last on: whether the two merge before one grows. Left comes first at equal priority."""
+    def stay_apart(self, left: int, right: int) -> bool:
+        """True if merging the bytes of both makes both tokens before anything merges across.
+
+        Looks at the states in which a last part of `left` and a first part of `right` are
+        neighbours, from the last on: whether the two merge before one grows. Left comes first at
+        equal priority."""
         level, rules = self.level, self.rules
         while True:
             if level[left] > level[right]:
@@ -108,7 +110,7 @@ class Dictionary:
 
     def neighbours(self, left: int, right: int) -> bool:
         """Merging the bytes of both gives exactly these two tokens."""
-        return (left, right) not in self.rules and self.apart(left, right)
+        return (left, right) not in self.rules and self.stay_apart(left, right)
 
     def beats(self, token: int, other: int) -> bool:
         """`other` ends with the left part of `token`, as its own right part; where that part, on
@@ -128,7 +130,7 @@ def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
     def splits(token: bytes, rank: int) -> Iterator[Way]:
         return ((token[:i], token[i:], rank) for i in range(1, len(token)))
 
-    return _built(name, tokens, splits, whole_piece)
+    return _build(name, tokens, splits, whole_piece)
 
 
 def dictionary(
@@ -140,10 +142,10 @@ def dictionary(
     for first, second, priority in rules:
         left, right = spelling[first], spelling[second]
         ways.setdefault(left + right, []).append((left, right, priority))
-    return _built(name, tokens, lambda token, _: ways.get(token, ()), whole_piece)
+    return _build(name, tokens, lambda token, _: ways.get(token, ()), whole_piece)
 
 
-def _built(
+def _build(
     name: str,
     tokens: Mapping[bytes, int],
     ways: Callable[[bytes, int], Iterable[Way]],
@@ -158,7 +160,7 @@ def _built(
             made.add(token, id_)
         for first, second, priority in ways(token, id_):
             left, right = number.get(first, BYTE), number.get(second, BYTE)
-            if left != BYTE and right != BYTE and made.apart(left, right):
+            if left != BYTE and right != BYTE and made.stay_apart(left, right):
                 made.add(token, id_, (left, right, priority))
                 break
     unreachable = {token: id_ for token, id_ in tokens.items() if token not in number}
@@ -193,22 +195,22 @@ class Following:
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self._order = sorted(range(len(dictionary.spelling)), key=dictionary.spelling.__getitem__)
-        self._sorted = [dictionary.spelling[token] for token in self._order]
-        self._below: list[list[int]] = [[] for _ in self._order]
+        self._spellings = [dictionary.spelling[token] for token in self._order]
+        self._children: list[list[int]] = [[] for _ in self._order]
         for place, token in enumerate(self._order):
             if dictionary.left[token] != BYTE:
-                self._below[dictionary.left[token]].append(place)
+                self._children[dictionary.left[token]].append(place)
         self.token = lru_cache(MEMO)(self._token)
 
     def _token(self, left: int, text: bytes) -> bytes:
         """A token that begins with `text`, is longer, and may stand behind `left`, a token by its
         number or `START_OF_TEXT`; b"" if there is none."""
-        low = bisect_left(self._sorted, text)
-        high = bisect_right(self._sorted, text, low, key=lambda token: token[: len(text)])
-        if high == low or self._sorted[high - 1] == text:
+        low = bisect_left(self._spellings, text)
+        high = bisect_right(self._spellings, text, low, key=lambda token: token[: len(text)])
+        if high == low or self._spellings[high - 1] == text:
             return b""
         if left == START_OF_TEXT:
-            return self._sorted[high - 1]
+            return self._spellings[high - 1]
         dictionary = self._dictionary
         waiting: list[Iterator[int]] = [iter((dictionary.number[text[:1]],))]
         while waiting:
@@ -227,7 +229,7 @@ class Following:
 
     def _longer(self, token: int, size: int, text: bytes, low: int, high: int) -> Iterator[int]:
         """Tokens whose left part is `token` and that begin with `text`, or `text` with them."""
-        below = self._below[token]
+        below = self._children[token]
         if size < len(text):
             for stop in range(size + 1, len(text)):
                 number = self._dictionary.number.get(text[:stop], BYTE)
@@ -239,7 +241,7 @@ class Following:
 
 def _grows(dictionary: Dictionary, left: int, token: int) -> bool:
     """The left part of `token` grows to `token` before a last part of `left` takes it; if it was
-    there at all, behind `left`. `token` is no byte. See `Dictionary.apart`."""
+    there at all, behind `left`. `token` is no byte. See `Dictionary.stay_apart`."""
     level = dictionary.level
     while level[left] > level[token]:
         left = dictionary.right[left]

@@ -116,8 +116,8 @@ class Forest:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self.dictionary = dictionary
-        below = children(dictionary)
-        self.token = list(_preorder(dictionary, below))
+        child_lists = children(dictionary)
+        self.token = list(_preorder(dictionary, child_lists))
         self.node = [0] * len(self.token)
         for node, token in enumerate(self.token):
             self.node[token] = node
@@ -135,7 +135,7 @@ class Forest:
         for node, token in enumerate(self.token):
             if self.right_size[node]:
                 self.low[node] = self.node[dictionary.left[token]]
-                self.high[node] = self._high(token, below[dictionary.left[token]])
+                self.high[node] = self._high(token, child_lists[dictionary.left[token]])
 
     def _subtree_ends(self) -> list[int]:
         ends = list(range(1, len(self.token) + 1))
@@ -167,24 +167,25 @@ def children(dictionary: Dictionary) -> list[list[int]]:
     return found
 
 
-def _preorder(dictionary: Dictionary, below: list[list[int]]) -> Iterator[int]:
+def _preorder(dictionary: Dictionary, child_lists: list[list[int]]) -> Iterator[int]:
     stack = [token for token, right in enumerate(dictionary.right) if right == BYTE][::-1]
     while stack:
         token = stack.pop()
         yield token
-        stack.extend(reversed(below[token]))
+        stack.extend(reversed(child_lists[token]))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the tree by its centroid, `node`. `above`: what is left without the nodes below it.
-    `lows`, `highs`, `below`: the ranges of the children and their parts, in ascending order."""
+    """A part of the tree by its centroid, `node`. `rest`: what is left without the nodes below it.
+    `lows`, `highs`, `child_parts`: the ranges of the children and their parts, in ascending
+    order."""
 
     node: int
-    above: Part | None
+    rest: Part | None
     lows: list[int]
     highs: list[int]
-    below: list[Part]
+    child_parts: list[Part]
 
 
 class Search:
@@ -226,8 +227,8 @@ class Search:
             node = part.node
             size = forest.right_size[node]
             if size and not forest.low[node] <= last[-size] < forest.high[node]:
-                assert part.above is not None
-                part = part.above
+                assert part.rest is not None
+                part = part.rest
                 continue
             if not part.lows:
                 return node
@@ -235,7 +236,7 @@ class Search:
             i = bisect_right(part.lows, before) - 1
             if i < 0 or before >= part.highs[i]:
                 return node
-            part = part.below[i]
+            part = part.child_parts[i]
 
 
 def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> Part:
@@ -266,10 +267,10 @@ def _divide(
     centre = path.pop()
     inner = sorted(children[centre], key=forest.low.__getitem__)
     lows, highs = [forest.low[node] for node in inner], [forest.high[node] for node in inner]
-    below = [_divide(node, children, sizes, forest) for node in inner]
+    child_parts = [_divide(node, children, sizes, forest) for node in inner]
     if not path:
-        return Part(centre, None, lows, highs, below)
+        return Part(centre, None, lows, highs, child_parts)
     children[path[-1]].remove(centre)
     for node in path:
         sizes[node] -= sizes[centre]
-    return Part(centre, _divide(root, children, sizes, forest), lows, highs, below)
+    return Part(centre, _divide(root, children, sizes, forest), lows, highs, child_parts)

@@ -113,8 +113,9 @@ def merge_by_queue(
     return [*(i for i in range(size) if after[i]), size]
 
 
-def touched(spans: Sequence[Span], piece: str) -> list[Span]:
-    """Spans in bytes as code points, every touched one covered: "é", [(7, 1, 2)] -> [(7, 0, 1)]."""
+def cover_characters(spans: Sequence[Span], piece: str) -> list[Span]:
+    """Returns byte spans as code points, each with all characters that it touches: "é" with
+    [(7, 1, 2)] -> [(7, 0, 1)]."""
     if piece.isascii():
         return list(spans)
     owner = [i for i, character in enumerate(piece) for _ in character.encode("utf-8")]

@@ -18,8 +18,8 @@ from typing import Protocol
 from tokpar.pure import forms
 from tokpar.pure.classes import present, recent_lowercase, white
 from tokpar.pure.forms import FORMS, Form
-from tokpar.pure.parts import Json, chosen, flag, interpreted, pattern_of, string
-from tokpar.pure.patterns import AnyPattern, replaced, spans
+from tokpar.pure.parts import Json, choice, flag, pattern_of, read_stages, string
+from tokpar.pure.patterns import AnyPattern, replace_matches, spans
 
 
 class Normalizer(Protocol):
@@ -146,7 +146,7 @@ class Replace:
     content: str
 
     def __call__(self, text: str) -> str:
-        return replaced(self.pattern, self.content, text)
+        return replace_matches(self.pattern, self.content, text)
 
     def trace(self, text: str) -> Sequence[int]:
         found: list[int] = []
@@ -188,7 +188,7 @@ def bert_normalizer(
 def read_normalizer(config: Json | None) -> Normalizer | None:
     """The "normalizer" of a ``tokenizer.json``; None if it leaves texts as they are.
     FileFormatError names the part that is not supported."""
-    read = interpreted(config, "normalizer", "normalizers", _READERS)
+    read = read_stages(config, "normalizer", "normalizers", _READERS)
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
 
 
@@ -207,7 +207,7 @@ def _replace(stage: Json, where: str) -> Replace | ReplaceString:
 
 
 _READERS: dict[str, Callable[[Json, str], Normalizer]] = {
-    **dict.fromkeys(FORMS, lambda stage, where: UnicodeForm(chosen(stage, "type", FORMS, where))),
+    **dict.fromkeys(FORMS, lambda stage, where: UnicodeForm(choice(stage, "type", FORMS, where))),
     "BertNormalizer": _bert,
     "Lowercase": lambda *_: Lowercase(),
     "Prepend": lambda stage, where: Prepend(string(stage, "prepend", where)),

@@ -16,7 +16,7 @@ class KnownEncoding:
     special_tokens: Mapping[str, int]
 
 
-def _known(entry: Mapping[str, Any]) -> KnownEncoding:
+def _read_encoding(entry: Mapping[str, Any]) -> KnownEncoding:
     """`reserved`: inclusive ranges of ids that have tokens named after them."""
     ids = (id_ for low, high in entry["reserved"] for id_ in range(low, high + 1))
     reserved = {f"<|reserved_{id_}|>": id_ for id_ in ids}
@@ -25,6 +25,6 @@ def _known(entry: Mapping[str, Any]) -> KnownEncoding:
 
 _STORED = (files("tokpar.pure") / "encodings.json").read_text(encoding="ascii")
 KNOWN_ENCODINGS: Mapping[str, KnownEncoding] = {
-    name: _known(entry) for name, entry in json.loads(_STORED).items()
+    name: _read_encoding(entry) for name, entry in json.loads(_STORED).items()
 }
 """The encodings of tiktoken, by name."""

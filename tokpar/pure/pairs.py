@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.pure.merging import ID_BITS, Codes, Memo, Span, merge_ids, merge_ids_in_place, touched
+from tokpar.pure.merging import (
+    ID_BITS,
+    Codes,
+    Memo,
+    Span,
+    cover_characters,
+    merge_ids,
+    merge_ids_in_place,
+)
 from tokpar.pure.vocabulary import Merges, letters_of
 from tokpar.pure.wordpiece import unknown_id
 
@@ -54,48 +62,48 @@ class PairBPE:
         self._vocab = vocab
         self._codes = pair_codes(merges)
         self.settings = settings
-        self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
+        self._has_affixes = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
         self._byte_ids = None
-        if settings.byte_level and not self._dressed:
+        if settings.byte_level and not self._has_affixes:
             letters = (letters_of(bytes([byte])) for byte in range(256))
             self._byte_ids = [vocab.get(letter, NO_TOKEN) for letter in letters]
 
     def spans(self, piece: str) -> list[Span]:
-        shown = self.shown(piece)
-        if self.settings.ignore_merges and shown in self._vocab:
-            return [(self._vocab[shown], 0, len(piece))]
-        atoms = list(self.atoms(shown))
+        spelled_piece = self.spell(piece)
+        if self.settings.ignore_merges and spelled_piece in self._vocab:
+            return [(self._vocab[spelled_piece], 0, len(piece))]
+        atoms = list(self.atoms(spelled_piece))
         merged = merge_ids_in_place([atom[0] for atom in atoms], self._codes)
         firsts = [*(first for _, first in merged), len(atoms)]
         spans = []
         for (id_, first), stop in zip(merged, firsts[1:], strict=True):
             inside = atoms[first:stop]
             spans.append((id_, min(a[1] for a in inside), max(a[2] for a in inside)))
-        return touched(spans, piece) if self.settings.byte_level else spans
+        return cover_characters(spans, piece) if self.settings.byte_level else spans
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        if self.settings.ignore_merges and (shown := self.shown(piece)) in self._vocab:
-            return (self._vocab[shown],)
+        if self.settings.ignore_merges and (spelled_piece := self.spell(piece)) in self._vocab:
+            return (self._vocab[spelled_piece],)
         if self._byte_ids is not None:
             atoms = [*map(self._byte_ids.__getitem__, piece.encode("utf-8"))]
             odd = NO_TOKEN in atoms
         else:
-            odd = self._dressed or not self._vocab.keys() >= set(piece)
+            odd = self._has_affixes or not self._vocab.keys() >= set(piece)
             atoms = [] if odd else [*map(self._vocab.__getitem__, piece)]
         if odd:
-            atoms = [atom[0] for atom in self.atoms(self.shown(piece))]
+            atoms = [atom[0] for atom in self.atoms(self.spell(piece))]
         return tuple(merge_ids(atoms, self._codes))
 
-    def shown(self, piece: str) -> str:
+    def spell(self, piece: str) -> str:
         """A piece as the vocabulary spells it."""
         return letters_of(piece.encode("utf-8")) if self.settings.byte_level else piece
 
-    def atoms(self, shown: str) -> Iterator[Span]:
-        """What merging begins with, spans of `shown`, in the order in which HF's merging has it."""
+    def atoms(self, spelled_piece: str) -> Iterator[Span]:
+        """Yields the spans of `spelled_piece` that merging begins with, in the order of HF."""
         waiting: Span | None = None
         unknown = self.settings.unk_token
-        for i, character in enumerate(shown):
-            token = self._dress(character, i == 0, i == len(shown) - 1)
+        for i, character in enumerate(spelled_piece):
+            token = self._dress(character, i == 0, i == len(spelled_piece) - 1)
             id_ = self._vocab.get(token)
             if id_ is None and (fallback := self._fallback(token)):
                 yield from ((byte_id, i, i + 1) for byte_id in fallback)

@@ -35,10 +35,10 @@ def stages(part: Any, what: str, members: str) -> Iterator[Json]:
         yield from stages(member, what, members)
 
 
-def interpreted(
+def read_stages(
     part: Any, what: str, members: str, readers: Mapping[str, Callable[[Json, str], Stage]]
 ) -> list[Stage]:
-    """The stages, each as the reader of its kind makes it, which gets its name for errors too."""
+    """Returns the stages, each made by the reader of its kind. `what`: the part, for errors."""
     found = []
     for stage in stages(part, what, members):
         where = f"{what} {kind(stage)}"
@@ -80,15 +80,15 @@ def character(part: Json, key: str, where: str) -> str:
     return value
 
 
-def chosen(
-    part: Json, key: str, known: tuple[Choice, ...], where: str, default: Choice | None = None
+def choice(
+    part: Json, key: str, choices: tuple[Choice, ...], where: str, default: Choice | None = None
 ) -> Choice:
-    """A setting that is one of the known words."""
+    """A setting that is one of the words `choices`."""
     value = part.get(key, default)
-    for word in known:
+    for word in choices:
         if word == value:
             return word
-    raise FileFormatError(f"{where}: {key} = {value!r} is not supported here, only {known}")
+    raise FileFormatError(f"{where}: {key} = {value!r} is not supported here, only {choices}")
 
 
 def pattern_of(part: Json, where: str) -> str | AnyPattern:

@@ -61,19 +61,19 @@ def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
             "engines are known to read in the same way"
         )
     try:
-        return regex.compile(written_out(agreed), regex.VERSION0)
+        return regex.compile(flatten_sets(agreed), regex.VERSION0)
     except regex.error as error:
         raise FileFormatError(f"pattern {pattern!r}: {error}") from error
 
 
-def written_out(pattern: str) -> str:
+def flatten_sets(pattern: str) -> str:
     """A pattern of those that `compile_pattern` takes, with the members of inner sets in the outer
     one: "[^a[bc]]" -> "[^abc]"."""
-    found: str = _SET_OR_CHARACTER.sub(lambda outer: _united(outer[0]), pattern)
+    found: str = _SET_OR_CHARACTER.sub(lambda outer: _unite_sets(outer[0]), pattern)
     return found
 
 
-def _united(outer: str) -> str:
+def _unite_sets(outer: str) -> str:
     """One set, or something escaped, which stays as it is."""
     if not outer.startswith("["):
         return outer
@@ -102,19 +102,19 @@ def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
         ) from None
 
 
-def replaced(pattern: AnyPattern, content: str, text: str) -> str:
+def replace_matches(pattern: AnyPattern, content: str, text: str) -> str:
     """`text` with every match replaced by `content`, literally."""
-    parts = _tiled(spans(pattern, text), len(text), invert=False)
+    parts = _tile(spans(pattern, text), len(text), invert=False)
     return "".join([content if matched else text[a:b] for (a, b), matched in parts])
 
 
-def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:
+def divide(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:
     """What is left of a text of `length` characters that is split at `matches`.
 
     With matches (1, 2) and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each
     by itself; "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before
     or after it, of several matches in a row only the nearest. `invert`: gaps are the matches."""
-    parts = _tiled(matches, length, invert)
+    parts = _tile(matches, length, invert)
     if behavior in ("Removed", "Isolated"):
         return [part for part, matched in parts if behavior == "Isolated" or not matched]
     found: list[Slice] = []
@@ -134,7 +134,7 @@ def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: b
     return found
 
 
-def _tiled(matches: Iterable[Slice], length: int, invert: bool) -> list[tuple[Slice, bool]]:
+def _tile(matches: Iterable[Slice], length: int, invert: bool) -> list[tuple[Slice, bool]]:
     """Matches and the gaps between them, and which of the two each is."""
     parts, end = [], 0
     for start, stop in matches:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.parts import Json, chosen, kind, number, stages
+from tokpar.pure.parts import Json, choice, kind, number, stages
 
 Ids = list[int]
 SIDES = ("Right", "Left")
@@ -31,7 +31,7 @@ class PostProcess:
 
     def batch(self, texts: Sequence[Ids]) -> list[Ids]:
         """Final ids of texts encoded together, padded to the longest if there is no `length`."""
-        whole = [[*self.prefix, *self._kept(ids), *self.suffix] for ids in texts]
+        whole = [[*self.prefix, *self._truncate(ids), *self.suffix] for ids in texts]
         if self.pad is None:
             return whole
         wanted = max(map(len, whole), default=0) if self.length is None else self.length
@@ -39,7 +39,7 @@ class PostProcess:
         filled = [(ids, [self.pad] * (wanted - len(ids))) for ids in whole]
         return [fill + ids if self.pads_start else ids + fill for ids, fill in filled]
 
-    def _kept(self, ids: Ids) -> Ids:
+    def _truncate(self, ids: Ids) -> Ids:
         if self.limit is None or len(ids) <= self.limit:
             return ids
         return ids[len(ids) - self.limit :] if self.keeps_end else ids[: self.limit]
@@ -69,12 +69,12 @@ def _with_truncation(postprocess: PostProcess, settings: Json) -> PostProcess:
     limit = (
         number(settings, "max_length", where) - len(postprocess.prefix) - len(postprocess.suffix)
     )
-    chosen(settings, "strategy", ("LongestFirst", "OnlyFirst"), where, default="LongestFirst")
+    choice(settings, "strategy", ("LongestFirst", "OnlyFirst"), where, default="LongestFirst")
     if limit < 0:
         return postprocess
     if 0 < limit <= number(settings, "stride", where, default=0):
         raise FileFormatError(f"{where}: its stride must be below {limit}, the ids it keeps")
-    side = chosen(settings, "direction", SIDES, where, default="Right")
+    side = choice(settings, "direction", SIDES, where, default="Right")
     return replace(postprocess, limit=limit, keeps_end=side == "Left")
 
 
@@ -92,7 +92,7 @@ def _with_padding(postprocess: PostProcess, settings: Json) -> PostProcess:
         pad=number(settings, "pad_id", "padding"),
         length=length,
         multiple=number(settings, multiple, "padding") if settings.get(multiple) else 1,
-        pads_start=chosen(settings, "direction", SIDES, "padding", default="Right") == "Left",
+        pads_start=choice(settings, "direction", SIDES, "padding", default="Right") == "Left",
     )
 
 

@@ -18,7 +18,7 @@ from tokpar.pure.patterns import (
     Behavior,
     Engine,
     compile_pattern,
-    divided,
+    divide,
     spans,
 )
 from tokpar.pure.traced import Traced
@@ -37,7 +37,7 @@ class Stage(Protocol):
 
 
 class Split:
-    """Splits at the matches of a pattern; see `tokpar.pure.patterns.divided`."""
+    """Splits at the matches of a pattern; see `tokpar.pure.patterns.divide`."""
 
     def __init__(self, pattern: AnyPattern, behavior: Behavior, invert: bool = False) -> None:
         self._pattern, self._behavior, self._invert = pattern, behavior, invert
@@ -58,7 +58,7 @@ class Split:
         return [piece.part(start, stop) for start, stop in self._slices(piece.text)]
 
     def _slices(self, text: str) -> list[tuple[int, int]]:
-        return divided(spans(self._pattern, text), len(text), self._behavior, self._invert)
+        return divide(spans(self._pattern, text), len(text), self._behavior, self._invert)
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class Lettered:
         return [letters_of(part.encode("utf-8")) for part in self.inner.split(text)]
 
     def trace(self, piece: Traced) -> list[Traced]:
-        return [_lettered(part) for part in self.inner.trace(piece)]
+        return [_to_letters(part) for part in self.inner.trace(piece)]
 
 
-def _lettered(piece: Traced) -> Traced:
+def _to_letters(piece: Traced) -> Traced:
     sizes = (len(character.encode("utf-8")) for character in piece.text)
     origin = [where for where, size in zip(piece.origin, sizes, strict=True) for _ in range(size)]
     return Traced(letters_of(piece.text.encode("utf-8")), origin)
@@ -178,7 +178,7 @@ def is_byte_level(config: Json | None) -> bool:
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
-    stages = parts.interpreted(config, "pre-tokenizer", "pretokenizers", _READERS)
+    stages = parts.read_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
     before = (Lettered(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1])
     return Stages([*before, *stages[-1:]])
 
@@ -196,12 +196,12 @@ def _byte_level(stage: Json, where: str) -> ByteLevel:
 def _split(stage: Json, where: str) -> Split:
     pattern = parts.pattern_of(stage, where)
     compiled = _literal(pattern) if isinstance(pattern, str) else pattern
-    behavior = parts.chosen(stage, "behavior", BEHAVIORS, where)
+    behavior = parts.choice(stage, "behavior", BEHAVIORS, where)
     return Split(compiled, behavior, parts.flag(stage, "invert", where))
 
 
 def _metaspace(stage: Json, where: str) -> Metaspace:
-    scheme = parts.chosen(stage, "prepend_scheme", SCHEMES, where, default="always")
+    scheme = parts.choice(stage, "prepend_scheme", SCHEMES, where, default="always")
     if stage.get("add_prefix_space") is False and scheme != "never":
         raise FileFormatError(f"{where}: add_prefix_space = False contradicts {scheme!r}")
     mark = parts.character(stage, "replacement", where)
@@ -224,13 +224,13 @@ def _punctuation(stage: Json) -> str:
     return str(stage.get(PUNCTUATION, "punctuation"))
 
 
-def _kept(*wanted: str) -> Split:
+def _keep_matches(*patterns: str) -> Split:
     """Pieces are the matches, everything else is dropped."""
-    return Split(re.compile("|".join(wanted)), "Removed", invert=True)
+    return Split(re.compile("|".join(patterns)), "Removed", invert=True)
 
 
 _READERS: dict[str, Callable[[Json, str], Stage]] = {
-    "BertPreTokenizer": lambda stage, _: _kept(
+    "BertPreTokenizer": lambda stage, _: _keep_matches(
         one_of(_punctuation(stage)), none_of(_punctuation(stage), "white")
     ),
     "ByteLevel": _byte_level,
@@ -245,9 +245,9 @@ _READERS: dict[str, Callable[[Json, str], Stage]] = {
     "Metaspace": _metaspace,
     "Punctuation": lambda stage, where: Split(
         single(_punctuation(stage)),
-        parts.chosen(stage, "behavior", BEHAVIORS, where, default="Isolated"),
+        parts.choice(stage, "behavior", BEHAVIORS, where, default="Isolated"),
     ),
     "Split": _split,
-    "Whitespace": lambda *_: _kept(one_of("word") + "+", none_of("word", "white")),
-    "WhitespaceSplit": lambda *_: _kept(none_of("white")),
+    "Whitespace": lambda *_: _keep_matches(one_of("word") + "+", none_of("word", "white")),
+    "WhitespaceSplit": lambda *_: _keep_matches(none_of("white")),
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.formats import numbered
+from tokpar.pure.formats import number_added_tokens
 from tokpar.pure.merging import merge_text
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.patterns import Engine, compile_pattern
@@ -141,7 +141,9 @@ def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
     would number in another way: after the vocabulary, one by one."""
     shown = {id_: letters_of(token) for token, id_ in vocabulary.tokens.items()}
     id_of = {text: id_ for id_, text in shown.items()}
-    if all(token.id == expected for token, expected in numbered(vocabulary.added, id_of)):
+    if all(
+        token.id == expected for token, expected in number_added_tokens(vocabulary.added, id_of)
+    ):
         return shown
     alphabet = byte_alphabet()
     for token in vocabulary.added:

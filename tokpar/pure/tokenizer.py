@@ -50,7 +50,7 @@ class Tokenizer:
         """Ids of added tokens, and the pre-tokens between them: "a b<s>" -> ["a", " b"], 1."""
         stages = self.pre_tokenizer
         if stages.needs_origin:
-            for traced, id_ in self._traced(text):
+            for traced, id_ in self._trace_segments(text):
                 yield [p.text for p in stages.trace(traced)] if id_ is None else id_
             return
         for segment in self.added.segments(text, self.normalizer):
@@ -60,7 +60,7 @@ class Tokenizer:
         """(id, start, stop) of each token, code points of `text`: where Hugging Face says it lies,
         which is in whole characters, so that several tokens of one character share it."""
         found: list[Span] = []
-        for segment, id_ in self._traced(text):
+        for segment, id_ in self._trace_segments(text):
             if id_ is not None:
                 found.append((id_, *segment.span(0, len(segment.text))))
                 continue
@@ -76,7 +76,7 @@ class Tokenizer:
         except KeyError as error:
             raise LookupError(f"there is no token with id {error}") from None
 
-    def _traced(self, text: str) -> Iterator[tuple[Traced, int | None]]:
+    def _trace_segments(self, text: str) -> Iterator[tuple[Traced, int | None]]:
         """Normalized segments and added tokens, with where they come from."""
         whole = Traced(text, range(len(text)))
         for start, stop, id_ in self.added.raw(text):

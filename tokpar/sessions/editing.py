@@ -31,13 +31,13 @@ from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
 SEGMENT = 256
 """The least number of code points of a segment. The last two segments may be shorter."""
-_SEEN = 512
+_FIRST_REACH = 512
 """Code points before and behind an edit in which a cut is searched first."""
-_MOST = 64
+_MOST_EDGES = 64
 """How many edges of segments are checked before the search takes more text."""
-_LONG = 1024
+_LONG_SEGMENT = 1024
 """From so many code points on, an append encodes only the end of a segment (theorem 37)."""
-_FEW = 1 << 13
+_MOST_DIRECT_CHARS = 1 << 13
 """For at most so many code points, the tokenizer's own call is faster than the pipeline."""
 
 
@@ -96,15 +96,15 @@ class Editing:
         self._check()
         old_stop = self._right_edge()
         old_start = self._left_edge(self._length if old_stop is None else old_stop)
-        left, rest = split(self._rope, old_start)
+        left_rope, rest = split(self._rope, old_start)
         removed, right = rest, None
         if old_stop is not None:
             removed, right = split(rest, old_stop - old_start)
-        new = self._segments(old_start, left, old_stop)
-        kept = 0 if left is None else left.count
+        new = self._segments(old_start, left_rope, old_stop)
+        kept = 0 if left_rope is None else left_rope.count
         old_ids, new_ids = (concatenate_ids(ids_after(r, 0)) for r in (removed, rope_of(new)))
-        left, new = _join_small_segments(left, new)
-        rope = join_ropes(join_ropes(left, rope_of(new)), right)
+        left_rope, new = _join_small_segments(left_rope, new)
+        rope = join_ropes(join_ropes(left_rope, rope_of(new)), right)
         whole = 0 if rope is None else rope.chars
         why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
         stop = whole if old_stop is None else whole - (self._length - old_stop)
@@ -124,13 +124,13 @@ class Editing:
         """The last edge of a segment that is a stable cut of the text before the edit, or 0."""
         if self._cuts.refusal is not None:
             return 0
-        seen = _SEEN
+        seen = _FIRST_REACH
         while True:
             self._first = max(0, self._start - seen)
             self._left_context = self._left_context_from(self._first)
             window = self._window(self._left_context)
             edges = segments_before(self._rope, self._start)
-            for at, segment in islice(edges, _MOST):
+            for at, segment in islice(edges, _MOST_EDGES):
                 if at <= self._first or at == 0:
                     break
                 if at < limit and self._is_cut(window, at - self._first, segment.absorbed_chars):
@@ -154,13 +154,13 @@ class Editing:
         None."""
         if self._stop == self._length or self._cuts.refusal is not None:
             return None
-        seen, before = _SEEN, self._stop
+        seen, before = _FIRST_REACH, self._stop
         while True:
             last = min(self._length, self._stop + seen)
             text = slice_of(self._rope, self._stop, last)
             window = Window(self._cuts, text, ends=last == self._length)
             # more text behind an edge rarely makes it a cut, so refused edges are not checked again
-            for at, segment in islice(segments_after(self._rope, before), _MOST):
+            for at, segment in islice(segments_after(self._rope, before), _MOST_EDGES):
                 if at >= last:
                     break
                 if at > self._stop and self._is_cut(
@@ -175,14 +175,14 @@ class Editing:
         seam = window.seam(p)
         return seam is not None and seam.absorbed == absorbed_chars
 
-    def _segments(self, start: int, left: Rope, stop: int | None) -> list[Segment]:
+    def _segments(self, start: int, left_rope: Rope, stop: int | None) -> list[Segment]:
         """Encode the new text between the two edges, and return its segments."""
         before = self._left_context[start - self._first : self._start - self._first]
         before = before or slice_of(self._rope, start, self._start)
         behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
         text = before + self._text + behind
         if not text:
-            own = ids_of(self._tokenizer, "") if left is None and stop is None else ()
+            own = ids_of(self._tokenizer, "") if left_rope is None and stop is None else ()
             return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
         absorbed_chars, old = self._absorbed_chars, self._grown_segment(start)
         searched_chars = 0 if old is None else old.searched_chars
@@ -221,7 +221,7 @@ class Editing:
     def _searched_chars(self, text: str) -> int:
         """How many code points at the start of a last segment need not be searched for cuts
         again."""
-        margin = max(_SEEN // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
+        margin = max(_FIRST_REACH // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
         return max(0, len(text) - margin)
 
     def _grown_segment(self, start: int) -> Segment | None:
@@ -229,7 +229,12 @@ class Editing:
         if self._stop != self._start or self._start != self._length:
             return None
         last = next(segments_before(self._rope, self._length), None)
-        if last is None or last[0] != start or last[1].absorbed_chars or last[1].chars < _LONG:
+        if (
+            last is None
+            or last[0] != start
+            or last[1].absorbed_chars
+            or last[1].chars < _LONG_SEGMENT
+        ):
             return None
         return last[1]
 
@@ -251,7 +256,7 @@ class Editing:
     def _encode_each(self, texts: list[str]) -> list[IdArray]:
         """The ids of each text by itself, before post-processing."""
         self._chars += sum(map(len, texts))
-        if sum(map(len, texts)) > _FEW and self._encoder.exact:
+        if sum(map(len, texts)) > _MOST_DIRECT_CHARS and self._encoder.exact:
             rows = self._encoder.unprocessed_batch(texts, self._tokenizer).rows
             return [rows[k] for k in range(len(texts))]
         return [ids_of(self._tokenizer, text) for text in texts]
@@ -273,17 +278,17 @@ def _equal_at_start(one: IdArray, other: IdArray) -> int:
     return int(different[0]) if len(different) else size
 
 
-def _join_small_segments(left: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
-    """Join the last segment of `left` and the first new segment if both are short.
+def _join_small_segments(left_rope: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
+    """Join the last segment of `left_rope` and the first new segment if both are short.
 
     The last segment of the text is not joined. Without this, appends of single characters would
     leave one segment for each word."""
-    if left is None or len(new) < 2:
-        return left, new
-    at, before = next(segments_before(left, left.chars))
+    if left_rope is None or len(new) < 2:
+        return left_rope, new
+    at, before = next(segments_before(left_rope, left_rope.chars))
     first = new[0]
     if len(before.text) >= SEGMENT or len(first.text) >= SEGMENT:
-        return left, new
+        return left_rope, new
     ids = concatenate_ids([before.ids, first.ids])
     whole = Segment(before.text + first.text, ids, before.absorbed_chars)
-    return split(left, at)[0], [whole, *new[1:]]
+    return split(left_rope, at)[0], [whole, *new[1:]]

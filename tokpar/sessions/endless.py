@@ -13,7 +13,7 @@ import numpy as np
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.cuts.pretokens import scanner_for
-from tokpar.cuts.within_pretoken import inside_of
+from tokpar.cuts.within_pretoken import pretoken_planner
 from tokpar.interfaces import TokenizerAdapter, facts_of, token_bytes_of
 
 _FIRST_TOKENS = 8
@@ -52,7 +52,7 @@ def _is_one_pretoken(tokenizer: TokenizerAdapter, text: str, more: str) -> bool:
     """True if `text` and `text + more` are each one pre-token whose ids depend on the merges alone
     (gate 0'.7)."""
     facts, whole = facts_of(tokenizer), text + more
-    if inside_of(tokenizer).refusal is not None:
+    if pretoken_planner(tokenizer).refusal is not None:
         return False
     scanner = scanner_for(facts)
     if scanner.refusal is not None or len(text) <= facts.longest_token:

@@ -15,7 +15,7 @@ from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.types import AddedToken, Facts, Rule, Seam, Theorem
 
-_NEAR, _BLOCK = 128, 4096
+_SINGLE_CHECKS, _BLOCK = 128, 4096
 """How many positions are checked one by one, and the block size of the search after these."""
 
 
@@ -121,7 +121,7 @@ class StableCuts:
 
     def _reads_image(self, seam: Seam) -> bool:
         """True if the certificate of the cut depends on the normalized text around it."""
-        normalized = self.finder.normalized
+        normalized = self.finder.normalizer_guard
         if normalized.tokens:
             return True
         at_space = dict(seam.witness).get("right") == "space" and normalized.keeps_universal
@@ -165,7 +165,7 @@ class Window:
     def last(self, lower_bound: int) -> Seam | None:
         """The last seam in (lower_bound, len(text)), or None."""
         end = len(self.text)
-        near = max(lower_bound, end - _NEAR)
+        near = max(lower_bound, end - _SINGLE_CHECKS)
         seam = self._last_of(range(end - 1, near, -1))
         for stop in range(near + 1, lower_bound + 1, -_BLOCK):
             if seam is not None:
@@ -181,7 +181,7 @@ class Window:
         target = start + size
         while target < stop:
             after = seams[-1] if seams else None
-            seam = self.cuts.finder.find(self.text, target, stop, after=after)
+            seam = self.cuts.finder.find(self.text, target, stop, earlier_seam=after)
             if seam is None:
                 break
             target = seam.position + 1
@@ -201,7 +201,7 @@ class Window:
             return False
         if not self.ends and (p + right > len(text) or not self._stays_before(seam, right)):
             return False
-        unclear = bool(self.cuts.finder.normalized.tokens)
+        unclear = bool(self.cuts.finder.normalizer_guard.tokens)
         return not (unclear and maybe_space(text[p - 1]) and maybe_space(text[p]))
 
     def _likely(self, start: int, stop: int) -> list[int]:
@@ -210,7 +210,7 @@ class Window:
         if finder.windows is None:
             return list(range(stop - 1, start - 1, -1))
         found = finder.windows.likely(text, start, stop)
-        found |= {p for p in range(start, stop) if finder.edges.near(text, p)}
+        found |= {p for p in range(start, stop) if finder.edges.may_be_edge(text, p)}
         return sorted(found, reverse=True)
 
     def _last_of(self, places: Iterable[int]) -> Seam | None:

@@ -22,7 +22,7 @@ from tokpar.interfaces import (
 )
 from tokpar.loading import Detaches, Refreshes
 from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids
-from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
+from tokpar.testing.checks import Check, Complaint, check, fails, outcome, prefix_complaint
 from tokpar.testing.compare import (
     array_complaint,
     ids_differ,
@@ -55,9 +55,9 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         yield cached_rows.of(tokenizer)
     if isinstance(tokenizer, Refreshes):
-        yield refreshed.of(tokenizer)
+        yield refresh.of(tokenizer)
     if isinstance(tokenizer, Detaches) and source is not tokenizer:
-        yield detached.of(tokenizer, source)
+        yield detach.of(tokenizer, source)
 
 
 @check("locate")
@@ -95,7 +95,7 @@ def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     return Complaint("decode of a list and of the array", repr(once), repr(again))
 
 
-@check("cached_rows", together=True)
+@check("cached_rows", takes_all_texts=True)
 def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """of texts that may be cut at spaces it gives the ids of encode, or none and says so"""
     assert isinstance(tokenizer, HasSegmentCache)
@@ -125,23 +125,23 @@ def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint 
     return None
 
 
-@check("refreshed", together=True)
-def refreshed(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """refreshed() is the tokenizer itself while nothing changed"""
+@check("refresh", takes_all_texts=True)
+def refresh(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """refresh() is the tokenizer itself while nothing changed"""
     assert isinstance(tokenizer, Refreshes)
     for text in texts[:20]:
         outcome(ids_of, tokenizer, text)
-        if tokenizer.refreshed() is not tokenizer:
+        if tokenizer.refresh() is not tokenizer:
             return Complaint("another object", "itself", "another")
     return None
 
 
-@check("detached")
-def detached(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
-    """detached().attached(source) encodes as before"""
+@check("detach")
+def detach(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
+    """detach().attach(source) encodes as before"""
     assert isinstance(tokenizer, Detaches)
     expected = ids_of(tokenizer, text)
-    again = tokenizer.detached().attached(source)
+    again = tokenizer.detach().attach(source)
     return ids_differ(expected, ids_of(again, text), text, tokenizer)
 
 
@@ -165,7 +165,7 @@ def _finishes_own_ids_only(origin: object) -> bool:
     return isinstance(origin, LookupError) and not mistake
 
 
-@check("postprocess: batch", together=True)
+@check("postprocess: batch", takes_all_texts=True)
 def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """a row of a batch is what it is alone, padded at one end; it has no id of another row"""
     assert isinstance(tokenizer, PostProcesses)
@@ -180,31 +180,31 @@ def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     final = outcome(tokenizer.postprocess, own, usual)
     wrong = _laid_out(own, final, origin, usual, tokenizer)
     for k, text in enumerate(usual if wrong is None else ()):
-        wrong = _padded(tokenizer, stand_ins[k], origin[k], text)
+        wrong = _padding_complaint(tokenizer, stand_ins[k], origin[k], text)
         if wrong is not None:
-            return named(wrong, f"row {k}")
+            return prefix_complaint(wrong, f"row {k}")
     return wrong
 
 
-def _padded(
-    tokenizer: TokenizerAdapter, stand_ins: IdArray, found: IdArray, text: str
+def _padding_complaint(
+    tokenizer: TokenizerAdapter, stand_ins: IdArray, row: IdArray, text: str
 ) -> Complaint | None:
     """Return the complaint about one row of a batch, or None.
 
     `found`, the row, must equal the text's own post-processed stand-ins, with one id repeated as
     padding on the left or on the right."""
     single = postprocess_single(tokenizer, stand_ins, text)
-    extra = len(found) - len(single)
-    sides = ((found[:extra], found[extra:]), (found[len(single) :], found[: len(single)]))
+    extra = len(row) - len(single)
+    sides = ((row[:extra], row[extra:]), (row[len(single) :], row[: len(single)]))
     for padding, rest in sides:
         one_id = len(set(padding.tolist())) <= 1 and (padding < FIRST).all()
         if extra >= 0 and one_id and np.array_equal(rest, single):
             return None
-    expected, got = (_shown(each, stand_ins) for each in (single, found))
+    expected, got = (_show_origin(each, stand_ins) for each in (single, row))
     return Complaint("it is not its own finished ids, padded", expected, got, text)
 
 
-def _shown(origin: IdArray, stand_ins: IdArray) -> str:
+def _show_origin(origin: IdArray, stand_ins: IdArray) -> str:
     """The stand-ins as words: "#0" for the row's own first id, "another row's" for other rows'
     ids."""
     first, stop = (int(stand_ins[0]), int(stand_ins[-1]) + 1) if len(stand_ins) else (0, 0)
@@ -242,7 +242,7 @@ def _laid_out(
     for k, text in enumerate(texts):
         wrong = ids_differ(told[k], final[k], text, tokenizer)
         if wrong is not None:
-            return named(wrong, "numbers in place of ids tell")
+            return prefix_complaint(wrong, "numbers in place of ids tell")
     return None
 
 

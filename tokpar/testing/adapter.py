@@ -32,8 +32,8 @@ from tokpar.testing.checks import (
     Watch,
     at_once,
     check,
-    named,
     outcome,
+    prefix_complaint,
     require,
 )
 from tokpar.testing.compare import array_complaint, ids_differ, ids_of, rows_differ, whole_ids
@@ -101,7 +101,7 @@ def tokenizer_checks(
     yield from cut_checks(adapter)
 
 
-@check("name", together=True)
+@check("name", takes_all_texts=True)
 def name(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """name is a str that is not empty"""
     got = tokenizer.name
@@ -110,7 +110,7 @@ def name(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     return Complaint("name is no name", "a str", repr(got))
 
 
-@check("encode: plain texts", together=True)
+@check("encode: plain texts", takes_all_texts=True)
 def plain_texts(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """encode takes any str; it may refuse a text, but not an everyday one"""
     for text in PLAIN:
@@ -129,7 +129,7 @@ def well_formed(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         return None
 
 
-@check("encode: again", together=True)
+@check("encode: again", takes_all_texts=True)
 def again(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """the ids of a text depend on nothing but the text, and stay as they were given"""
     arrays = [_ids_or_none(tokenizer, text) for text in texts]
@@ -138,15 +138,15 @@ def again(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None
         for _ in range(2):
             wrong = _same(expected, _ids_or_none(tokenizer, text), text, tokenizer)
             if wrong is not None:
-                return named(wrong, "another call")
+                return prefix_complaint(wrong, "another call")
     for text, expected, ids in zip(texts, first, arrays, strict=True):
         wrong = _same(expected, ids, text, tokenizer)
         if wrong is not None:
-            return named(wrong, "the array changed afterwards")
+            return prefix_complaint(wrong, "the array changed afterwards")
     return None
 
 
-@check("encode: threads", together=True, repeatable=False)
+@check("encode: threads", takes_all_texts=True, repeatable=False)
 def threads(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """encode may be called from several threads at once"""
     expected = [_ids_or_none(tokenizer, text) for text in texts]
@@ -162,11 +162,11 @@ def threads(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | No
         for k, ids in zip(order, got, strict=True):
             wrong = _same(expected[k], ids, texts[k], tokenizer)
             if wrong is not None:
-                return named(wrong, f"with {THREADS} threads")
+                return prefix_complaint(wrong, f"with {THREADS} threads")
     return None
 
 
-@check("encode_many", together=True)
+@check("encode_many", takes_all_texts=True)
 def encode_many(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """encode_many gives one row per text, in order, each as encode of that text alone"""
     assert isinstance(tokenizer, EncodesMany)
@@ -177,11 +177,11 @@ def encode_many(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint 
         alone = [Piece(ids_of(tokenizer, text), _spans(tokenizer, text)) for text in some]
         wrong = rows_differ(alone, rows, some, tokenizer, spans)
         if wrong is not None:
-            return named(wrong, f"spans={spans}")
+            return prefix_complaint(wrong, f"spans={spans}")
     return None
 
 
-@check("spec", together=True)
+@check("spec", takes_all_texts=True)
 def spec(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """spec() is a function and its arguments; calling it gives the same encode and facts"""
     assert isinstance(tokenizer, HasSpec)
@@ -191,11 +191,11 @@ def spec(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
         expected = _ids_or_none(tokenizer, text)
         wrong = _same(expected, _ids_or_none(twin, text), text, tokenizer)
         if wrong is not None:
-            return named(wrong, "built again")
+            return prefix_complaint(wrong, "built again")
     return _facts_differ(tokenizer, twin)
 
 
-@check("spec: fresh process", together=True, repeatable=False)
+@check("spec: fresh process", takes_all_texts=True, repeatable=False)
 def fresh_process(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """spec() can be pickled, and gives the same encode in a process of its own"""
     usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
@@ -208,13 +208,15 @@ def fresh_process(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complain
 def like_reference(
     tokenizer: TokenizerAdapter, reference: TokenizerAdapter, all_unicode: bool, text: str
 ) -> Complaint | None:
-    text = text if all_unicode else "".join(c for c in text if _frozen(c))
+    text = text if all_unicode else "".join(c for c in text if _is_frozen(c))
     expected = outcome(reference.encode, text)
     got = outcome(tokenizer.encode, text)
     if isinstance(expected, Exception) or isinstance(got, Exception):
         if isinstance(expected, Exception) and isinstance(got, Exception):
             raise SetAsideError
-        return Complaint("only one of them refuses the text", _said(expected), _said(got))
+        return Complaint(
+            "only one of them refuses the text", _describe_result(expected), _describe_result(got)
+        )
     wrong = ids_differ(np.asarray(expected), np.asarray(got), text, reference)
     if (
         wrong is None
@@ -222,7 +224,9 @@ def like_reference(
         and isinstance(reference, PostProcesses)
     ):
         whole = whole_ids(reference, text)
-        wrong = named(ids_differ(whole, whole_ids(tokenizer, text), text, reference), "finished")
+        wrong = prefix_complaint(
+            ids_differ(whole, whole_ids(tokenizer, text), text, reference), "finished"
+        )
     return wrong
 
 
@@ -239,11 +243,13 @@ def _same(
     if expected is None or got is None:
         if expected is got:
             return None
-        return Complaint("sometimes refused", _said(expected), _said(got), text)
+        return Complaint(
+            "sometimes refused", _describe_result(expected), _describe_result(got), text
+        )
     return ids_differ(expected, got, text, tokenizer)
 
 
-def _said(result: object) -> str:
+def _describe_result(result: object) -> str:
     if result is None or isinstance(result, Exception):
         return "a refusal" if result is None else f"{type(result).__name__}: {result}"
     return "ids"
@@ -270,5 +276,5 @@ def _frozen_points() -> frozenset[int]:
     return frozenset(point for low, high in ranges for point in range(low, high + 1))
 
 
-def _frozen(character: str) -> bool:
+def _is_frozen(character: str) -> bool:
     return character.isascii() or ord(character) in _frozen_points()

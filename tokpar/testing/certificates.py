@@ -26,7 +26,7 @@ class Certificates:
     failed is not stored."""
 
     tokenizer: TokenizerAdapter
-    _passed: set[bytes] = field(default_factory=set)
+    _passed_digests: set[bytes] = field(default_factory=set)
 
     def complaint(self, encoding: Encoding, text: str) -> Complaint | None:
         """The first finding of `tokpar.check`, or a complaint about a seam without a rule, or
@@ -37,11 +37,11 @@ class Certificates:
         if not encoding.seams:
             return None
         key = digest(encoding, text)
-        if key in self._passed:
+        if key in self._passed_digests:
             return None
         report = checker.check(encoding, text, self.tokenizer)
         if report.ok:
-            self._passed.add(key)
+            self._passed_digests.add(key)
             return None
         finding = report.findings[0]
         return Complaint(f"the certificate fails: {finding.kind}, {finding.message}")

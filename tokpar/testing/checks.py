@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from tokpar.errors import ConformanceError, EngineError
 from tokpar.executors.serial_executor import PASSING
-from tokpar.parity.differing import shown, simplest, smallest
+from tokpar.parity.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]
@@ -40,14 +40,14 @@ class Complaint:
 class Check:
     """One sentence of a contract, and the function that tests the sentence.
 
-    `look` gets one text, or with `together` all texts of the pool. It returns a complaint or None.
-    An error that it raises is a complaint too, except `SetAsideError`.
+    `look` gets one text, or with `takes_all_texts` all texts of the pool. It returns a complaint or
+    None. An error that it raises is a complaint too, except `SetAsideError`.
     `repeatable`: `look` answers the same each time, so that a failing text can be made smaller."""
 
     name: str
     contract: str
     look: Callable[..., Complaint | None]
-    together: bool = False
+    takes_all_texts: bool = False
     pool: Pool = "texts"
     repeatable: bool = True
 
@@ -57,17 +57,17 @@ class Check:
 
 
 def check(
-    name: str, *, together: bool = False, repeatable: bool = True
+    name: str, *, takes_all_texts: bool = False, repeatable: bool = True
 ) -> Callable[[Callable[..., Complaint | None]], Check]:
     """Make a check of the decorated function, which takes a subject and a text.
 
     The docstring of the function is the contract: ConformanceError prints it."""
 
-    def made(look: Callable[..., Complaint | None]) -> Check:
+    def make_check(look: Callable[..., Complaint | None]) -> Check:
         contract = " ".join(cleandoc(look.__doc__ or "").split())
-        return Check(name, contract, look, together, repeatable=repeatable)
+        return Check(name, contract, look, takes_all_texts, repeatable=repeatable)
 
-    return made
+    return make_check
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def require(
 def failure_of(check: Check, texts: Sequence[str]) -> Failure | None:
     """Run a check on the texts; return the failure with the smallest texts that show it, or
     None."""
-    if check.together:
+    if check.takes_all_texts:
         return _failure_together(check, tuple(texts))
     for text in texts:
         complaint = ask(check, text)
@@ -163,11 +163,11 @@ def in_words(subject: str, failures: Sequence[Failure], checks: int) -> str:
 def _rows(failure: Failure) -> Iterator[tuple[str, str]]:
     texts, complaint = failure.texts, failure.complaint
     if texts is not None and len(texts) == 1:
-        yield "text", f"{shown(texts[0])} ({len(texts[0]):,} code points)"
+        yield "text", f"{show_text(texts[0])} ({len(texts[0]):,} code points)"
     elif texts is not None:
-        yield "texts", ", ".join(map(shown, texts[:8])) + (", ..." if len(texts) > 8 else "")
+        yield "texts", ", ".join(map(show_text, texts[:8])) + (", ..." if len(texts) > 8 else "")
         if complaint.text is not None:
-            yield "text", shown(complaint.text)
+            yield "text", show_text(complaint.text)
     yield "found", complaint.what
     yield "expected", complaint.expected
     yield "got", complaint.got
@@ -190,7 +190,7 @@ def fails(call: Callable[..., Any], *arguments: object) -> bool:
     return isinstance(outcome(call, *arguments), Exception)
 
 
-def named(complaint: Complaint | None, what: str) -> Complaint | None:
+def prefix_complaint(complaint: Complaint | None, what: str) -> Complaint | None:
     """The complaint with `what` in front of its words."""
     return None if complaint is None else replace(complaint, what=f"{what}: {complaint.what}")
 

@@ -7,9 +7,9 @@ import numpy as np
 from tokpar.arrays import IdArray, byte_starts
 from tokpar.errors import TokparError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.parity.differing import around, first_difference, position_of
+from tokpar.parity.differing import describe_ids, first_difference, position_of
 from tokpar.spans import postprocess_single
-from tokpar.testing.checks import Complaint, SetAsideError, named
+from tokpar.testing.checks import Complaint, SetAsideError, prefix_complaint
 from tokpar.types import Piece, Rows
 
 
@@ -44,8 +44,8 @@ def ids_differ(
     numbers = f"{len(expected):,} expected, {len(got):,} got"
     return Complaint(
         f"ids differ from number {k:,} on ({numbers}){where}",
-        around(tokenizer, expected, k),
-        around(tokenizer, got, k),
+        describe_ids(tokenizer, expected, k),
+        describe_ids(tokenizer, got, k),
         text,
     )
 
@@ -121,7 +121,7 @@ def rows_differ(
         if wrong is None and spans:
             wrong = spans_differ(right, got, k, text)
         if wrong is not None:
-            return named(wrong, f"row {k:,}")
+            return prefix_complaint(wrong, f"row {k:,}")
     return None
 
 

@@ -21,7 +21,16 @@ from tokpar.interfaces import (
     without_cache_of,
 )
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
+from tokpar.testing.checks import (
+    Check,
+    Complaint,
+    Watch,
+    at_once,
+    check,
+    outcome,
+    prefix_complaint,
+    require,
+)
 from tokpar.testing.compare import rows_differ
 from tokpar.testing.pools import FAILS, Letters, Unknown, pools
 from tokpar.types import Piece, Rows
@@ -74,7 +83,7 @@ def slices(texts: Sequence[str]) -> list[str]:
     return [" ".join(texts[:LONGER]), *texts]
 
 
-@check("map", together=True)
+@check("map", takes_all_texts=True)
 def rows(
     executor: Executor, tokenizer: TokenizerAdapter, spans: bool, texts: Sequence[str]
 ) -> Complaint | None:
@@ -105,7 +114,7 @@ def equal_texts(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> C
     return mapped_wrong(executor, tokenizer, [left, left, right, left])
 
 
-@check("map: errors", together=True)
+@check("map: errors", takes_all_texts=True)
 def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     """the first error in the order of the texts is raised as an EngineError that names the row,
     and a place in it"""
@@ -126,7 +135,7 @@ def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     return Complaint("no place in the text", place, f"[{got.start}, {got.stop})")
 
 
-@check("map: after errors", together=True)
+@check("map: after errors", takes_all_texts=True)
 def after_errors(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
@@ -136,7 +145,7 @@ def after_errors(
     return mapped_wrong(executor, tokenizer, slices(texts))
 
 
-@check("map: threads", together=True, repeatable=False)
+@check("map: threads", takes_all_texts=True, repeatable=False)
 def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     """an executor may be used from several threads at once"""
     tokenizer = Letters(SECONDS)
@@ -153,11 +162,11 @@ def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
         for got in results:
             wrong = rows_differ(expected, got, own, tokenizer)
             if wrong is not None:
-                return named(wrong, f"with {THREADS} threads")
+                return prefix_complaint(wrong, f"with {THREADS} threads")
     return None
 
 
-@check("look_up", together=True)
+@check("look_up", takes_all_texts=True)
 def looked_up(
     executor: Executor, call: LookUp, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
@@ -194,10 +203,10 @@ def _served_wrong(
         for text, served in zip(texts, flags, strict=True)
     ]
     wrong = rows_differ(expected, got, texts, tokenizer)
-    return None if wrong is None else named(wrong, "looked up")
+    return None if wrong is None else prefix_complaint(wrong, "looked up")
 
 
-@check("close", together=True, repeatable=False)
+@check("close", takes_all_texts=True, repeatable=False)
 def close(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
@@ -206,7 +215,9 @@ def close(
     executor.close()
     executor.close()
     try:
-        return named(mapped_wrong(executor, tokenizer, slices(texts[:20])), "after close")
+        return prefix_complaint(
+            mapped_wrong(executor, tokenizer, slices(texts[:20])), "after close"
+        )
     except EngineError:
         raise
     except RuntimeError:

@@ -16,7 +16,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.parity.differing import shown, token
+from tokpar.parity.differing import show_text, token
 from tokpar.patterns.class_tables import family_named, recognise
 from tokpar.pure.added import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError, check
@@ -53,7 +53,7 @@ def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
             yield tokens.of(tokenizer)
 
 
-@check("facts", together=True)
+@check("facts", takes_all_texts=True)
 def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """facts fit together, and are the same object each time (proofs are kept by identity)"""
     facts = facts_of(tokenizer)
@@ -90,7 +90,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
 
 
-@check("facts.family", together=True)
+@check("facts.family", takes_all_texts=True)
 def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """a provable regex tokenizer has engine and patterns of a family of the cut tables (theorem 19
     decides them), or no family, and is cut where windows of its patterns say (theorem 40)"""
@@ -118,7 +118,7 @@ def _windows(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         return None
     whole = ids_of(tokenizer, text)
     for place in range(1, len(text)):
-        seam = finder.windows.at(text, place)
+        seam = finder.windows.certify(text, place)
         if seam is None:
             continue
         apart = [ids_of(tokenizer, each) for each in (text[:place], text[place:])]
@@ -133,20 +133,26 @@ def round_trip(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """nothing of a text is lost: decode(encode(text)) == text"""
     assert isinstance(tokenizer, Decodes)
     back = tokenizer.decode(ids_of(tokenizer, text).tolist())
-    return None if back == text else Complaint("other text came back", shown(text), shown(back))
+    return (
+        None
+        if back == text
+        else Complaint("other text came back", show_text(text), show_text(back))
+    )
 
 
 @check("facts.tiles")
-def tiles(tokenizer: TokenizerAdapter, known: dict[int, bytes], text: str) -> Complaint | None:
+def tiles(
+    tokenizer: TokenizerAdapter, bytes_by_id: dict[int, bytes], text: str
+) -> Complaint | None:
     """the tokens' bytes, in order, are the text's UTF-8 bytes, and an id always has the same"""
-    ids, spans = _located(tokenizer, text)
+    ids, spans = _locate(tokenizer, text)
     whole, place = text.encode(), 0
     for k, (id_, (start, stop)) in enumerate(zip(ids.tolist(), spans.tolist(), strict=True)):
         if start != place or stop <= start:
             return Complaint(f"span of id {k:,}", f"[{place}, more)", f"[{start}, {stop})")
         place = stop
         held = whole[start:stop]
-        own = _bytes_of(tokenizer, id_, known)
+        own = _bytes_of(tokenizer, id_, bytes_by_id)
         if own is not None and own != held:
             return Complaint(f"bytes of id {k:,}, {token(tokenizer, id_)}", repr(own), repr(held))
     if place != len(whole):
@@ -181,14 +187,14 @@ def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 def _of_the_model(tokenizer: TokenizerAdapter, text: str) -> Iterator[tuple[int, bytes]]:
     """Each id of the text that is no added token, with its UTF-8 bytes in the text."""
     added = {each.id for each in facts_of(tokenizer).added_tokens}
-    ids, spans = _located(tokenizer, text)
+    ids, spans = _locate(tokenizer, text)
     whole = text.encode()
     for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
         if id_ not in added:
             yield id_, whole[start:stop]
 
 
-@check("facts.added_tokens", together=True)
+@check("facts.added_tokens", takes_all_texts=True)
 def added_tokens(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """added tokens are found where their flags say, and what is between them is encoded alone
     (theorem 6.1)"""
@@ -198,13 +204,15 @@ def added_tokens(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     for each in facts.added_tokens[:MOST_ADDED]:
         by_model = listed is None or each.content.encode() in listed
         for left, right in product((*AROUND, each.content), repeat=2):
-            wrong = _placed(tokenizer, finder, each, left + each.content + right, by_model)
+            wrong = _placement_complaint(
+                tokenizer, finder, each, left + each.content + right, by_model
+            )
             if wrong is not None:
                 return wrong
     return None
 
 
-def _placed(
+def _placement_complaint(
     tokenizer: TokenizerAdapter, finder: AddedTokens, each: AddedToken, text: str, by_model: bool
 ) -> Complaint | None:
     try:
@@ -220,7 +228,7 @@ def _placed(
     if wrong is None:
         return None
     return Complaint(
-        f"{each.content!r} in {shown(text)}: {wrong.what}", wrong.expected, wrong.got, text
+        f"{each.content!r} in {show_text(text)}: {wrong.what}", wrong.expected, wrong.got, text
     )
 
 
@@ -243,7 +251,7 @@ def _part(tokenizer: TokenizerAdapter, finder: AddedTokens, segment: str | int) 
     return ids_of(tokenizer, segment)
 
 
-def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray]:
+def _locate(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray]:
     """The ids and the spans of a text. Raises ValueError if the spans are not well-formed."""
     assert isinstance(tokenizer, Locates)
     ids = ids_of(tokenizer, text)
@@ -254,12 +262,12 @@ def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray
     return ids, spans
 
 
-def _bytes_of(tokenizer: TokenizerAdapter, id_: int, known: dict[int, bytes]) -> bytes | None:
-    """The UTF-8 bytes of one id, decoded alone and kept in `known`. None if the tokenizer does not
-    decode, or if the bytes are not whole characters."""
-    if id_ not in known and isinstance(tokenizer, Decodes):
+def _bytes_of(tokenizer: TokenizerAdapter, id_: int, bytes_by_id: dict[int, bytes]) -> bytes | None:
+    """The UTF-8 bytes of one id, decoded alone and kept in `bytes_by_id`. None if the tokenizer
+    does not decode, or if the bytes are not whole characters."""
+    if id_ not in bytes_by_id and isinstance(tokenizer, Decodes):
         decoded = tokenizer.decode([id_])
         if "\ufffd" in decoded:
             return None
-        known[id_] = decoded.encode()
-    return known.get(id_)
+        bytes_by_id[id_] = decoded.encode()
+    return bytes_by_id.get(id_)

@@ -13,7 +13,7 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mended_of
+from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mend_of
 from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.methods.auto import AutoSplitter
@@ -107,13 +107,13 @@ def merger_checks(
     """All checks of a merger with one tokenizer."""
     certificates = Certificates(tokenizer)
     for splitter in splitters:
-        yield merged.of(merger, certificates, splitter, name=f"merge: {splitter}")
+        yield merge.of(merger, certificates, splitter, name=f"merge: {splitter}")
     yield one_piece.of(merger, tokenizer)
-    if hasattr(merger, "mended"):
-        yield mended.of(merger, tokenizer)
+    if hasattr(merger, "mend"):
+        yield mend.of(merger, tokenizer)
 
 
-def given(
+def make_pieces(
     merger: Merger, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], text: str
 ) -> list[Piece]:
     """The piece of each chunk, as the pipeline gives them to a merger. The piece of a run chunk
@@ -131,7 +131,7 @@ def _run(run: tuple[int, int]) -> Piece:
 
 
 @check("merge")
-def merged(
+def merge(
     merger: Merger, certificates: Certificates, splitter: Splitter, text: str
 ) -> Complaint | None:
     """a list of a Join or None for each neighbouring pair; the joins give the serial ids, at
@@ -140,7 +140,7 @@ def merged(
     _require_usual(tokenizer, text)  # below, open seams are fused as the pipeline does it
     chunks = list(splitter.split(text, tokenizer, 0).chunks)
     for _ in range(MOST_ROUNDS):
-        pieces = given(merger, tokenizer, chunks, text)
+        pieces = make_pieces(merger, tokenizer, chunks, text)
         joins = merger.merge(text, chunks, pieces, tokenizer)
         wrong = joins_complaint(joins, chunks, pieces, text, tokenizer)
         if wrong is not None:
@@ -187,10 +187,12 @@ def joins_complaint(
         if left.stop <= right.start and (join.left, join.right) != (sizes[0], 0):
             said = f"join {i:,} leaves out ids where nothing overlaps"
             return Complaint(said, f"left={sizes[0]}, right=0", repr(join))
-    return _unlicensed([join.seam for join in joins if join is not None], text, tokenizer)
+    return _licence_complaint([join.seam for join in joins if join is not None], text, tokenizer)
 
 
-def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
+def _licence_complaint(
+    seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter
+) -> Complaint | None:
     """Return the complaint about the first seam that nothing licenses, or None.
 
     Seams of rules K4 to K8 are left out: the checker needs all ids for them, and other seams of
@@ -227,20 +229,20 @@ def joined_complaint(
 def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """one chunk has no pair, and no join"""
     whole = [Chunk(0, len(text), 0, len(text))]
-    found = merger.merge(text, whole, given(merger, tokenizer, whole, text), tokenizer)
+    found = merger.merge(text, whole, make_pieces(merger, tokenizer, whole, text), tokenizer)
     return None if found == [] else Complaint("one piece is joined", "[]", repr(found)[:200])
 
 
-@check("mended")
-def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """mended chunks tile the text, are others, and no more of them than twice before"""
+@check("mend")
+def mend(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """mend chunks tile the text, are others, and no more of them than twice before"""
     _require_usual(tokenizer, text)
     for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
         chunks = splitter.split(text, tokenizer, 0).chunks
-        pieces = given(merger, tokenizer, chunks, text)
+        pieces = make_pieces(merger, tokenizer, chunks, text)
         joins = merger.merge(text, chunks, pieces, tokenizer)
         failed = [i for i, join in enumerate(joins, start=1) if join is None]
-        after = mended_of(merger)(text, chunks, failed, tokenizer) if failed else None
+        after = mend_of(merger)(text, chunks, failed, tokenizer) if failed else None
         if after is None:
             continue
         wrong = chunks_complaint(after, text)

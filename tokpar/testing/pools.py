@@ -21,8 +21,8 @@ from tokpar.parity.compared_texts import (
     added_contents,
     competing,
     hostile_texts,
-    separated,
-    surrounded,
+    separate_words,
+    surround_contents,
     vocabulary_words,
 )
 from tokpar.parity.compared_texts import surrogate_texts as fixed_surrogates
@@ -109,19 +109,24 @@ def pools(
     added = added[:MOST_ADDED]
     short = [text for text in own if len(text) <= LONG]
     words = next(filter(None, map(vocabulary_words, known)), ())
-    drawn = _drawn(_usual, added, examples)
-    drawn += (*surrounded(added), *(text[:MOST] for text in competing(words) + separated(words)))
+    drawn = _draw_texts(_usual, added, examples)
+    drawn += (
+        *surround_contents(added),
+        *(text[:MOST] for text in competing(words) + separate_words(words)),
+    )
     if words:
-        drawn += _drawn(made_of, words, examples // 2) + _drawn(_usual, words, examples // 2)
+        drawn += _draw_texts(made_of, words, examples // 2) + _draw_texts(
+            _usual, words, examples // 2
+        )
     return {
         "texts": tuple(dict.fromkeys((*short, *hostile_texts(), *drawn))),
-        "surrogates": (*fixed_surrogates(), *_drawn(_lone, added, examples // 10)),
+        "surrogates": (*fixed_surrogates(), *_draw_texts(_lone, added, examples // 10)),
         "long": tuple(text for text in own if len(text) > LONG),
     }
 
 
 @lru_cache(maxsize=32)
-def _drawn(
+def _draw_texts(
     strategy: Callable[[tuple[str, ...]], Texts], contents: tuple[str, ...], examples: int
 ) -> tuple[str, ...]:
     if examples < 1:
@@ -144,9 +149,9 @@ def _drawn(
     return tuple(found)
 
 
-def _usual(added: tuple[str, ...]) -> Texts:
-    return texts(added=added, max_size=MOST)
+def _usual(contents: tuple[str, ...]) -> Texts:
+    return texts(added=contents, max_size=MOST)
 
 
-def _lone(added: tuple[str, ...]) -> Texts:
-    return surrogate_texts(added=added, max_size=MOST)
+def _lone(contents: tuple[str, ...]) -> Texts:
+    return surrogate_texts(added=contents, max_size=MOST)

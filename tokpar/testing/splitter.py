@@ -42,7 +42,7 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
     said = "the same where nothing is known of the tokenizer; no rule licenses a cut then"
     name = "split: unknown tokenizer"
     yield well_formed.of(splitter, Unknown(), name=name, contract=said)
-    for each in (licensed, divisible, words):
+    for each in (licensed_cuts, divisible, words):
         yield each.of(first, tokenizer)
     yield surrogates.of(splitter, tokenizer, pool="surrogates")
     yield attempts.of(first, tokenizer)
@@ -55,14 +55,14 @@ class FirstSplits:
 
     def __init__(self, splitter: Splitter) -> None:
         self._splitter = splitter
-        self._known: dict[str, Split] = {}
+        self._splits: dict[str, Split] = {}
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         if attempt or len(text) > MOST:
             return self._splitter.split(text, tokenizer, attempt)
-        if text not in self._known:
-            self._known[text] = self._splitter.split(text, tokenizer, 0)
-        return self._known[text]
+        if text not in self._splits:
+            self._splits[text] = self._splitter.split(text, tokenizer, 0)
+        return self._splits[text]
 
 
 @check("split")
@@ -105,12 +105,12 @@ def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
     return None
 
 
-def _place(k: int, chunk: Chunk, expected: str) -> Complaint:
-    return Complaint(f"chunk {k:,}", expected, repr(chunk))
+def _place(k: int, chunk: Chunk, contract: str) -> Complaint:
+    return Complaint(f"chunk {k:,}", contract, repr(chunk))
 
 
 @check("split: cuts")
-def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+def licensed_cuts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """a cut that names rule K1, K2, K3, K9 or K10 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
@@ -183,12 +183,12 @@ def attempts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Comp
     return Complaint("it goes on for ever", "1 chunk in the end", f"{len(split.chunks)} chunks")
 
 
-@check("split: again", together=True)
+@check("split: again", takes_all_texts=True)
 def again(
-    splitter: Splitter, tokenizer: TokenizerAdapter, before: Splitter, texts: Sequence[str]
+    splitter: Splitter, tokenizer: TokenizerAdapter, earlier: Splitter, texts: Sequence[str]
 ) -> Complaint | None:
     """chunks depend on nothing but text, tokenizer and attempt"""
-    first = [before.split(text, tokenizer, 0) for text in texts]
+    first = [earlier.split(text, tokenizer, 0) for text in texts]
     for text, split in zip(reversed(texts), reversed(first), strict=True):
         got = splitter.split(text, tokenizer, 0)
         if got != split:

@@ -22,7 +22,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan
 from tokpar.registry import build_strategy, registry
-from tokpar.results import in_one_call
+from tokpar.results import encode_in_one_call
 from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import (
     Check,
@@ -30,8 +30,8 @@ from tokpar.testing.checks import (
     SetAsideError,
     Watch,
     check,
-    named,
     outcome,
+    prefix_complaint,
     require,
 )
 from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
@@ -102,7 +102,9 @@ def checks_of(
     approximate = [{}] if not strategy.lossless else [dict([p]) for p in strategy.approximate_if]
     for some in approximate:
         name = f"strategy {strategy.name}: approximate {some or ''}".rstrip()
-        yield marked.of(strategy, certificates, [{**each, **some} for each in options], name=name)
+        yield lossless_claim.of(
+            strategy, certificates, [{**each, **some} for each in options], name=name
+        )
 
 
 def strategy_checks(
@@ -141,7 +143,7 @@ def certified_cuts(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         wrong = ids_differ(expected, np.concatenate(halves), text, tokenizer)
         if wrong is not None:
             where = f"{text[:place]!r} + {text[after:]!r}, rule {seam.rule}, theorem {seam.theorem}"
-            return named(wrong, where)
+            return prefix_complaint(wrong, where)
     return None
 
 
@@ -154,15 +156,15 @@ def lossless(
     require_accepted(tokenizer, text)
     expected = whole_ids(tokenizer, text)
     for some in options:
-        encoding = encoded(strategy, tokenizer, some, text)
+        encoding = encode_serially(strategy, tokenizer, some, text)
         wrong = ids_differ(expected, encoding.ids, text, tokenizer)
         wrong = wrong or certificates.complaint(encoding, text)
         if wrong is not None:
-            return named(wrong, f"{some or 'default options'}, {encoding.report.plan}")
+            return prefix_complaint(wrong, f"{some or 'default options'}, {encoding.report.plan}")
     return None
 
 
-def encoded(
+def encode_serially(
     strategy: Strategy, tokenizer: TokenizerAdapter, options: Mapping[str, Any], text: str
 ) -> Encoding:
     """The encoding of a text by the pipeline; the chunks are encoded one by one in this thread."""
@@ -174,7 +176,7 @@ def _plan(tokenizer: TokenizerAdapter, strategy: Strategy, options: Mapping[str,
     return Plan(tokenizer, splitter, SerialExecutor(), merger, strategy.name)
 
 
-@check("strategy: batch", together=True)
+@check("strategy: batch", takes_all_texts=True)
 def batch(
     strategy: Strategy,
     tokenizer: TokenizerAdapter,
@@ -193,7 +195,7 @@ def batch(
         if wrong is None and not found[k].lossless:
             wrong = Complaint("a seam without a rule", text=text)
         if wrong is not None:
-            return named(wrong, f"text {k}, {dict(options) or 'default options'}")
+            return prefix_complaint(wrong, f"text {k}, {dict(options) or 'default options'}")
     return None
 
 
@@ -213,7 +215,7 @@ def surrogates(
         raise SetAsideError
     expected = _own(tokenizer, text)
     for some in options:
-        got = outcome(encoded, strategy, tokenizer, some, text)
+        got = outcome(encode_serially, strategy, tokenizer, some, text)
         if isinstance(expected, Exception) or isinstance(got, Exception):
             if type(expected) is not type(got):
                 return Complaint(f"{some}: it ends otherwise", repr(expected), repr(got))
@@ -229,12 +231,12 @@ def _own(tokenizer: TokenizerAdapter, text: str) -> Any:
         check_text = traits_of(tokenizer).check_text
         if check_text is not None:
             check_text(text)
-        return in_one_call(text, tokenizer, Report("serial", why="to compare with"))
+        return encode_in_one_call(text, tokenizer, Report("serial", why="to compare with"))
 
     return outcome(call)
 
 
-@check("record", together=True)
+@check("record", takes_all_texts=True)
 def record_complaint(strategy: Strategy, texts: Sequence[str]) -> Complaint | None:
     """name, source and conditions are told, and build() works without options"""
     told = {"name": strategy.name, "source": strategy.source, "conditions": strategy.conditions}
@@ -248,7 +250,7 @@ def record_complaint(strategy: Strategy, texts: Sequence[str]) -> Complaint | No
 
 
 @check("strategy: approximate")
-def marked(
+def lossless_claim(
     strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]], text: str
 ) -> Complaint | None:
     """an encoding that says it is lossless is, and its certificate passes tokpar.check"""
@@ -256,11 +258,11 @@ def marked(
     require_accepted(tokenizer, text)
     expected = whole_ids(tokenizer, text)
     for some in options:
-        encoding = encoded(strategy, tokenizer, some, text)
+        encoding = encode_serially(strategy, tokenizer, some, text)
         if not encoding.lossless:
             continue
         wrong = ids_differ(expected, encoding.ids, text, tokenizer)
         wrong = wrong or certificates.complaint(encoding, text)
         if wrong is not None:
-            return named(wrong, f"{some}, lossless by its own account")
+            return prefix_complaint(wrong, f"{some}, lossless by its own account")
     return None

@@ -57,7 +57,7 @@ def pick(*strategies: Texts) -> Texts:
     return st.sampled_from(range(len(strategies))).flatmap(lambda which: strategies[which])
 
 
-def of(strings: Sequence[str], *, max_size: int = 8) -> Texts:
+def concatenations(strings: Sequence[str], *, max_size: int = 8) -> Texts:
     """Up to `max_size` of the given strings, joined."""
     string = dict(enumerate(strings, start=ord("0")))  # "0" is the first: hypothesis shrinks to it
     key = st.characters(min_codepoint=ord("0"), max_codepoint=max(string))
@@ -148,7 +148,7 @@ def digits() -> Texts:
 def whitespace() -> Texts:
     """Spaces and newlines of every kind, and characters that only look like them."""
     usual = st.text(" \n\r\t", min_size=1, max_size=12)
-    return pick(usual, of(WHITESPACE + ALMOST_WHITESPACE, max_size=12))
+    return pick(usual, concatenations(WHITESPACE + ALMOST_WHITESPACE, max_size=12))
 
 
 @cache
@@ -161,13 +161,15 @@ def contractions() -> Texts:
 @cache
 def scripts() -> Texts:
     """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
-    return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
+    return pick(
+        *map(concatenations, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW))
+    )
 
 
 @cache
 def fragments() -> tuple[Texts, ...]:
     """The strategies for one fragment of a text."""
-    usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
+    usual = (concatenations(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
     punctuation = st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
     shapes = (whitespace(), digits(), punctuation, *[contractions()] * 2, runs())
     any_unicode = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
@@ -176,7 +178,7 @@ def fragments() -> tuple[Texts, ...]:
     return (*usual, *shapes, *written, *repetitive)
 
 
-def overlapped(first: str, second: str) -> str:
+def overlap_contents(first: str, second: str) -> str:
     """Both contents, overlapping in their longest common part: ("<a>", ">b") -> "<a>b"."""
     for size in range(min(len(first), len(second)), 0, -1):
         if size < max(len(first), len(second)) and first.endswith(second[:size]):
@@ -184,18 +186,18 @@ def overlapped(first: str, second: str) -> str:
     return first + second
 
 
-def added_fragments(added: Sequence[str]) -> Texts:
+def added_fragments(contents: Sequence[str]) -> Texts:
     """Contents of added tokens: whole, cut at either end, nested, overlapping, with other text
     around."""
-    content = st.sampled_from(tuple(added))
-    at = st.integers(1, max(map(len, added)))
+    content = st.sampled_from(tuple(contents))
+    at = st.integers(1, max(map(len, contents)))
     around = st.sampled_from(("", " ", "  ", "\n", "\t ", "a", "1", "_", "\u0301", "中", "\u3000"))
     return pick(
         content,
         st.tuples(around, content, around).map("".join),
         st.builds(lambda text, n: text[:n], content, at),
         st.builds(lambda text, n: text[-n:], content, at),
-        st.builds(overlapped, content, content),
+        st.builds(overlap_contents, content, content),
         st.builds(lambda outer, n, inner: outer[:n] + inner + outer[n:], content, at, content),
         st.builds(lambda text, n: text * n, content, st.integers(2, 5)),
     )
@@ -208,7 +210,7 @@ def made_of(tokens: Sequence[str]) -> Texts:
     token, fronts = st.sampled_from(tuple(tokens)), fronts_of(tokens)
     steps = st.text(st.characters(max_codepoint=999), min_size=1, max_size=12)
     return pick(
-        of(tokens, max_size=12),
+        concatenations(tokens, max_size=12),
         st.builds(lambda last, drawn: backwards(fronts, last, [*map(ord, drawn)]), token, steps),
     )
 
@@ -242,7 +244,9 @@ def backwards(fronts: Mapping[str, Sequence[str]], last: str, steps: Sequence[in
 @cache
 def lone_surrogates() -> Texts:
     """Surrogates: alone, doubled, in the wrong order, and as a pair of two code points."""
-    return of(("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3)
+    return concatenations(
+        ("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3
+    )
 
 
 def texts(
@@ -264,12 +268,12 @@ def texts(
     some = st.lists(fragment, max_size=8).map("".join)
     times = st.sampled_from((1, 1, 1, 1, 1, 1, 2, 5, 60))
     several = st.builds(
-        lambda *drawn: _repeated("".join(drawn[:3]), drawn[3])[:max_size], some, some, some, times
+        lambda *drawn: _repeat("".join(drawn[:3]), drawn[3])[:max_size], some, some, some, times
     )
     return st.one_of(some.map(lambda text: text[: min(400, max_size)]), several)
 
 
-def _repeated(text: str, times: int) -> str:
+def _repeat(text: str, times: int) -> str:
     return text[:400] if times == 1 else text * times
 
 

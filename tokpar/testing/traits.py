@@ -26,7 +26,7 @@ def traits_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
         yield forbidden_strings.of(tokenizer)
 
 
-@check("traits", together=True)
+@check("traits", takes_all_texts=True)
 def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """traits are EngineTraits, and fit together and to the abilities of the tokenizer"""
     traits = traits_of(tokenizer)

@@ -28,7 +28,7 @@ from tokpar_bench.measuring import (
     TimedJob,
     TimingExecutor,
     encode_job,
-    interleaved,
+    interleave,
     middle,
     shared_ids,
 )
@@ -52,14 +52,14 @@ from tokpar_bench.records import (
 from tokpar_bench.schedule import PARTS
 from tokpar_bench.stages import (
     amdahl,
-    bound,
+    least_seconds,
+    least_times,
     longest_first,
     makespan,
-    projected,
+    projected_seconds,
     stages,
-    undisturbed,
 )
-from tokpar_bench.subjects import ComparedMethod, Opened, chosen, compared
+from tokpar_bench.subjects import ComparedMethod, Resources, choose_methods, compared_methods
 from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 
 import tokpar
@@ -256,7 +256,7 @@ def test_a_bad_line_is_named_with_its_file_and_line(
     assert named in str(caught.value)
     left = read_dataset(path, skip_bad_lines=True)
     assert left.texts == ("good", "more")
-    assert [problem.split(": ")[0] for problem in left.skipped] == [f"{path}:3"]
+    assert [problem.split(": ")[0] for problem in left.bad_lines] == [f"{path}:3"]
 
 
 def test_a_bad_line_of_a_plain_text_can_be_left_out(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_repetitive_text_is_one_letter_as_often_as_the_text_is_long() -> None:
 
 
 def test_every_strategy_that_is_registered_is_compared() -> None:
-    methods = compared(1000, 100)
+    methods = compared_methods(1000, 100)
     assert {method.strategy for method in methods} == {
         record.name for record in tokpar.strategies()
     }
@@ -304,7 +304,7 @@ def test_every_strategy_that_is_registered_is_compared() -> None:
 def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Registry.load([])
     monkeypatch.setattr("tokpar_bench.subjects.registry", lambda: known)
-    names = [method.name for method in compared(1000, 100)]
+    names = [method.name for method in compared_methods(1000, 100)]
 
     class Plugin:
         @hookimpl
@@ -312,20 +312,20 @@ def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch)
             return [replace(cut.STRATEGY, name="mine")]
 
     known.register(Plugin())
-    assert [method.name for method in compared(1000, 100)] == [*names, "mine"]
+    assert [method.name for method in compared_methods(1000, 100)] == [*names, "mine"]
 
 
 def test_chosen_methods_come_with_the_own_call_and_unknown_ones_are_listed() -> None:
-    methods = compared(1000, 100)
-    assert [method.name for method in chosen(methods, ["auto"])] == ["serial", "auto"]
-    assert chosen(methods, None) == methods
+    methods = compared_methods(1000, 100)
+    assert [method.name for method in choose_methods(methods, ["auto"])] == ["serial", "auto"]
+    assert choose_methods(methods, None) == methods
     with pytest.raises(UnknownNameError, match="unknown method 'nope'; known: auto, blocks, "):
-        chosen(methods, ["auto", "nope"])
-    combined = chosen(methods, ["lopt", "cut+certified"])
+        choose_methods(methods, ["auto", "nope"])
+    combined = choose_methods(methods, ["lopt", "cut+certified"])
     assert [method.name for method in combined] == ["serial", "lopt", "cut+certified"]
     assert combined[-1].with_options(chunk_chars=9) == combined[-1]
     with pytest.raises(UnknownNameError, match="nope"):
-        chosen(methods, ["cut+nope"])
+        choose_methods(methods, ["cut+nope"])
 
 
 def test_an_option_reaches_only_a_strategy_that_has_it() -> None:
@@ -407,7 +407,7 @@ def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> 
         return TimedJob(key, 10, call)
 
     moved: list[int] = []
-    found = interleaved([job("a"), job("b"), job("c")], 4, 1, BenchResults(), moved.append)
+    found = interleave([job("a"), job("b"), job("c")], 4, 1, BenchResults(), moved.append)
     rounds = ["".join(sorted(ran[i : i + 3])) for i in range(0, 15, 3)]
     assert rounds == ["abc"] * 5
     assert len(ran) == 15
@@ -428,7 +428,7 @@ def test_no_round_begins_after_the_time_and_a_long_first_round_counts(
         return sample(1.0)
 
     jobs = [TimedJob("one", 5, call)]
-    samples = interleaved(jobs, 3, 1, BenchResults(), done.append, seconds)
+    samples = interleave(jobs, 3, 1, BenchResults(), done.append, seconds)
     assert len(samples["one"]) == kept
     assert (sum(done), len(done)) == (20, calls + (calls < 4))
 
@@ -437,7 +437,7 @@ def test_long_texts_are_the_short_ones_joined_and_cut() -> None:
     short = Dataset("d", ("abc", "de", "fghijkl"), "here")  # "abc\nde\nfghijkl"
     made = joined_texts(short, 5, 9)
     assert made is not None
-    assert (made.texts, made.joined, made.name) == (("abc\nd", "e\nfgh"), True, "d, joined")
+    assert (made.texts, made.is_joined, made.name) == (("abc\nd", "e\nfgh"), True, "d, joined")
     assert joined_texts(short, 5, 1) == replace(made, texts=("abc\nd",))
     assert joined_texts(short, 4, 9) is None
     assert joined_texts(short, 15, 9) is None
@@ -460,7 +460,7 @@ def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
         return sample(1)
 
     results = BenchResults()
-    found = interleaved([TimedJob(key, 1, call) for key in "ab"], 9, 1, results, silent)
+    found = interleave([TimedJob(key, 1, call) for key in "ab"], 9, 1, results, silent)
     assert not results.complete
     assert {key: len(samples) for key, samples in found.items()} == {"a": 2, "b": 2}
 
@@ -487,7 +487,7 @@ def test_a_job_that_fails_is_named_and_left_out() -> None:
         raise OptionError("cannot")
 
     results = BenchResults()
-    found = interleaved(
+    found = interleave(
         [TimedJob("a", 1, fail), TimedJob("b", 1, lambda: sample(1))], 1, 1, results, silent
     )
     assert list(found) == ["b"]
@@ -498,10 +498,10 @@ def test_a_job_that_fails_is_named_and_left_out() -> None:
 
 
 def compare(texts: tuple[str, ...], methods: list[ComparedMethod]) -> dict[str, MethodRow]:
-    with Opened() as opened:
-        subjects = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        subjects = resources.subjects(["default"], ["auto"], [])
         dataset = Dataset("d", texts, "here")
-        experiment = comparison("methods", dataset, subjects, ["serial"], methods, 1, opened)
+        experiment = comparison("methods", dataset, subjects, ["serial"], methods, 1, resources)
         results = BenchResults()
         run_experiments([experiment], 2, 1, results, silent)
     return {row.method: row for row in results.methods}
@@ -509,7 +509,7 @@ def compare(texts: tuple[str, ...], methods: list[ComparedMethod]) -> dict[str, 
 
 def test_lossless_methods_have_accuracy_1_and_a_known_lossy_one_has_less() -> None:
     texts = (TEXT * 30, "a" * 3000, "0123456789" * 300)
-    rows = compare(texts, compared(400, 100))
+    rows = compare(texts, compared_methods(400, 100))
     assert {row.method for row in rows.values()} == set(rows)
     exact = ["serial", "lopt", "recursive", "blocks", "cut", "auto"]
     assert [rows[name].texts_equal for name in exact] == [1.0] * 6
@@ -539,10 +539,10 @@ def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_on
     taken = [sample(1.0, report=report), sample(3.0, report=report, share=0.5)]
     other = [sample(5.0, report=report), sample(5.0, report=report, lossless=False)]
     samples = {(0, 0): taken, (0, 1): other, (1, 0): taken}
-    with Opened() as opened:
-        subjects = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        subjects = resources.subjects(["default"], ["auto"], [])
         dataset = Dataset("d", ("one", "two"), "here")
-        made = comparison("retries", dataset, subjects, ["serial"], methods, 1, opened)
+        made = comparison("retries", dataset, subjects, ["serial"], methods, 1, resources)
         [row] = made.rows(samples)
     assert isinstance(row, MethodRow)
     assert row.seconds == Spread.of([3.0, 4.0])
@@ -553,8 +553,8 @@ def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_on
 
 def test_a_stored_truncation_is_not_measured(truncating: str) -> None:
     notes: list[str] = []
-    with Opened() as opened:
-        [subject] = opened.subjects([truncating], ["auto"], notes)
+    with Resources() as resources:
+        [subject] = resources.subjects([truncating], ["auto"], notes)
         assert len(tokpar.encode(TEXT * 50, truncating, strategy="serial").ids) == 128
         assert len(subject.own_ids(TEXT * 50)) > 500
         assert (subject.tokenizer, subject.source, notes) == ("truncating", truncating, [])
@@ -562,18 +562,18 @@ def test_a_stored_truncation_is_not_measured(truncating: str) -> None:
 
 def test_an_engine_that_cannot_load_a_tokenizer_becomes_a_note(deepseek: str) -> None:
     notes: list[str] = []
-    with Opened() as opened:
-        found = opened.subjects([deepseek], ["tiktoken", "pure"], notes)
+    with Resources() as resources:
+        found = resources.subjects([deepseek], ["tiktoken", "pure"], notes)
         assert [(subject.tokenizer, subject.engine) for subject in found] == [("deepseek", "pure")]
         assert len(notes) == 1
         assert "engine tiktoken" in notes[0]
         with pytest.raises(OptionError, match="no tokenizer could be loaded"):
-            opened.subjects([deepseek], ["tiktoken"], [])
+            resources.subjects([deepseek], ["tiktoken"], [])
 
 
 def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         timing = TimingExecutor(SerialExecutor())
         method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
         taken = encode_job("k", subject, method, timing, TEXT * 20).call()
@@ -585,13 +585,13 @@ def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
 
 def test_the_timing_executor_divides_where_the_other_does() -> None:
     method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         subject = replace(subject, adapter=subject.fresh())
-        memo = opened.executor("memo", 1, subject, len(TEXT) * 20)
+        memo = resources.executor("memo", 1, subject, len(TEXT) * 20)
         timed = encode_job("k", subject, method, TimingExecutor(memo), TEXT * 20).call()
         alone = encode_job("k", subject, method, memo, TEXT * 20).call()
-        native = TimingExecutor(opened.executor("native", 1, subject, 0))
+        native = TimingExecutor(resources.executor("native", 1, subject, 0))
         undivided = encode_job("k", subject, method, native, TEXT * 20).call()
         assert TimingExecutor(memo).look_up([TEXT] * 2, subject.adapter)[1] == [True, True]
         assert TimingExecutor(native).look_up([TEXT], subject.adapter)[1] == [False]
@@ -618,15 +618,15 @@ def test_the_timing_executor_tells_which_chunk_failed() -> None:
 
 
 def test_a_comparison_on_auto_takes_the_executors_that_auto_takes_and_opens_each_once() -> None:
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
-        few, many = (opened.executor("auto", n, subject, 10**6) for n in (2, 8))
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
+        few, many = (resources.executor("auto", n, subject, 10**6) for n in (2, 8))
         assert few is not many
-        assert (few.name, many.name) == (opened.executor("auto", 2, subject, 1).name,) * 2
-        assert opened.executor("auto", 8, subject, 10**7) is many
-        assert opened.executor(many.name, 8, subject, 1) is many
+        assert (few.name, many.name) == (resources.executor("auto", 2, subject, 1).name,) * 2
+        assert resources.executor("auto", 8, subject, 10**7) is many
+        assert resources.executor(many.name, 8, subject, 1) is many
         with pytest.raises(UnknownNameError, match="nope"):
-            opened.executor("nope", 1, subject, 1)
+            resources.executor("nope", 1, subject, 1)
 
 
 def test_stages_and_projection_are_those_of_the_samples() -> None:
@@ -637,10 +637,10 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
         ("cut", "alone"): [alone],
         ("cut", "1"): [sample(10.0)],
     }
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         method = ComparedMethod("cut", "cut", {"chunk_chars": 100})
-        long = LongText("d", TEXT, subject, [method], "native", 1, opened)
+        long = LongText("d", TEXT, subject, [method], "native", 1, resources)
         rows = stages(long).rows(samples)
     first, *projection = rows
     assert isinstance(first, StageRow)
@@ -661,9 +661,9 @@ def test_a_projection_takes_of_each_chunk_the_least_of_the_rounds() -> None:
         sample(12.0, chunk_seconds=((3.0, 5.0), (2.0,))),
         sample(11.5, chunk_seconds=((4.0, 3.0), (3.0,))),
     ]
-    assert undisturbed(rounds) == (1.5, [[3.0, 3.0], [2.0]])
+    assert least_times(rounds) == (1.5, [[3.0, 3.0], [2.0]])
     other = sample(9.0, chunk_seconds=((3.0,), (2.0,)))
-    assert undisturbed([*rounds, other]) == (4.0, [[3.0], [2.0]])
+    assert least_times([*rounds, other]) == (4.0, [[3.0], [2.0]])
 
 
 def test_a_sweep_has_every_method_at_every_place() -> None:
@@ -673,9 +673,9 @@ def test_a_sweep_has_every_method_at_every_place() -> None:
         ComparedMethod("auto", "auto"),
         ComparedMethod("recursive", "recursive"),
     ]
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
-        long = LongText("d", text, subject, methods, "serial", 1, opened)
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
+        long = LongText("d", text, subject, methods, "serial", 1, resources)
         results = BenchResults()
         kinds = ("length", "chunk", "workers", "batch")
         run_experiments((sweep(kind, long) for kind in kinds), 1, 1, results, silent)
@@ -705,12 +705,14 @@ def test_a_projection_of_known_chunk_times() -> None:
     calls = [[3.0, 3.0, 4.0], [2.0]]
     assert makespan(calls[0], 2) == 7
     assert makespan(longest_first(calls)[0], 2) == 6
-    assert projected(1.0, calls, 1) == 13
-    assert projected(1.0, calls, 2) == 10
-    assert projected(1.0, longest_first(calls), 2) == 9
-    assert bound(1.0, calls, 2) == 8
-    assert projected(1.0, calls, 112) == projected(1.0, longest_first(calls), 112) == 7
-    assert projected(1.0, [], 8) == 1
+    assert projected_seconds(1.0, calls, 1) == 13
+    assert projected_seconds(1.0, calls, 2) == 10
+    assert projected_seconds(1.0, longest_first(calls), 2) == 9
+    assert least_seconds(1.0, calls, 2) == 8
+    assert (
+        projected_seconds(1.0, calls, 112) == projected_seconds(1.0, longest_first(calls), 112) == 7
+    )
+    assert projected_seconds(1.0, [], 8) == 1
     with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
         makespan([1.0], 0)
 
@@ -734,7 +736,7 @@ def naive_makespan(seconds: list[int], workers: int) -> int:
 def test_the_schedule_is_that_of_the_plain_one(seconds: list[int], workers: int) -> None:
     assert makespan(map(float, seconds), workers) == naive_makespan(seconds, workers)
     calls = [list(map(float, seconds))]
-    least = bound(0.0, calls, workers)
+    least = least_seconds(0.0, calls, workers)
     assert least <= makespan(longest_first(calls)[0], workers) + 1e-9
 
 
@@ -986,8 +988,8 @@ def test_the_command_writes_results_with_their_provenance(
 
 
 def test_the_bundled_tokenizer_has_a_hash_too() -> None:
-    with Opened() as opened:
-        [about] = provenance([], opened.subjects(["default"], ["auto"], []), [])["tokenizers"]
+    with Resources() as resources:
+        [about] = provenance([], resources.subjects(["default"], ["auto"], []), [])["tokenizers"]
     content = (Path(tokpar.__file__).parent / "data" / "default.json").read_bytes()
     assert about["sha256"] == hashlib.sha256(content).hexdigest()
     assert (about["source"], about["engine"]) == ("default", "huggingface")

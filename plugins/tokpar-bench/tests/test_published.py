@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokpar_bench import published
+from tokpar_bench import paper_figures
 from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset, english, synthetic
 from tokpar_bench.differences import differences, placed_differences
@@ -22,7 +22,7 @@ from tokpar_bench.measuring import run as run_experiments
 from tokpar_bench.others import others
 from tokpar_bench.paper_tables import PAPER_METHODS, tables_of
 from tokpar_bench.records import CONDITIONS, BenchResults, from_json
-from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened
+from tokpar_bench.subjects import SERIAL, ComparedMethod, Resources
 from tokpar_bench.tables import Table
 from tokpar_bench.training import training
 
@@ -43,16 +43,16 @@ def file_rows(name: str) -> list[list[str]]:
 def test_three_published_cells_are_those_of_the_data_file() -> None:
     by_name = {tuple(row[:2]): row for row in file_rows("lopt_table_1")}
     row = by_name["DeepSeek-V3", "Delimiter based ParallelTokenizer (-)"]
-    found = published.method_figures("DeepSeek-V3", "leval", "delimiter-space")
+    found = paper_figures.method_figures("DeepSeek-V3", "leval", "delimiter-space")
     assert found is not None
     assert [row[4], row[5]] == ["5.1", "0.804"]
-    assert found == published.PublishedMethod(float(row[4]) / 1000, float(row[5]))
+    assert found == paper_figures.PublishedMethod(float(row[4]) / 1000, float(row[5]))
     last = file_rows("lopt_table_2")[-1]
-    scaling = published.scaling_figures()[-1]
+    scaling = paper_figures.scaling_figures()[-1]
     assert (scaling.workers, scaling.speedup, scaling.amdahl) == (32, 7.27, 29.85)
     assert (str(scaling.workers), float(last[6]), float(last[7])) == ("32", 7.27, 29.85)
     [retried] = [row for row in file_rows("lopt_table_3") if row[:2] == ["Qwen3-8B", "LongBenchV2"]]
-    retry = published.retry_figures("Qwen3", repetitive=False)
+    retry = paper_figures.retry_figures("Qwen3", repetitive=False)
     assert retry is not None
     assert [retry.own_seconds, retry.seconds, retry.retries, retry.speedup] == [
         float(cell) for cell in retried[2:]
@@ -62,18 +62,18 @@ def test_three_published_cells_are_those_of_the_data_file() -> None:
 def test_table_1_has_a_cell_for_every_method_tokenizer_and_corpus() -> None:
     tokenizers = {row[0] for row in file_rows("lopt_table_1")[1:]}
     assert len(tokenizers) == 6
-    assert set(published.TOKENIZERS.values()) | set(published.BERT.values()) == tokenizers
+    assert set(paper_figures.TOKENIZERS.values()) | set(paper_figures.BERT.values()) == tokenizers
     for tokenizer in tokenizers:
-        for corpus in published.CORPORA:
-            for method in published.METHODS:
-                found = published.method_figures(tokenizer, corpus, method)
+        for corpus in paper_figures.CORPORA:
+            for method in paper_figures.METHODS:
+                found = paper_figures.method_figures(tokenizer, corpus, method)
                 assert found is not None
                 assert (found.accuracy is None) == (method == SERIAL.name)
         for repetitive in (True, False):
-            assert published.retry_figures(tokenizer, repetitive) is not None
-    assert published.method_figures("DeepSeek-V3", "leval", "auto") is None
-    assert published.method_figures("none", "leval", "serial") is None
-    assert set(published.METHODS) < set(PAPER_METHODS)
+            assert paper_figures.retry_figures(tokenizer, repetitive) is not None
+    assert paper_figures.method_figures("DeepSeek-V3", "leval", "auto") is None
+    assert paper_figures.method_figures("none", "leval", "serial") is None
+    assert set(paper_figures.METHODS) < set(PAPER_METHODS)
 
 
 @dataclass(frozen=True)
@@ -194,22 +194,22 @@ def texts_of(path: Path) -> list[str]:
 
 
 def test_the_nearest_row_is_told_by_the_file_and_for_bert_by_its_case() -> None:
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
-        assert published.nearest_tokenizer(subject) is None
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
+        assert paper_figures.nearest_tokenizer(subject) is None
     chinese, english_texts = synthetic(1, 1, 2000)[1], synthetic(1, 1, 2000)[0]
-    assert published.nearest_corpus(chinese) == "clongeval"
-    assert published.nearest_corpus(english_texts) == "leval"
-    assert published.nearest_corpus(Dataset("x", ("a" * 300_000,), "")) == "longbench_v2"
-    assert published.nearest_corpus(Dataset("LongBench-v2.jsonl", ("a",), "")) == "longbench_v2"
+    assert paper_figures.nearest_corpus(chinese) == "clongeval"
+    assert paper_figures.nearest_corpus(english_texts) == "leval"
+    assert paper_figures.nearest_corpus(Dataset("x", ("a" * 300_000,), "")) == "longbench_v2"
+    assert paper_figures.nearest_corpus(Dataset("LongBench-v2.jsonl", ("a",), "")) == "longbench_v2"
 
 
 def test_every_condition_is_measured_on_the_second_half_and_ids_are_equal() -> None:
     text = synthetic(1, 1, 40_000)[0].texts[0]
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         methods = [ComparedMethod("auto", "auto")]
-        made = conditions(Dataset("d", (text,), "here"), subject, methods, 1, opened, 40_000)
+        made = conditions(Dataset("d", (text,), "here"), subject, methods, 1, resources, 40_000)
         results = BenchResults()
         run_experiments([made], 1, 1, results, lambda chars: None)
     rows = {(row.method, row.condition): row for row in results.methods}
@@ -221,13 +221,13 @@ def test_every_condition_is_measured_on_the_second_half_and_ids_are_equal() -> N
 
 def test_a_method_that_consults_no_cache_is_timed_with_the_cache_off_alone() -> None:
     text = synthetic(1, 1, 4000)[0].texts[0]
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         sizes = {"chunk_chars": 500}
         methods = [
             ComparedMethod(strategy, strategy, sizes) for strategy in ("cut", "lopt", "overlap")
         ]
-        made = conditions(Dataset("d", (text,), "here"), subject, methods, 1, opened, 4000)
+        made = conditions(Dataset("d", (text,), "here"), subject, methods, 1, resources, 4000)
         timed = {tuple(job.key) for job in made.jobs}
     assert timed == {(name, each) for name in ("serial", "cut") for each in CONDITIONS} | {
         (name, "cache off") for name in ("lopt", "overlap")
@@ -235,8 +235,8 @@ def test_a_method_that_consults_no_cache_is_timed_with_the_cache_off_alone() -> 
 
 
 def test_a_fresh_object_has_a_cache_of_its_own_and_the_kept_one_has_none() -> None:
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         one, two = subject.fresh(), subject.fresh()
         assert one is not two
         adapters = one, two, subject.adapter
@@ -293,10 +293,10 @@ def test_the_documentation_has_every_paragraph_about_a_difference() -> None:
 
 
 def test_every_published_size_has_a_figure_of_ours_or_the_reason_for_none() -> None:
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         results = BenchResults(settings={"paper": True})
-        made = others(subject, synthetic(1, 1, 2000), 1, opened, 2000)
+        made = others(subject, synthetic(1, 1, 2000), 1, resources, 2000)
         run_experiments([made], 1, 1, results, lambda chars: None)
     assert not results.notes
     found = {(row.what, row.setting): row for row in results.figures}
@@ -323,8 +323,8 @@ def test_both_trainers_find_the_same_merges_and_others_are_no_figure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("tokpar_train")
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         made = training(subject, synthetic(1, 1, 5000), 5000)
         results = BenchResults()
         run_experiments([made], 1, 1, results, lambda chars: None)
@@ -340,8 +340,8 @@ def test_both_trainers_find_the_same_merges_and_others_are_no_figure(
 
 def test_without_the_trainer_the_reason_stands_in_the_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokpar_bench.training.find_spec", lambda name: None)
-    with Opened() as opened:
-        [subject] = opened.subjects(["default"], ["auto"], [])
+    with Resources() as resources:
+        [subject] = resources.subjects(["default"], ["auto"], [])
         results = BenchResults(settings={"paper": True})
         made = training(subject, synthetic(1, 1, 5000), 5000)
         run_experiments([made], 1, 1, results, lambda chars: None)

@@ -36,11 +36,11 @@ def vocabulary_of(drawn: list[bytes], pattern: str) -> Vocabulary:
 def test_shared_tokens_have_the_same_bytes_at_the_same_place() -> None:
     """BPE: a bc | a bc | ab | <s>; TokenTree: ab c | ab c | ab | <s>."""
     comparison = Comparison(vocabulary_of([b"bc", b"ab"], pattern="[a-c]+"))
-    found = comparison.of("abc.abc.ab<s>")
+    found = comparison.difference_in("abc.abc.ab<s>")
     assert (found.bpe_tokens, found.tree_tokens, found.shared_tokens) == (6, 6, 2)
     assert found.token_share == pytest.approx(1 - 2 * 2 / 12)
     assert (found.texts, found.texts_differing, found.text_share) == (1, 1, 1.0)
-    both = found + comparison.of("ab")
+    both = found + comparison.difference_in("ab")
     assert (both.texts, both.texts_differing, both.text_share) == (2, 1, 0.5)
     assert (both.bpe_tokens, both.shared_tokens) == (7, 3)
 
@@ -64,7 +64,7 @@ def test_the_comparison_counts_what_the_adapters_give(text: str) -> None:
     shared = set(map(tuple, exact.locate(bpe, text).tolist())) & set(
         map(tuple, longest.locate(cut, text).tolist())
     )
-    found = bundled_comparison().of(text)
+    found = bundled_comparison().difference_in(text)
     assert found.bpe_tokens == len(bpe)
     assert found.tree_tokens == len(cut)
     assert found.shared_tokens == len(shared)

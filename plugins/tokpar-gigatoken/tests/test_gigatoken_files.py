@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, normalizers, processors
-from tokpar_gigatoken import LONG, divided
+from tokpar_gigatoken import LONG, is_divided
 
 import tokpar
 from tokpar.errors import EngineError, OptionError
@@ -47,12 +47,12 @@ def test_long_texts_and_short_ones_have_the_ids_of_tokenizers():
 
 
 def test_the_batch_call_gets_texts_that_it_divides():
-    assert divided(LINE * 70_000), "2.7 MB with spaces"
-    assert divided("中文 " * (LONG // 7 + 1))
-    assert not divided("")
-    assert not divided(LINE * 40_000), "too short"
-    assert not divided("word" * LONG), "no space to divide it at"
-    assert divided("\ud800 " * LONG), "a lone surrogate is the engine's matter"
+    assert is_divided(LINE * 70_000), "2.7 MB with spaces"
+    assert is_divided("中文 " * (LONG // 7 + 1))
+    assert not is_divided("")
+    assert not is_divided(LINE * 40_000), "too short"
+    assert not is_divided("word" * LONG), "no space to divide it at"
+    assert is_divided("\ud800 " * LONG), "a lone surrogate is the engine's matter"
 
 
 def test_special_tokens_truncation_and_padding_are_those_of_the_file(tmp_path):

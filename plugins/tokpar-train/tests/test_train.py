@@ -445,7 +445,7 @@ def assert_dividing_changes_no_count(
 ) -> None:
     data = text.encode()
     divider = boundaries(special_tokens, job_bytes=job_bytes)
-    parts = divider.divided(lambda start, stop: data[start:stop], len(data))
+    parts = divider.divide(lambda start, stop: data[start:stop], len(data))
     divided = [data[start:stop].decode() for start, stop in parts]
     assert "".join(divided) == text
     assert counted(divided, special_tokens) == counted([text], special_tokens)
@@ -474,7 +474,7 @@ def test_no_place_divides_a_character_a_special_token_or_a_pre_token(job_bytes: 
 
 def test_a_text_is_divided_before_a_special_token_where_there_is_one() -> None:
     data = (("word " * 5 + END) * 50).encode()
-    parts = list(boundaries(job_bytes=100).divided(lambda a, b: data[a:b], len(data)))
+    parts = list(boundaries(job_bytes=100).divide(lambda a, b: data[a:b], len(data)))
     assert len(parts) > 10
     assert all(data[start:].startswith(END.encode()) for start, _ in parts[1:])
 
@@ -484,7 +484,7 @@ def test_without_special_tokens_a_text_is_divided_at_cuts_near_the_places_wanted
     word: str,
 ) -> None:
     data = (word * 1000).encode()
-    parts = list(boundaries(job_bytes=100).divided(lambda a, b: data[a:b], len(data)))
+    parts = list(boundaries(job_bytes=100).divide(lambda a, b: data[a:b], len(data)))
     assert len(parts) > 40
     assert max(stop - start for start, stop in parts[:-1]) < 110
 
@@ -492,7 +492,7 @@ def test_without_special_tokens_a_text_is_divided_at_cuts_near_the_places_wanted
 def test_with_an_unknown_pattern_only_special_tokens_divide() -> None:
     data = ("word " * 1000).encode()
     unknown = Boundaries([END], None, job_bytes=100)
-    assert list(unknown.divided(lambda a, b: data[a:b], len(data))) == [(0, 5000)]
+    assert list(unknown.divide(lambda a, b: data[a:b], len(data))) == [(0, 5000)]
     vocabulary = tokpar.train(["aaaa bb " * 9], vocab_size=260, pattern=r"[\s\S]+")
     assert len(vocabulary.merges) == 3
 

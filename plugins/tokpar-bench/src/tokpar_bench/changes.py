@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from tokpar_bench.records import BenchResults, MethodRow, ScalingRow, StageRow, SweepRow
-from tokpar_bench.tables import Table, filled, milliseconds, share, times
+from tokpar_bench.tables import Table, fill_table, milliseconds, share, times
 
 NOISE = 0.1
 """A time that changes by less than this share is not counted as a change: two runs of the same
@@ -15,7 +15,7 @@ code differ by about a tenth."""
 KEYS = ("part", "sweep", "x", "dataset", "tokenizer", "engine", "executor", "method", "condition")
 SAME = ("processor", "python", "commit", "load")
 Key = tuple[tuple[str, Any], ...]
-Timed = MethodRow | StageRow | ScalingRow | SweepRow
+TimedRow = MethodRow | StageRow | ScalingRow | SweepRow
 
 
 def changes(old: BenchResults, new: BenchResults) -> list[Table]:
@@ -28,7 +28,7 @@ def changes(old: BenchResults, new: BenchResults) -> list[Table]:
     slower = sum(1 / each > 1 + NOISE for each in ratio.values())
     wrong = sum(equal_share(after[key]) < equal_share(before[key]) for key in both)
     rows = [
-        ("what", lambda key: named(key)),
+        ("what", lambda key: key_in_words(key)),
         ("ms before", lambda key: milliseconds(before[key].seconds.median)),
         ("ms after", lambda key: milliseconds(after[key].seconds.median)),
         ("speed", lambda key: times(ratio[key])),
@@ -40,10 +40,10 @@ def changes(old: BenchResults, new: BenchResults) -> list[Table]:
         f"{slower:,} slower by more than a tenth; {wrong:,} have fewer equal ids. Speed: time "
         "before over time after."
     )
-    return [_runs(old, new), filled("changes", "What changed", both, rows, note)]
+    return [_runs(old, new), fill_table("changes", "What changed", both, rows, note)]
 
 
-def timed_rows(results: BenchResults) -> Iterator[tuple[Key, Timed]]:
+def timed_rows(results: BenchResults) -> Iterator[tuple[Key, TimedRow]]:
     """Every row that has a time, with a key that no other row of its run has."""
     for kind in ("methods", "stages", "scaling", "sweeps"):
         for row in getattr(results, kind):
@@ -53,12 +53,12 @@ def timed_rows(results: BenchResults) -> Iterator[tuple[Key, Timed]]:
             yield (("table", kind), *key, *workers), row
 
 
-def equal_share(row: Timed) -> float:
+def equal_share(row: TimedRow) -> float:
     """The share of the texts whose ids are all equal, 0 to 1."""
     return row.texts_equal if isinstance(row, MethodRow) else float(row.equal)
 
 
-def named(key: Key) -> str:
+def key_in_words(key: Key) -> str:
     """A key in words, without engine, executor and table."""
     usual = {"engine", "executor", "table"}
     return ", ".join(str(value) for name, value in key if name not in usual)

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     if arguments.compare is not None:
         return compare(*arguments.compare)
-    results = measured(arguments) if arguments.read is None else read_results(arguments.read)
+    results = measure(arguments) if arguments.read is None else read_results(arguments.read)
     if arguments.out is not None:  # the JSON first, so that a later error cannot lose it
         written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
         (arguments.out / "results.json").write_text(written + "\n", encoding="utf-8")
@@ -137,15 +137,15 @@ def read_results(path: Path) -> BenchResults:
         raise FileFormatError(f"{path}: {error}") from error
 
 
-def measured(arguments: argparse.Namespace) -> BenchResults:
+def measure(arguments: argparse.Namespace) -> BenchResults:
     """Run the experiments that the arguments name. After an interrupt, the results so far."""
     from tokpar.cli.progress import bar_of
     from tokpar.limits import worker_count
     from tokpar_bench.datasets import joined_texts
     from tokpar_bench.measuring import run as run_experiments
     from tokpar_bench.records import BenchResults, provenance
-    from tokpar_bench.schedule import PARTS, Settings, experiments, unsuited
-    from tokpar_bench.subjects import Opened
+    from tokpar_bench.schedule import PARTS, Settings, experiments, unsuited_executors
+    from tokpar_bench.subjects import Resources
 
     settings = Settings(
         parts=_names(arguments.only) or PARTS,
@@ -166,16 +166,16 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
     if arguments.paper and arguments.files:
         datasets += filter(None, [joined_texts(datasets[0], LONG_CHARS, LONG_TEXTS)])
     results = BenchResults(settings=asdict(settings))
-    with Opened() as opened:
+    with Resources() as resources:
         sources = arguments.tokenizer or _sources(arguments)
-        subjects = opened.subjects(sources, arguments.engine or ["auto"], results.notes)
-        results.notes += unsuited(subjects, settings.executors)
+        subjects = resources.subjects(sources, arguments.engine or ["auto"], results.notes)
+        results.notes += unsuited_executors(subjects, settings.executors)
         results.provenance = provenance(datasets, subjects, sys.argv)
-        planned = experiments(settings, datasets, subjects, opened)
+        planned = experiments(settings, datasets, subjects, resources)
         total = sum(experiment.chars(settings.repeats) for experiment in planned)
-        with bar_of(arguments, total) as moved:
+        with bar_of(arguments, total) as on_progress:
             bounds = settings.repeats, settings.seed
-            run_experiments(planned, *bounds, results, moved, settings.seconds)
+            run_experiments(planned, *bounds, results, on_progress, settings.seconds)
     return results
 
 
@@ -188,7 +188,7 @@ def _paper_chunks(arguments: argparse.Namespace) -> int | None:
 def _sources(arguments: argparse.Namespace) -> list[str]:
     """The tokenizers to measure: the bundled one; with --paper, the vocabularies of installed
     packages if there are any."""
-    from tokpar_bench.packaged import packaged_sources
+    from tokpar_bench.vocabulary_packages import packaged_sources
 
     return (packaged_sources() if arguments.paper else []) or ["default"]
 
@@ -206,10 +206,12 @@ def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
     found = []
     for path in arguments.files:
         dataset = read_dataset(path, arguments.field, arguments.skip_bad_lines)
-        for problem in dataset.skipped:
+        for problem in dataset.bad_lines:
             print(f"skipped {problem}", file=sys.stderr)
-        if dataset.skipped:
-            print(f"{dataset.origin}: {plural(len(dataset.skipped), 'bad line')}", file=sys.stderr)
+        if dataset.bad_lines:
+            print(
+                f"{dataset.origin}: {plural(len(dataset.bad_lines), 'bad line')}", file=sys.stderr
+            )
         found.append(replace(dataset, texts=dataset.texts[:limit]))
     return found
 
@@ -239,19 +241,19 @@ def _check(arguments: argparse.Namespace) -> None:
         arguments.out.mkdir(parents=True, exist_ok=True)
 
 
-def _names(given: str | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(name.strip() for name in given.split(","))
+def _names(names: str | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(name.strip() for name in names.split(","))
 
 
-def _draw(out: Path, results: BenchResults, tables: list[Table]) -> None:
+def _draw(folder: Path, results: BenchResults, tables: list[Table]) -> None:
     from tokpar_bench.html_page import page
     from tokpar_bench.plots import pictures
 
     drawn = pictures(results)
     for picture in drawn:
-        (out / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
-        (out / f"{picture.name}.png").write_bytes(picture.png)
-    (out / "report.html").write_text(page(results, tables, drawn), encoding="utf-8")
+        (folder / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
+        (folder / f"{picture.name}.png").write_bytes(picture.png)
+    (folder / "report.html").write_text(page(results, tables, drawn), encoding="utf-8")
 
 
 def _say(arguments: argparse.Namespace, results: BenchResults) -> None:

@@ -22,7 +22,7 @@ from tokpar_bench.measuring import (
     middle,
 )
 from tokpar_bench.records import CACHE_OFF, AnyRow, MethodRow, Spread, SweepRow
-from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
+from tokpar_bench.subjects import SERIAL, ComparedMethod, Resources, Subject, suits
 
 NO_EXECUTOR = "none"  # the tokenizer's own call uses no executor
 ANY = 0  # the place of a method that does not depend on the swept value
@@ -37,7 +37,7 @@ def comparison(
     executors: Sequence[str],
     methods: Sequence[ComparedMethod],
     workers: int,
-    opened: Opened,
+    resources: Resources,
 ) -> Experiment:
     """Run every method on every suitable executor in every engine, in turns.
 
@@ -56,7 +56,7 @@ def comparison(
     for w, (subject, executor, method) in enumerate(ways):
         for t, text in enumerate(dataset.texts):
             name = "serial" if executor == NO_EXECUTOR else executor
-            pool = opened.executor(method.executor or name, workers, subject, len(text))
+            pool = resources.executor(method.executor or name, workers, subject, len(text))
             jobs.append(encode_job((w, t), subject, method, pool, text))
 
     def rows(samples: Samples) -> list[AnyRow]:
@@ -191,7 +191,7 @@ def _batches(long: LongText) -> Iterator[TimedJob]:
     length = max(1, len(long.text) // LARGEST_BATCH)
     parts = [long.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
     for count in places(1, LARGEST_BATCH, 2):
-        pool = long.opened.executor(long.executor, long.workers, long.subject, count * length)
+        pool = long.resources.executor(long.executor, long.workers, long.subject, count * length)
         for method in (SERIAL, *long.methods):
             key = method.name, count
             yield encode_job(key, long.subject, method, pool, *parts[:count], batch=True)

@@ -10,7 +10,7 @@ from tokpar_bench.comparing import NO_EXECUTOR, method_row
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob, encode_job
 from tokpar_bench.records import CACHE_OFF, CONDITIONS, SEEN, WARM, AnyRow
-from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened, Subject
+from tokpar_bench.subjects import SERIAL, ComparedMethod, Resources, Subject
 
 PART = "conditions"
 
@@ -22,13 +22,18 @@ class ConditionRuns:
     each time."""
 
     def __init__(
-        self, subject: Subject, method: ComparedMethod, workers: int, opened: Opened, text: str
+        self,
+        subject: Subject,
+        method: ComparedMethod,
+        workers: int,
+        resources: Resources,
+        text: str,
     ) -> None:
         half = len(text) // 2
         self.first, self.second = text[:half], text[half:]
         self._subject, self._method = subject, method
-        self._workers, self._opened = workers, opened
-        self._kept: dict[str, TimedJob] = {}
+        self._workers, self._resources = workers, resources
+        self._jobs: dict[str, TimedJob] = {}
 
     def run(self, condition: str) -> Sample:
         """The timed sample. Work that prepares the condition is not timed."""
@@ -39,18 +44,18 @@ class ConditionRuns:
             if condition == WARM:
                 self._job(subject, self.first).call()
             return self._job(subject, self.second).call()
-        if condition not in self._kept:
+        if condition not in self._jobs:
             subject = self._subject if condition == CACHE_OFF else self._fresh()
-            self._kept[condition] = self._job(subject, self.second)
-            self._kept[condition].call()
-        return self._kept[condition].call()
+            self._jobs[condition] = self._job(subject, self.second)
+            self._jobs[condition].call()
+        return self._jobs[condition].call()
 
     def _fresh(self) -> Subject:
         return replace(self._subject, adapter=self._subject.fresh())
 
     def _job(self, subject: Subject, text: str) -> TimedJob:
         name = "serial" if self._method == SERIAL else "auto"
-        executor = self._opened.executor(name, self._workers, subject, len(text))
+        executor = self._resources.executor(name, self._workers, subject, len(text))
         return encode_job("", subject, self._method, executor, text)
 
 
@@ -71,7 +76,7 @@ def conditions(
     subject: Subject,
     methods: Sequence[ComparedMethod],
     workers: int,
-    opened: Opened,
+    resources: Resources,
     chars: int,
 ) -> Experiment:
     """Time the own call and each method under each condition, on the second half of a text.
@@ -82,7 +87,7 @@ def conditions(
     timed = Dataset(dataset.name, (text[len(text) // 2 :],), dataset.origin)
     compared = [SERIAL, *(method for method in methods if method != SERIAL)]
     runs = {
-        method.name: ConditionRuns(subject, method, workers, opened, text) for method in compared
+        method.name: ConditionRuns(subject, method, workers, resources, text) for method in compared
     }
 
     def call(method: ComparedMethod, condition: str) -> Sample:

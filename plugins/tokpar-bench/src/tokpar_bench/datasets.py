@@ -18,13 +18,13 @@ from tokpar.plugin import FileFormatError
 class Dataset:
     """Texts under one name. `origin`: the path, or how the texts were made.
 
-    `skipped`: each bad line that was left out, as "file:line: why"."""
+    `bad_lines`: each bad line that was left out, as "file:line: why"."""
 
     name: str
     texts: tuple[str, ...]
     origin: str
-    skipped: tuple[str, ...] = ()
-    joined: bool = False
+    bad_lines: tuple[str, ...] = ()
+    is_joined: bool = False
     """True if `joined_texts` made it from the texts of another dataset."""
 
     @property
@@ -60,7 +60,7 @@ def joined_texts(dataset: Dataset, size: int, most: int) -> Dataset | None:
     text = "\n".join(dataset.texts)
     texts = tuple(text[i * size : (i + 1) * size] for i in range(min(most, len(text) // size)))
     origin = f"{dataset.origin}, texts joined by a newline, cut every {size:,} code points"
-    return Dataset(f"{dataset.name}, joined", texts, origin, joined=True) if texts else None
+    return Dataset(f"{dataset.name}, joined", texts, origin, is_joined=True) if texts else None
 
 
 def every(dataset: Dataset, chars: int) -> Dataset:
@@ -138,7 +138,7 @@ def digits(draw: random.Random) -> Iterator[str]:
         yield "".join(draw.choices("0123456789", k=draw.randint(1, 3000))) + draw.choice(" \n")
 
 
-def repeated(draw: random.Random) -> Iterator[str]:
+def repetitions(draw: random.Random) -> Iterator[str]:
     """One short string, repeated without end."""
     return repeat(draw.choice(["a", "=", " ", "ab", "the ", "\n", "哈", "-+"]))
 
@@ -148,7 +148,7 @@ KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
     "chinese": chinese,
     "code": code,
     "digits": digits,
-    "repetitive": repeated,
+    "repetitive": repetitions,
 }
 
 
@@ -158,14 +158,14 @@ def synthetic(seed: int, texts: int, size: int) -> list[Dataset]:
     return [
         Dataset(
             kind,
-            tuple(_filled(parts(random.Random(f"{seed} {kind} {i}")), size) for i in range(texts)),
+            tuple(_fill(parts(random.Random(f"{seed} {kind} {i}")), size) for i in range(texts)),
             f"synthetic, seed {seed}",
         )
         for kind, parts in KINDS.items()
     ]
 
 
-def _filled(parts: Iterator[str], size: int) -> str:
+def _fill(parts: Iterator[str], size: int) -> str:
     text = ""
     while len(text) < size:
         text += next(parts)

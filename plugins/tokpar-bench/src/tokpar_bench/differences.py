@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from tokpar_bench.published import FOLDER
+from tokpar_bench.paper_figures import FOLDER
 from tokpar_bench.tables import Table
 
 

@@ -122,7 +122,7 @@ def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
         yield '<div class="pictures">'
         for picture in pictures:
             svg = picture.inline.replace(
-                "<svg ", f'<svg role="img" aria-label="{_text(picture.about)}" ', 1
+                "<svg ", f'<svg role="img" aria-label="{_text(picture.description)}" ', 1
             )
             yield f"<figure>{svg}</figure>"
         yield "</div>"
@@ -136,10 +136,12 @@ def _table(table: Table) -> Iterator[str]:
     yield f'</tbody></table></div><p class="note">{_text(table.note)}</p>'
 
 
-def _differences(found: Sequence[Difference]) -> Iterator[str]:
-    if found:
+def _differences(paragraphs: Sequence[Difference]) -> Iterator[str]:
+    if paragraphs:
         yield '<div class="difference" role="note" aria-label="Differences from the published">'
-        yield from (f"<h4>{_text(each.title)}</h4><p>{_with_code(each.text)}</p>" for each in found)
+        yield from (
+            f"<h4>{_text(each.title)}</h4><p>{_with_code(each.text)}</p>" for each in paragraphs
+        )
         yield "</div>"
 
 
@@ -150,11 +152,11 @@ def _with_code(text: str) -> str:
 def _row(cells: Iterable[str], words: Iterable[bool], heads: bool = False) -> str:
     """A row of the table. The first cell is a heading; with `heads` each cell is."""
 
-    def cell(place: int, text: str, left: bool) -> str:
+    def cell(place: int, text: str, is_word: bool) -> str:
         kind, scope = "td", ""
         if heads or not place:
             kind, scope = "th", f' scope="{"col" if heads else "row"}"'
-        return f"<{kind}{scope}{LEFT if left else ''}>{_text(text)}</{kind}>"
+        return f"<{kind}{scope}{LEFT if is_word else ''}>{_text(text)}</{kind}>"
 
     made = (cell(i, *each) for i, each in enumerate(zip(cells, words, strict=True)))
     return f"<tr>{''.join(made)}</tr>"

@@ -31,12 +31,12 @@ class LinearMatcher:
                 if token:
                     self._token[self._grow(root, token)] = id_
         self._rest = [-1] * len(self._edges)
-        self._made: list[tuple[int, ...]] = [()] * len(self._edges)
+        self._pops: list[tuple[int, ...]] = [()] * len(self._edges)
         self._link()
 
     def match(self, word: str) -> list[int] | None:
         """The ids of the tokens of a word; None if greedy matching fails."""
-        edges, rest, made = self._edges, self._rest, self._made
+        edges, rest, made = self._edges, self._rest, self._pops
         ids: list[int] = []
         node = _BEGIN
         for character in word:
@@ -64,7 +64,7 @@ class LinearMatcher:
         return node
 
     def _link(self) -> None:
-        """Compute the failure links. `_made[node]`: the tokens of the characters read.
+        """Compute the failure links. `_pops[node]`: the tokens of the characters read.
         `_rest[node]`: the node of the characters that these tokens leave, or -1 if greedy matching
         fails there.
 
@@ -74,13 +74,13 @@ class LinearMatcher:
             for character, after in self._edges[node].items():
                 order.append(after)
                 if self._token[after] >= 0:
-                    self._made[after], self._rest[after] = (self._token[after],), _INSIDE
+                    self._pops[after], self._rest[after] = (self._token[after],), _INSIDE
                     continue
-                made, rest = self._made[node], self._rest[node]
+                made, rest = self._pops[node], self._rest[node]
                 while rest >= 0 and character not in self._edges[rest]:
-                    made, rest = made + self._made[rest], self._rest[rest]
+                    made, rest = made + self._pops[rest], self._rest[rest]
                 if rest >= 0:
-                    self._made[after], self._rest[after] = made, self._edges[rest][character]
+                    self._pops[after], self._rest[after] = made, self._edges[rest][character]
 
 
 class LinearWordPiece:

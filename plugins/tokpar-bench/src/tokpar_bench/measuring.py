@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
-from tokpar.interfaces import Served, look_up_of, without_cache_of
+from tokpar.interfaces import CachedRows, look_up_of, without_cache_of
 from tokpar.parity.differing import first_difference
 from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
 from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults
-from tokpar_bench.subjects import ComparedMethod, Opened, Subject
+from tokpar_bench.subjects import ComparedMethod, Resources, Subject
 
 WINDOW = 1024
 RUN = 4  # so many equal ids in a row end a difference between two sequences
 Item = TypeVar("Item")
-Moved = Callable[[int], object]  # called with the number of code points that are done
+OnProgress = Callable[[int], object]  # called with the number of code points that are done
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ def run(
     repeats: int,
     seed: int,
     results: BenchResults,
-    moved: Moved,
+    on_progress: OnProgress,
     seconds: float | None = None,
 ) -> None:
     """Add the rows of each experiment to `results`. An interrupt ends the run after the rows so
     far.
 
-    `seconds`: see `interleaved`."""
+    `seconds`: see `interleave`."""
     try:
         for experiment in experiments:
-            samples = interleaved(experiment.jobs, repeats, seed, results, moved, seconds)
+            samples = interleave(experiment.jobs, repeats, seed, results, on_progress, seconds)
             for row in experiment.rows(samples):
                 results.add(row)
             if not results.complete:
@@ -93,12 +93,12 @@ def run(
         results.complete = False
 
 
-def interleaved(
+def interleave(
     jobs: Sequence[TimedJob],
     repeats: int,
     seed: int,
     results: BenchResults,
-    moved: Moved,
+    on_progress: OnProgress,
     seconds: float | None = None,
 ) -> Samples:
     """`repeats` samples of each job, after one warm-up round. No round begins after `seconds`
@@ -111,12 +111,12 @@ def interleaved(
     start = time.perf_counter()
     try:
         for turn in range(repeats + 1):
-            found = _round(draw.sample(jobs, len(jobs)), samples, results.notes, moved)
+            found = _round(draw.sample(jobs, len(jobs)), samples, results.notes, on_progress)
             late = seconds is not None and time.perf_counter() - start > seconds
             for key, sample in found.items() if turn or late else ():
                 samples[key].append(sample)
             if late:
-                moved((repeats - turn) * sum(job.chars for job in jobs))
+                on_progress((repeats - turn) * sum(job.chars for job in jobs))
                 break
     except KeyboardInterrupt:
         results.complete = False
@@ -124,7 +124,7 @@ def interleaved(
 
 
 def _round(
-    jobs: Iterable[TimedJob], samples: Samples, notes: list[str], moved: Moved
+    jobs: Iterable[TimedJob], samples: Samples, notes: list[str], on_progress: OnProgress
 ) -> dict[Any, Sample]:
     found: dict[Any, Sample] = {}
     for job in jobs:
@@ -134,7 +134,7 @@ def _round(
             except (TokparError, ValueError) as error:
                 del samples[job.key]
                 notes.append(f"{job.key}: {error}")
-        moved(job.chars)
+        on_progress(job.chars)
     return found
 
 
@@ -156,21 +156,21 @@ class TimingExecutor:
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError."""
 
-        def encoded(text: str) -> Rows:
+        def encode_one(text: str) -> Rows:
             return self._inner.map([text], tokenizer, spans)
 
-        return Rows.concatenate(self._timed(texts, encoded))
+        return Rows.concatenate(self._time(texts, encode_one))
 
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """The rows that the other executor has in its cache, and for each text whether it has
         one."""
         look_up = look_up_of(self._inner)
         if look_up is None:
             return Rows.of([()] * len(texts)), [False] * len(texts)
-        found = self._timed(texts, lambda text: look_up([text], tokenizer))
+        found = self._time(texts, lambda text: look_up([text], tokenizer))
         return Rows.concatenate([rows for rows, _ in found]), [bool(own[0]) for _, own in found]
 
-    def _timed(self, texts: Sequence[str], call: Callable[[str], Item]) -> list[Item]:
+    def _time(self, texts: Sequence[str], call: Callable[[str], Item]) -> list[Item]:
         found: list[Item] = []
         seconds: list[float] = []
         for k, text in enumerate(texts):
@@ -234,13 +234,13 @@ class LongText:
     methods: Sequence[ComparedMethod]
     executor: str
     workers: int
-    opened: Opened
+    resources: Resources
     factor: int = 4
 
     def job(self, method: ComparedMethod, place: int, text: str, workers: int) -> TimedJob:
         """A job with the key (method, place)."""
         name = method.executor or self.executor
-        pool = self.opened.executor(name, workers, self.subject, len(text))
+        pool = self.resources.executor(name, workers, self.subject, len(text))
         return encode_job((method.name, place), self.subject, method, pool, text)
 
 

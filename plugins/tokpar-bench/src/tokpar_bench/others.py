@@ -16,9 +16,9 @@ import tokpar
 from tokpar.plugin import TokparError
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
-from tokpar_bench.published import chinese_share, nearest_tokenizer, table
+from tokpar_bench.paper_figures import chinese_share, nearest_tokenizer, table
 from tokpar_bench.records import AnyRow, FigureRow
-from tokpar_bench.subjects import DEFAULT, PAPER, SERIAL, Opened, Subject
+from tokpar_bench.subjects import DEFAULT, PAPER, SERIAL, Resources, Subject
 
 PART = "others"
 TEXT_SIZES = {"100 KB": 100_000, "500 KB": 500_000, "1 MB": 1_000_000, "4 MB": 4_000_000}
@@ -31,7 +31,7 @@ EXACT_BPE = "speed-up over exact BPE, both in Python"
 INCREMENTAL = "incremental BPE (arXiv 2605.30813)"
 LETTER = "speed-up over the own call, one repeated letter"
 EAGER = "eager output's overhead"
-Timed = Callable[[], float]
+Measure = Callable[[], float]
 """Runs once and returns seconds, or another value that the figure counts."""
 
 
@@ -45,12 +45,12 @@ class FigureRuns:
         self._rows: list[tuple[str, str, str, str, int]] = []
         self._values: dict[tuple[int, int], float] = {}
 
-    def add(self, source: str, what: str, setting: str, detail: str, *timed: Timed) -> None:
-        """Add a row of `others.csv`, or a similar row. `timed` has one function for each value of
-        the figure."""
+    def add(self, source: str, what: str, setting: str, detail: str, *measures: Measure) -> None:
+        """Add a row of `others.csv`, or a similar row. `measures` has one function for each value
+        of the figure."""
         row = len(self._rows)
-        self._rows.append((source, what, setting, detail, len(timed)))
-        self.jobs += [self._job((row, place), each) for place, each in enumerate(timed)]
+        self._rows.append((source, what, setting, detail, len(measures)))
+        self.jobs += [self._job((row, place), each) for place, each in enumerate(measures)]
 
     def leave_out(self, source: str, what: str, setting: str, reason: str) -> None:
         """Add a row without a figure of ours. `reason` says why there is none."""
@@ -66,9 +66,9 @@ class FigureRuns:
             f'"-": texts of this run have at most {self._most:,} code points (--chars, --quick).',
         )
 
-    def _job(self, key: tuple[int, int], timed: Timed) -> TimedJob:
+    def _job(self, key: tuple[int, int], measure: Measure) -> TimedJob:
         def call() -> Sample:
-            value = timed()
+            value = measure()
             report = tokpar.encode("", self.subject.adapter, strategy="serial").report
             return Sample(value, 1.0, report, True)
 
@@ -105,12 +105,12 @@ READ: dict[str, Callable[[Sequence[float]], list[float]]] = {
 
 
 def others(
-    subject: Subject, datasets: Sequence[Dataset], workers: int, opened: Opened, most: int
+    subject: Subject, datasets: Sequence[Dataset], workers: int, resources: Resources, most: int
 ) -> Experiment:
     """The figures that this tokenizer can have, on texts of at most `most` code points."""
     runs = FigureRuns(subject, most)
     text = of_size("".join(datasets[0].texts), most)
-    _fork(runs, text, workers, opened, most)
+    _fork(runs, text, workers, resources, most)
     _incremental_figures(runs, datasets, most)
     _tree_figures(runs, text, most)
     return Experiment(runs.jobs, runs.rows)
@@ -121,24 +121,26 @@ def of_size(text: str, size: int) -> str:
     return (text * (size // max(1, len(text)) + 1))[:size]
 
 
-def _encode(subject: Subject, text: str, executor: Any, what: str = "ids", **options: Any) -> Timed:
+def _encode(
+    subject: Subject, text: str, executor: Any, what: str = "ids", **options: Any
+) -> Measure:
     """A function that times one encode. `what`: "ids", or "spans" to compute the offsets of all
     tokens, too."""
     encoder = tokpar.Encoder(subject.adapter, executor=executor, allow_approximate=True, **options)
 
-    def timed() -> float:
+    def measure() -> float:
         start = time.perf_counter()
         found = encoder.encode(text)
         if what == "spans":
             _ = found.spans
         return time.perf_counter() - start
 
-    return timed
+    return measure
 
 
-def _fork(runs: FigureRuns, text: str, workers: int, opened: Opened, most: int) -> None:
+def _fork(runs: FigureRuns, text: str, workers: int, resources: Resources, most: int) -> None:
     subject = runs.subject
-    pool = opened.executor("auto", workers, subject, most)
+    pool = resources.executor("auto", workers, subject, most)
     off = "Cache off. "
     for name, size in TEXT_SIZES.items():
         if size > most:
@@ -157,15 +159,15 @@ def _fork(runs: FigureRuns, text: str, workers: int, opened: Opened, most: int) 
     middle = text[: min(most, 500_000)]
     for depth in DEPTHS:
         options = {"strategy": "recursive", "depth": depth, **PAPER}
-        timed = [_encode(subject, middle, pool, what, **options) for what in ("spans", "ids")]
+        measures = [_encode(subject, middle, pool, what, **options) for what in ("spans", "ids")]
         detail = f"{off}{len(middle):,} code points; lazy: the offsets are never asked for."
         what = "ms, 500 KB, offsets copied / lazy"
-        runs.add("recursive", what, f"depth {depth}", detail, *timed)
+        runs.add("recursive", what, f"depth {depth}", detail, *measures)
 
 
-def _per_mebibyte(timed: Timed, text: str) -> Timed:
+def _per_mebibyte(measure: Measure, text: str) -> Measure:
     mebibytes = len(text.encode("utf-8", "surrogatepass")) / (1 << 20)
-    return lambda: timed() / mebibytes
+    return lambda: measure() / mebibytes
 
 
 def _file(subject: Subject) -> Path:
@@ -186,16 +188,16 @@ def _incremental(subject: Subject) -> Any | None:
     return found if hasattr(found, "_tables") else None
 
 
-def processor_time(call: Callable[[], object]) -> Timed:
+def processor_time(call: Callable[[], object]) -> Measure:
     """A function that calls `call` and returns the processor time of this process, all threads, in
     seconds."""
 
-    def timed() -> float:
+    def measure() -> float:
         start = time.process_time()
         call()
         return time.process_time() - start
 
-    return timed
+    return measure
 
 
 def _own_call(subject: Subject) -> Callable[[str], object]:

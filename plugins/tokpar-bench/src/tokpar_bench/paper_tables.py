@@ -1,4 +1,4 @@
-"""Tables of the published methods: our figures next to the figures of `published`.
+"""Tables of the published methods: our figures next to the figures of `paper_figures`.
 
 "-" stands for a figure that the source does not have."""
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tokpar_bench import published
+from tokpar_bench import paper_figures
 from tokpar_bench import tables as own
 from tokpar_bench.records import BenchResults, FigureRow, MethodRow, ScalingRow
 from tokpar_bench.stages import amdahl
 from tokpar_bench.subjects import SERIAL
 
 MISSING = "-"
-PAPER_METHODS = (*published.METHODS, "lopt", "auto")  # the methods of table 1, and ours
+PAPER_METHODS = (*paper_figures.METHODS, "lopt", "auto")  # the methods of table 1, and ours
 FIGURES = {"length": 3, "chunk": 4, "workers": 7, "batch": 8}
 RESTARTED = "lopt-paper-restart"  # as published: a failure encodes all again, in doubled chunks
 PUBLISHED_STAGES = ("split", "tokenize", "match", "merge", "convert")
@@ -35,23 +35,27 @@ class Nearest:
             {each["name"]: each.get("published_corpus", "") for each in about.get("texts", [])},
         )
 
-    def method(self, row: MethodRow, method: str) -> published.PublishedMethod | None:
+    def method(self, row: MethodRow, method: str) -> paper_figures.PublishedMethod | None:
         """The figures of table 1 for a row of ours."""
         tokenizer, corpus = self.tokenizers.get(row.tokenizer), self.corpora.get(row.dataset)
-        return published.method_figures(tokenizer, corpus, method) if tokenizer and corpus else None
+        return (
+            paper_figures.method_figures(tokenizer, corpus, method)
+            if tokenizer and corpus
+            else None
+        )
 
-    def retries(self, row: MethodRow) -> published.PublishedRetries | None:
+    def retries(self, row: MethodRow) -> paper_figures.PublishedRetries | None:
         """The row of table 3 for a row of ours."""
         tokenizer = self.tokenizers.get(row.tokenizer)
         repetitive = row.dataset not in self.corpora
-        return published.retry_figures(tokenizer, repetitive) if tokenizer else None
+        return paper_figures.retry_figures(tokenizer, repetitive) if tokenizer else None
 
-    def named(self, tokenizer: str, dataset: str) -> str:
+    def describe(self, tokenizer: str, dataset: str) -> str:
         """A sentence that names the published row and corpus."""
         row, corpus = self.tokenizers.get(tokenizer), self.corpora.get(dataset, "")
-        if row is None or corpus not in published.CORPORA:
+        if row is None or corpus not in paper_figures.CORPORA:
             return "No published row is near this tokenizer."
-        return f"Published: {row} on {published.CORPORA[corpus]}, 112 cores, 32 processes."
+        return f"Published: {row} on {paper_figures.CORPORA[corpus]}, 112 cores, 32 processes."
 
 
 def tables_of(results: BenchResults) -> list[own.Table]:
@@ -76,7 +80,7 @@ def paper_tables(results: BenchResults) -> list[own.Table]:
         else table
         for table in own.tables(results, table_1, table_3, _table_2)
     ]
-    return made + [_others(rows) for rows in own.grouped(results.figures, "source", "tokenizer")]
+    return made + [_others(rows) for rows in own.neighbours(results.figures, "source", "tokenizer")]
 
 
 def _cell(figure: object, text: Callable[[Any], str]) -> str:
@@ -97,13 +101,13 @@ def _table_1(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
             return MISSING
         return own.times(serial.seconds / found.seconds)
 
-    return own.filled(
+    return own.fill_table(
         "methods",
-        f"Table 1, accuracy and latency, {rows[0].condition}: {own.about(rows[0])}",
+        f"Table 1, accuracy and latency, {rows[0].condition}: {own.describe_group(rows[0])}",
         rows,
         [
             own.METHOD,
-            *own.varied(rows[1:], "engine", "executor"),
+            *own.varying_columns(rows[1:], "engine", "executor"),
             ("accuracy", lambda row: own.share(row.texts_equal, 3)),
             ("published", accuracy),
             own.speed(rows),
@@ -112,7 +116,7 @@ def _table_1(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
             ("published", milliseconds),
         ],
         "Accuracy: share of the texts whose ids are all the tokenizer's own. Speed: the own call's "
-        f"median over the method's. {nearest.named(rows[0].tokenizer, rows[0].dataset)}",
+        f"median over the method's. {nearest.describe(rows[0].tokenizer, rows[0].dataset)}",
     )
 
 
@@ -120,7 +124,7 @@ def _table_2(rows: Sequence[ScalingRow]) -> own.Table:
     """The table of one method: our rows for the cores of this machine, the published rows for all
     worker numbers of the paper."""
     ours = {row.workers: row for row in rows}
-    theirs = {row.workers: row for row in published.scaling_figures()}
+    theirs = {row.workers: row for row in paper_figures.scaling_figures()}
     one = ours[min(ours)]
     parallel = one.stages.get("tokenize", 0.0) / sum(one.stages.values())
 
@@ -152,14 +156,16 @@ def _table_2(rows: Sequence[ScalingRow]) -> own.Table:
     )
 
 
-def _shares(row: ScalingRow | None, figures: published.PublishedScaling | None, stage: str) -> str:
+def _shares(
+    row: ScalingRow | None, figures: paper_figures.PublishedScaling | None, stage: str
+) -> str:
     """The per cent of the time of one stage, ours and published: "97.2/98.1"."""
     ours = MISSING if row is None or stage not in row.stages else own.stage_share(row, stage)[:-1]
     return f"{ours}/{_cell(figures, lambda found: f'{100 * found.stages[stage]:.1f}')}"
 
 
 def _table_3(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
-    def of(name: str, text: Callable[[float], str]) -> Callable[[MethodRow], str]:
+    def figure_cell(name: str, text: Callable[[float], str]) -> Callable[[MethodRow], str]:
         def cell(row: MethodRow) -> str:
             found = nearest.retries(row) if row.method == RESTARTED else None
             return MISSING if found is None else text(getattr(found, name))
@@ -169,20 +175,20 @@ def _table_3(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
     first = rows[0]
     kind = "repetitive texts" if first.dataset not in nearest.corpora else "real texts"
     row = nearest.tokenizers.get(first.tokenizer)
-    return own.filled(
+    return own.fill_table(
         "retries",
-        f"Table 3, {kind}, {first.condition}: {own.about(first)}",
+        f"Table 3, {kind}, {first.condition}: {own.describe_group(first)}",
         rows,
         [
             own.METHOD,
             ("accuracy", lambda row: own.share(row.texts_equal, 3)),
             ("retries", lambda row: f"{row.retries / row.texts:.3f}"),
-            ("published", of("retries", "{:g}".format)),
+            ("published", figure_cell("retries", "{:g}".format)),
             ("repairs", lambda row: f"{row.repairs / row.texts:.1f}"),
             own.speed(rows),
-            ("published", of("speedup", own.times)),
+            ("published", figure_cell("speedup", own.times)),
             ("ms per text", own.MEDIAN),
-            ("published", of("seconds", own.milliseconds)),
+            ("published", figure_cell("seconds", own.milliseconds)),
         ],
         "Retries: how often a text was encoded again in chunks twice as long, on average; repairs: "
         "seams mended, on average. Speed: the own call's median over the method's. Published: "
@@ -191,7 +197,7 @@ def _table_3(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
 
 
 def _others(rows: Sequence[FigureRow]) -> own.Table:
-    return own.filled(
+    return own.fill_table(
         "others",
         f"{rows[0].source}: tokenizer {rows[0].tokenizer}",
         rows,
@@ -199,7 +205,7 @@ def _others(rows: Sequence[FigureRow]) -> own.Table:
             ("what", lambda row: row.what),
             ("setting", lambda row: row.setting),
             ("ours", lambda row: " / ".join(map(own.three_digits, row.values)) or MISSING),
-            ("published", lambda row: published.other_figure(row.what, row.setting) or MISSING),
+            ("published", lambda row: paper_figures.other_figure(row.what, row.setting) or MISSING),
         ],
         " ".join(dict.fromkeys(row.detail for row in rows)),
     )

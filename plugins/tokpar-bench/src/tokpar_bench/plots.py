@@ -12,8 +12,8 @@ from itertools import cycle
 from typing import Any
 
 from tokpar_bench.comparing import ANY
+from tokpar_bench.paper_figures import scaling_figures
 from tokpar_bench.paper_tables import Nearest
-from tokpar_bench.published import scaling_figures
 from tokpar_bench.records import (
     BenchResults,
     MethodRow,
@@ -24,7 +24,7 @@ from tokpar_bench.records import (
 )
 from tokpar_bench.stages import amdahl
 from tokpar_bench.subjects import SERIAL
-from tokpar_bench.tables import SWEPT, grouped, milliseconds, share, stages_of, varied
+from tokpar_bench.tables import SWEPT, milliseconds, neighbours, share, stages_of, varying_columns
 
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 WIDTH, HEIGHT = 4.6, 3.4  # inches
@@ -63,15 +63,15 @@ STYLE = {
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture. `name`: the name of its files. `part`: its experiment. `about`: what it shows,
-    in words.
+    """One picture. `name`: the name of its files. `part`: its experiment. `description`: what it
+    shows, in words.
 
     `names`: the dataset, if the picture is about one, and the tokenizer. `inline`: the SVG for a
     page, with a transparent background and in the colour of the text around it."""
 
     name: str
     part: str
-    about: str
+    description: str
     names: tuple[str, ...]
     svg: str
     png: bytes
@@ -91,7 +91,7 @@ def pictures(results: BenchResults) -> list[Picture]:
     return [
         *(
             picture
-            for rows in grouped(compared, "dataset", "tokenizer")
+            for rows in neighbours(compared, "dataset", "tokenizer")
             for picture in (
                 _picture(
                     "methods", f"Latency of each method on {rows[0].dataset}", _draw_methods, rows
@@ -103,23 +103,23 @@ def pictures(results: BenchResults) -> list[Picture]:
         ),
         *(
             _picture("stages", "Shares of the stages", _draw_stages, rows)
-            for rows in grouped(results.stages, *by_engine)
+            for rows in neighbours(results.stages, *by_engine)
         ),
         *(
             _picture("projection", "Projected speed by number of workers", _draw_projection, rows)
-            for rows in grouped(results.projection, *by_engine)
+            for rows in neighbours(results.projection, *by_engine)
         ),
         *(
             _picture("scaling", "Speed with one chunk per worker", _draw_scaling, rows)
-            for rows in grouped(results.scaling, *by_engine)
+            for rows in neighbours(results.scaling, *by_engine)
         ),
         *(
             _picture("length", "Speed by text length", _draw_speed, rows, "speed")
-            for rows in grouped(lengths, *by_engine)
+            for rows in neighbours(lengths, *by_engine)
         ),
         *(
             _picture(rows[0].sweep, f"Latency by {SWEPT[rows[0].sweep][0]}", _draw_sweep, rows)
-            for rows in grouped(results.sweeps, "sweep", *by_engine)
+            for rows in neighbours(results.sweeps, "sweep", *by_engine)
         ),
     ]
 
@@ -128,7 +128,7 @@ def _picture(
     part: str, what: str, draw: Callable[[Any, Any], None], rows: Sequence[Any], kind: str = ""
 ) -> Picture:
     tokenizer = rows[0].tokenizer
-    about = f"{what}, tokenizer {tokenizer}"
+    description = f"{what}, tokenizer {tokenizer}"
     names = (rows[0].dataset, tokenizer) if part == "methods" else (tokenizer, rows[0].engine)
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
@@ -139,7 +139,7 @@ def _picture(
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = figures.Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
-        axes.set_title(plain(about), fontsize=9.5, loc="left", wrap=True)
+        axes.set_title(plain(description), fontsize=9.5, loc="left", wrap=True)
         draw(axes, rows)
         svg, png, bare = io.StringIO(), io.BytesIO(), io.StringIO()
         silent = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -147,7 +147,7 @@ def _picture(
         figure.savefig(png, format="png", facecolor="white", dpi=160)
         figure.savefig(bare, format="svg", transparent=True, metadata=silent)
     drawn = svg.getvalue(), png.getvalue(), inline(bare.getvalue(), name)
-    return Picture(name, part, about, names if part == "methods" else names[:1], *drawn)
+    return Picture(name, part, description, names if part == "methods" else names[:1], *drawn)
 
 
 def plain(text: str) -> str:
@@ -223,7 +223,7 @@ def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
     published speed-ups."""
     theirs = scaling_figures()
     places = [each.workers for each in theirs]
-    for found, (colour, marker) in zip(grouped(rows, "method"), cycle(LOOKS), strict=False):
+    for found, (colour, marker) in zip(neighbours(rows, "method"), cycle(LOOKS), strict=False):
         one = found[0]
         speeds = [one.seconds.median / row.seconds.median for row in found]
         workers = [row.workers for row in found]
@@ -231,8 +231,8 @@ def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
         parallel = one.stages.get("tokenize", 0.0) / sum(one.stages.values())
         law = [amdahl(parallel, each) for each in places]
         axes.plot(places, law, ":", marker=marker, **HOLLOW, color=colour)
-    published = [each.speedup for each in theirs]
-    axes.plot(places, published, "--", marker="*", color=GREY, label="published")
+    paper_figures = [each.speedup for each in theirs]
+    axes.plot(places, paper_figures, "--", marker="*", color=GREY, label="published")
     axes.set_xlabel("workers (dotted, hollow: Amdahl's law from the serial share)")
     axes.set_ylabel("times the speed of one worker")
     axes.set_yscale("log", base=2)
@@ -260,7 +260,7 @@ def _draw_speed(axes: Any, rows: Sequence[SweepRow]) -> None:
 def _more(row: MethodRow, rows: Iterable[MethodRow]) -> list[str]:
     """Engine and executor of a row, as far as other rows of the same method have different ones."""
     twins = [other for other in rows if other.method == row.method]
-    return [cell(row) for _, cell in varied(twins, "engine", "executor")]
+    return [cell(row) for _, cell in varying_columns(twins, "engine", "executor")]
 
 
 def _draw_stages(axes: Any, rows: Sequence[StageRow]) -> None:
@@ -292,7 +292,7 @@ def _bars(axes: Any, height: float) -> None:
 
 
 def _draw_projection(axes: Any, rows: Sequence[ProjectionRow]) -> None:
-    for found, (colour, marker) in zip(grouped(rows, "method"), cycle(LOOKS), strict=False):
+    for found, (colour, marker) in zip(neighbours(rows, "method"), cycle(LOOKS), strict=False):
         own = found[0].speedup * found[0].projected
         speeds = [row.speedup for row in found]
         label = plain(found[0].method)

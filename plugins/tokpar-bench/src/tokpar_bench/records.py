@@ -19,7 +19,7 @@ import tokpar
 from tokpar.limits import cpu_count
 from tokpar.plugin import FileFormatError
 from tokpar_bench.datasets import Dataset
-from tokpar_bench.published import nearest_corpus, nearest_tokenizer
+from tokpar_bench.paper_figures import nearest_corpus, nearest_tokenizer
 from tokpar_bench.subjects import DEFAULT, Subject
 
 FORMAT, VERSION = "tokpar bench", 2
@@ -58,7 +58,7 @@ CONDITIONS = (CACHE_OFF, COLD, WARM, SEEN)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRow:
     """The fields of all timed rows: text, tokenizer, method, condition (of `CONDITIONS`) and
     seconds per text."""
 
@@ -72,7 +72,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class MethodRow(Measured):
+class MethodRow(MeasuredRow):
     """One method on all texts of a dataset.
 
     `texts_equal`: the share of the texts whose ids all are the tokenizer's own. `ids_equal`: the
@@ -97,7 +97,7 @@ class MethodRow(Measured):
 
 
 @dataclass(frozen=True)
-class StageRow(Measured):
+class StageRow(MeasuredRow):
     """Where the time of one encode goes, when one worker encodes chunk after chunk.
 
     `stages`: seconds of each stage; "rest" is the time outside of all stages. `work`, `span`: the
@@ -137,7 +137,7 @@ class ProjectionRow:
 
 
 @dataclass(frozen=True)
-class ScalingRow(Measured):
+class ScalingRow(MeasuredRow):
     """One method with one chunk per worker, on `workers` workers.
 
     `stages`: seconds of each stage; "rest" is the time outside of all stages. `own`: the
@@ -166,7 +166,7 @@ class FigureRow:
 
 
 @dataclass(frozen=True)
-class SweepRow(Measured):
+class SweepRow(MeasuredRow):
     """One point of a sweep. `sweep`: "length", "chunk", "workers" or "batch".
 
     `x`: the swept value, in code points or as a count; 0 if the method does not depend on it."""
@@ -325,7 +325,7 @@ def _about_texts(dataset: Dataset) -> dict[str, Any]:
         "bytes": size,
         "sha256": digest.hexdigest(),
         "published_corpus": nearest_corpus(dataset),
-        "skipped": list(dataset.skipped),
+        "skipped": list(dataset.bad_lines),
     }
 
 

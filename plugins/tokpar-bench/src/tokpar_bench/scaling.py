@@ -25,12 +25,12 @@ def scaling(long: LongText, methods: Sequence[ComparedMethod]) -> Experiment:
     executor = next((name for name in BY_CHUNK if suits(subject, name)), None)
     if executor is None:
         return Experiment([], lambda samples: [])
-    pool = long.opened.executor("serial", 1, subject, len(text))
+    pool = long.resources.executor("serial", 1, subject, len(text))
     jobs = [encode_job(OWN, subject, SERIAL, pool, text)]
     counts = places(1, cpu_count(), 2)
     for method in methods:
         for workers in counts:
-            pool = long.opened.executor(method.executor or executor, workers, subject, len(text))
+            pool = long.resources.executor(method.executor or executor, workers, subject, len(text))
             jobs.append(
                 encode_job((method.name, workers), subject, method.with_chunks(workers), pool, text)
             )
@@ -51,7 +51,7 @@ def _row(
     method: str,
     executor: str,
     workers: int,
-    found: Sequence[Sample],
+    samples: Sequence[Sample],
     own: Sequence[Sample],
 ) -> ScalingRow:
     return ScalingRow(
@@ -61,10 +61,10 @@ def _row(
         engine=long.subject.engine,
         method=method,
         condition=CACHE_OFF,
-        seconds=Spread.of(sample.seconds for sample in found),
+        seconds=Spread.of(sample.seconds for sample in samples),
         executor=executor,
         workers=workers,
-        equal=all(sample.same for sample in found),
-        stages=stage_means([middle(found, lambda each: each.seconds)]),
+        equal=all(sample.same for sample in samples),
+        stages=stage_means([middle(samples, lambda each: each.seconds)]),
         own=Spread.of(sample.seconds for sample in own),
     )

@@ -11,21 +11,21 @@ from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset, every
 from tokpar_bench.measuring import Experiment, LongText
 from tokpar_bench.others import TEXT_SIZES, others
+from tokpar_bench.paper_figures import METHODS
 from tokpar_bench.paper_tables import PAPER_METHODS
-from tokpar_bench.published import METHODS
 from tokpar_bench.scaling import scaling
 from tokpar_bench.stages import stages
 from tokpar_bench.subjects import (
     SERIAL,
     ComparedMethod,
-    Opened,
+    Resources,
     Subject,
-    chosen,
-    compared,
-    retried,
+    choose_methods,
+    compared_methods,
+    retry_methods,
     suits,
 )
-from tokpar_bench.tables import grouped
+from tokpar_bench.tables import neighbours
 from tokpar_bench.training import training
 
 PARTS = ("methods", "conditions", "stages", "scaling", "retries", *SWEEPS, "others")
@@ -58,7 +58,10 @@ class Settings:
 
 
 def experiments(
-    settings: Settings, datasets: Sequence[Dataset], subjects: Sequence[Subject], opened: Opened
+    settings: Settings,
+    datasets: Sequence[Dataset],
+    subjects: Sequence[Subject],
+    resources: Resources,
 ) -> list[Experiment]:
     """The experiments of all requested parts, in the order of PARTS. Raises UnknownNameError.
 
@@ -69,27 +72,32 @@ def experiments(
             raise UnknownNameError("part", part, PARTS)
     sizes = settings.chunk_chars, settings.overlap_chars
     names = PAPER_METHODS if settings.paper and settings.methods is None else settings.methods
-    methods = [each.with_chunks(settings.chunks) for each in chosen(compared(*sizes), names)]
+    methods = [
+        each.with_chunks(settings.chunks)
+        for each in choose_methods(compared_methods(*sizes), names)
+    ]
     first = datasets[0]
 
     def comparisons(
-        part: str, texts: Iterable[Dataset], of: Sequence[ComparedMethod]
+        part: str, texts: Iterable[Dataset], methods_of_part: Sequence[ComparedMethod]
     ) -> Iterable[Experiment]:
         for dataset in texts if part in settings.parts else ():
-            for engines in grouped(subjects, "source"):
+            for engines in neighbours(subjects, "source"):
                 executors, workers = settings.executors, settings.workers
-                yield comparison(part, dataset, engines, executors, of, workers, opened)
+                yield comparison(
+                    part, dataset, engines, executors, methods_of_part, workers, resources
+                )
 
-    single = [dataset for dataset in datasets if not dataset.joined]
+    single = [dataset for dataset in datasets if not dataset.is_joined]
     few = every(first, MOST_RETRIED) if settings.paper else first
-    longs = _long_texts(settings, first, subjects, methods, opened)
-    again = [each.with_chunks(settings.chunks) for each in retried(*sizes)]
+    longs = _long_texts(settings, first, subjects, methods, resources)
+    again = [each.with_chunks(settings.chunks) for each in retry_methods(*sizes)]
     real = [few] if settings.paper else []
-    conditioned = _conditioned(settings, compared(*sizes), methods)
+    conditioned = _methods_under_conditions(settings, compared_methods(*sizes), methods)
     return [
         *comparisons("methods", datasets, methods),
         *(
-            conditions(dataset, subject, conditioned, settings.workers, opened, settings.chars)
+            conditions(dataset, subject, conditioned, settings.workers, resources, settings.chars)
             for dataset in (single[:1] if settings.quick else single)
             for subject in subjects
             if "conditions" in settings.parts
@@ -99,7 +107,7 @@ def experiments(
         *comparisons("retries", [repetitive(few, settings.seed), *real], again),
         *(sweep(kind, long) for kind in SWEEPS if kind in settings.parts for long in longs),
         *(
-            others(subject, single, settings.workers, opened, most_chars(settings))
+            others(subject, single, settings.workers, resources, most_chars(settings))
             for subject in subjects
             if "others" in settings.parts and settings.paper
         ),
@@ -111,8 +119,8 @@ def experiments(
     ]
 
 
-def _conditioned(
-    settings: Settings, known: Sequence[ComparedMethod], methods: Sequence[ComparedMethod]
+def _methods_under_conditions(
+    settings: Settings, all_methods: Sequence[ComparedMethod], methods: Sequence[ComparedMethod]
 ) -> Sequence[ComparedMethod]:
     """The methods that are timed under the four conditions: the requested methods, else `auto`.
 
@@ -120,7 +128,7 @@ def _conditioned(
     if settings.methods is not None:
         return methods
     names = (*METHODS, *OURS) if settings.paper else ("auto",)
-    return [each.with_chunks(settings.chunks) for each in chosen(known, names)]
+    return [each.with_chunks(settings.chunks) for each in choose_methods(all_methods, names)]
 
 
 def most_chars(settings: Settings) -> int:
@@ -129,7 +137,7 @@ def most_chars(settings: Settings) -> int:
     return settings.chars if settings.quick else max(settings.chars, TEXT_SIZES["4 MB"])
 
 
-def unsuited(subjects: Iterable[Subject], executors: Sequence[str]) -> list[str]:
+def unsuited_executors(subjects: Iterable[Subject], executors: Sequence[str]) -> list[str]:
     """A sentence for each executor that cannot run a tokenizer. Raises UnknownNameError."""
     return [
         f"{subject.tokenizer} in engine {subject.engine}: executor {name} cannot run it"
@@ -144,14 +152,14 @@ def _long_texts(
     dataset: Dataset,
     subjects: Iterable[Subject],
     methods: Iterable[ComparedMethod],
-    opened: Opened,
+    resources: Resources,
 ) -> list[LongText]:
     names = set(FEW) if settings.methods is None else {method.name for method in methods}
     few = [method for method in methods if method.name in names - {SERIAL.name}]
     text = "".join(dataset.texts)[: settings.chars]
     factor = 8 if settings.quick else 4
     return [
-        LongText(dataset.name, text, subject, few, name, settings.workers, opened, factor)
+        LongText(dataset.name, text, subject, few, name, settings.workers, resources, factor)
         for subject in subjects
         for name in [each for each in settings.executors if suits(subject, each)][:1]
     ]

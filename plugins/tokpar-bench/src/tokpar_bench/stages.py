@@ -49,7 +49,7 @@ def stages(long: LongText) -> Experiment:
         return Experiment([], lambda samples: [])
 
     def pool(name: str, workers: int) -> Executor:
-        return long.opened.executor(name, workers, subject, len(text))
+        return long.resources.executor(name, workers, subject, len(text))
 
     # a method that tunes itself would not cut a text this short, so it gets a chunk size
     short = len(text) < fit_for(subject.adapter).smallest_split
@@ -74,7 +74,7 @@ def stages(long: LongText) -> Experiment:
                 row = _stage_row(long, method.name, sample, alone, own)
                 measured = {workers: samples.get((method.name, str(workers))) for workers in REAL}
                 yield row
-                yield from _projection(row, undisturbed(alone), executor, measured)
+                yield from _projection(row, least_times(alone), executor, measured)
 
     return Experiment(jobs, rows)
 
@@ -98,7 +98,7 @@ def longest_first(calls: Calls) -> Calls:
     return [sorted(seconds, reverse=True) for seconds in calls]
 
 
-def undisturbed(samples: Sequence[Sample]) -> tuple[float, Calls]:
+def least_times(samples: Sequence[Sample]) -> tuple[float, Calls]:
     """The serial seconds and the chunk times of an undisturbed run: for each the least of the
     rounds.
 
@@ -110,13 +110,13 @@ def undisturbed(samples: Sequence[Sample]) -> tuple[float, Calls]:
     return serial, [[min(times) for times in zip(*calls, strict=True)] for calls in rounds]
 
 
-def projected(serial: float, calls: Calls, workers: int) -> float:
+def projected_seconds(serial: float, calls: Calls, workers: int) -> float:
     """The seconds of an encode with `serial` seconds of serial stages, and chunks taken in
     order."""
     return serial + sum(makespan(seconds, workers) for seconds in calls)
 
 
-def bound(serial: float, calls: Calls, workers: int) -> float:
+def least_seconds(serial: float, calls: Calls, workers: int) -> float:
     """A lower bound for every order: each call needs its share of the work, and its longest
     chunk."""
     return serial + sum(max(sum(seconds) / workers, max(seconds, default=0.0)) for seconds in calls)
@@ -129,7 +129,7 @@ def amdahl(parallel: float, workers: int) -> float:
 
 
 def _stage_row(
-    long: LongText, method: str, sample: Sample, alone: Sequence[Sample], own: Sequence[Sample]
+    long: LongText, method: str, sample: Sample, samples: Sequence[Sample], own: Sequence[Sample]
 ) -> StageRow:
     times = [seconds for call in sample.chunk_seconds for seconds in call]
     share = sample.report.seconds.get("tokenize", 0.0) / sample.seconds
@@ -143,7 +143,7 @@ def _stage_row(
         condition=CACHE_OFF,
         equal=sample.same,
         chunks=sample.report.chunks,
-        seconds=Spread.of(each.seconds for each in alone),
+        seconds=Spread.of(each.seconds for each in samples),
         stages=stage_means([sample]),
         work=sum(times),
         span=max(times, default=0.0),
@@ -154,14 +154,14 @@ def _stage_row(
 
 def _projection(
     row: StageRow,
-    alone: tuple[float, Calls],
+    times: tuple[float, Calls],
     executor: str,
-    measured: Mapping[int, list[Sample] | None],
+    samples_by_workers: Mapping[int, list[Sample] | None],
 ) -> Iterator[ProjectionRow]:
-    serial, calls = alone
+    serial, calls = times
     for workers in (*REAL, *WORKERS):
-        seconds = projected(serial, calls, workers)
-        real = measured.get(workers)
+        seconds = projected_seconds(serial, calls, workers)
+        real = samples_by_workers.get(workers)
         spread = Spread.of(each.seconds for each in real) if real else None
         yield ProjectionRow(
             tokenizer=row.tokenizer,
@@ -170,8 +170,8 @@ def _projection(
             method=row.method,
             workers=workers,
             projected=seconds,
-            longest_first=projected(serial, longest_first(calls), workers),
-            bound=bound(serial, calls, workers),
+            longest_first=projected_seconds(serial, longest_first(calls), workers),
+            bound=least_seconds(serial, calls, workers),
             speedup=row.own.least / seconds,
             measured=spread,
             error=None if spread is None else 100 * (seconds / spread.least - 1),

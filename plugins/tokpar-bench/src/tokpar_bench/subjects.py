@@ -27,7 +27,7 @@ from tokpar.plugin import (
     registry,
 )
 from tokpar.policy import fit_for
-from tokpar_bench.packaged import is_tekken, load_tekken
+from tokpar_bench.vocabulary_packages import is_tekken, load_tekken
 
 DEFAULT = "default"
 CACHE_BYTES = 64 << 20  # the budget that tokpar itself takes
@@ -82,7 +82,7 @@ SERIAL = ComparedMethod("serial", "serial")
 """The tokenizer's own call on the whole text. All other methods are compared with it."""
 
 
-def compared(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
+def compared_methods(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
     """The published methods as published, then tokpar's lossless methods, then the strategies of
     plugins with their default options.
 
@@ -111,7 +111,7 @@ def compared(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
     return own + [ComparedMethod(name, name) for name in sorted(others)]
 
 
-def retried(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
+def retry_methods(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
     """LoPT for repetitive texts, with both actions after a failed match: restart and repair."""
     both = {"chunk_chars": chunk_chars, "overlap_chars": overlap_chars}
     return [
@@ -154,7 +154,9 @@ def method_of(path: str) -> ComparedMethod:
     return ComparedMethod(Path(path).stem, pair, executor=executor)
 
 
-def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> list[ComparedMethod]:
+def choose_methods(
+    methods: Sequence[ComparedMethod], names: Sequence[str] | None
+) -> list[ComparedMethod]:
     """The methods of these names, in the order of `methods`, always with `serial`. None: all
     methods.
 
@@ -186,7 +188,7 @@ class Subject:
     source: str
     adapter: TokenizerAdapter
     load: Callable[[int], TokenizerAdapter]
-    known: dict[str, IdArray] = field(default_factory=dict, repr=False)
+    ids_by_text: dict[str, IdArray] = field(default_factory=dict, repr=False)
 
     def fresh(self) -> TokenizerAdapter:
         """A new adapter with an empty cache.
@@ -196,12 +198,12 @@ class Subject:
         return self.load(CACHE_BYTES - next(_FRESH))
 
     def own_ids(self, text: str) -> IdArray:
-        if text not in self.known:
-            self.known[text] = tokpar.encode(text, self.adapter, strategy="serial").ids
-        return self.known[text]
+        if text not in self.ids_by_text:
+            self.ids_by_text[text] = tokpar.encode(text, self.adapter, strategy="serial").ids
+        return self.ids_by_text[text]
 
 
-class Opened(ExitStack):
+class Resources(ExitStack):
     """Load tokenizers and build executors. The pools are closed at the end."""
 
     def __init__(self) -> None:
@@ -236,7 +238,7 @@ class Opened(ExitStack):
         for source in sources:
             path = self._without_truncation(source)
             for engine in engines:
-                found += _loaded(source, path, engine, notes)
+                found += _load_subjects(source, path, engine, notes)
         if not found:
             raise OptionError("no tokenizer could be loaded: " + "; ".join(notes))
         return found
@@ -264,7 +266,7 @@ def suits(subject: Subject, executor: str) -> bool:
     return executor == "auto" or registry().executor_kind(executor).suits(subject.adapter)
 
 
-def _loaded(source: str, path: str, engine: str, notes: list[str]) -> list[Subject]:
+def _load_subjects(source: str, path: str, engine: str, notes: list[str]) -> list[Subject]:
     settings: dict[str, Any] = {}
     if path.endswith(".tiktoken") and engine in ("auto", "tiktoken"):
         settings["disallowed_special"] = ()  # texts are data here

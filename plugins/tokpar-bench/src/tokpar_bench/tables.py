@@ -56,7 +56,7 @@ def names_of(row: Any) -> tuple[str, ...]:
     return tuple(getattr(row, name) for name in ("dataset", "tokenizer") if hasattr(row, name))
 
 
-def filled(
+def fill_table(
     part: str,
     title: str,
     rows: Sequence[Any],
@@ -92,7 +92,7 @@ def of_words(table: Table) -> list[bool]:
     return [not i or not any(map(str.isdigit, "".join(column))) for i, column in columns]
 
 
-def grouped(items: Iterable[Item], *names: str) -> list[list[Item]]:
+def neighbours(items: Iterable[Item], *names: str) -> list[list[Item]]:
     """Groups of neighbouring items whose attributes of these names are equal."""
     return [list(found) for _, found in groupby(items, attrgetter(*names))]
 
@@ -128,7 +128,7 @@ def stages_of(rows: Sequence[StageRow | ScalingRow]) -> list[str]:
     return [stage for stage in STAGES if any(stage in row.stages for row in rows)]
 
 
-def about(row: MethodRow) -> str:
+def describe_group(row: MethodRow) -> str:
     """The texts and the tokenizer of a group, in words."""
     texts = f"{row.texts:,} text{'s' * (row.texts != 1)}, {row.code_points:,} code points"
     return f"{row.dataset} ({texts}), tokenizer {row.tokenizer}"
@@ -164,7 +164,7 @@ def speed(rows: Sequence[MethodRow]) -> Column:
     return "speed", against_own
 
 
-def varied(rows: Iterable[Any], *names: str) -> list[Column]:
+def varying_columns(rows: Iterable[Any], *names: str) -> list[Column]:
     """A column for each of the attributes that differ between the rows."""
     kinds = {name: {getattr(row, name) for row in rows} for name in names}
     return [(name, attrgetter(name)) for name in names if len(kinds[name]) > 1]
@@ -173,13 +173,13 @@ def varied(rows: Iterable[Any], *names: str) -> list[Column]:
 def _methods(rows: Sequence[MethodRow]) -> Table:
     methods = [row for row in rows if row.method != SERIAL.name]
     five = {"min": "least", "q1": "lower", "median": "median", "q3": "upper", "max": "most"}
-    return filled(
+    return fill_table(
         "methods",
-        f"Accuracy and latency, {rows[0].condition}: {about(rows[0])}",
+        f"Accuracy and latency, {rows[0].condition}: {describe_group(rows[0])}",
         rows,
         [
             METHOD,
-            *varied(methods, "engine", "executor"),
+            *varying_columns(methods, "engine", "executor"),
             TEXTS_EQUAL,
             ("ids equal", lambda row: share(row.ids_equal, 6)),
             *((short, milliseconds_of(f"seconds.{name}")) for short, name in five.items()),
@@ -203,7 +203,7 @@ def _conditions(rows: Sequence[MethodRow]) -> Table:
     methods = dict.fromkeys(row.method for row in rows)
     return Table(
         "conditions",
-        f"One text under four conditions: {about(rows[0])}, engine {rows[0].engine}",
+        f"One text under four conditions: {describe_group(rows[0])}, engine {rows[0].engine}",
         ("method", *(name for each in CONDITIONS for name in (f"{each}, ms", "speed"))),
         tuple(
             (method, *(cell for each in CONDITIONS for cell in cells(method, each)))
@@ -220,7 +220,7 @@ def _conditions(rows: Sequence[MethodRow]) -> Table:
 
 def _scaling(rows: Sequence[ScalingRow]) -> Table:
     one = rows[0]
-    return filled(
+    return fill_table(
         "scaling",
         f"One chunk per worker, {one.method}, {one.condition}: {about_stages(one)}, executor "
         f"{one.executor}",
@@ -237,13 +237,13 @@ def _scaling(rows: Sequence[ScalingRow]) -> Table:
 
 
 def _stages(rows: Sequence[StageRow]) -> Table:
-    return filled(
+    return fill_table(
         "stages",
         f"Stages of one encode, {rows[0].condition}: {about_stages(rows[0])}",
         rows,
         [
             METHOD,
-            *varied(rows, "engine"),
+            *varying_columns(rows, "engine"),
             ("chunks", lambda row: f"{row.chunks:,}"),
             *((stage, partial(stage_share, stage=stage)) for stage in stages_of(rows)),
             ("ms", MEDIAN),
@@ -259,7 +259,7 @@ def _amdahl(row: StageRow, workers: str) -> str:
 
 
 def _projection(rows: Sequence[ProjectionRow]) -> Table:
-    return filled(
+    return fill_table(
         "projection",
         f"Projection from measured chunk times: tokenizer {rows[0].tokenizer}, engine "
         f"{rows[0].engine}, executor {rows[0].executor}",
@@ -281,9 +281,9 @@ def _projection(rows: Sequence[ProjectionRow]) -> Table:
 
 
 def _retries(rows: Sequence[MethodRow]) -> Table:
-    return filled(
+    return fill_table(
         "retries",
-        f"Repetitive texts, {rows[0].condition}: {about(rows[0])}",
+        f"Repetitive texts, {rows[0].condition}: {describe_group(rows[0])}",
         rows,
         [
             METHOD,
@@ -308,7 +308,7 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
     def cell(x: int, method: str) -> str:
         return found.get((method, x)) or found.get((method, ANY), "-")
 
-    return filled(
+    return fill_table(
         first.sweep,
         f"Latency by {what}, {first.condition}: {first.dataset}, {first.code_points:,} "
         f"code points, tokenizer {first.tokenizer}, engine {first.engine}",
@@ -333,11 +333,11 @@ def tables(
     conditions = [row for row in results.methods if row.part == "conditions"]
     repeated = [row for row in results.methods if row.part == "retries"]
     return [
-        *map(methods, grouped(compared, "dataset", "tokenizer")),
-        *map(_conditions, grouped(conditions, "dataset", "tokenizer", "engine")),
-        *map(_stages, grouped(results.stages, "dataset", "tokenizer")),
-        *map(_projection, grouped(results.projection, "tokenizer", "engine")),
-        *map(scaling, grouped(results.scaling, "dataset", "tokenizer", "engine", "method")),
-        *map(retries, grouped(repeated, "dataset", "tokenizer")),
-        *map(_sweep, grouped(results.sweeps, "sweep", "tokenizer", "engine")),
+        *map(methods, neighbours(compared, "dataset", "tokenizer")),
+        *map(_conditions, neighbours(conditions, "dataset", "tokenizer", "engine")),
+        *map(_stages, neighbours(results.stages, "dataset", "tokenizer")),
+        *map(_projection, neighbours(results.projection, "tokenizer", "engine")),
+        *map(scaling, neighbours(results.scaling, "dataset", "tokenizer", "engine", "method")),
+        *map(retries, neighbours(repeated, "dataset", "tokenizer")),
+        *map(_sweep, neighbours(results.sweeps, "sweep", "tokenizer", "engine")),
     ]

@@ -70,7 +70,7 @@ class Comparison:
         self._tree = TokenTree(vocabulary.tokens)
         self._length_of = {id_: len(token) for token, id_ in vocabulary.tokens.items()}
 
-    def of(self, text: str) -> Difference:
+    def difference_in(self, text: str) -> Difference:
         """How the two differ on one text."""
         started = process_time()
         parts = list(self._parts(text))
@@ -88,13 +88,13 @@ class Comparison:
             texts_differing=int(bpe != tree),
             bpe_tokens=added + len(bpe),
             tree_tokens=added + len(tree),
-            shared_tokens=added + sum(n * self._shared(piece) for piece, n in counts.items()),
+            shared_tokens=added + sum(n * self._count_shared(piece) for piece, n in counts.items()),
             split_seconds=split - started,
             bpe_seconds=between - before,
             tree_seconds=after - between,
         )
 
-    def _shared(self, piece: str) -> int:
+    def _count_shared(self, piece: str) -> int:
         bpe, tree = tuple(self._bpe.encode(piece)), self._tree.encode(piece)
         return len(bpe) if bpe == tree else len(self._spans(bpe) & self._spans(tree))
 

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows: list[Row] = []
     with bar_of(arguments, sum(len(source.text) for source in every)) as move:
         for source in every:
-            rows.append((source, comparison.of(source.text)))
+            rows.append((source, comparison.difference_in(source.text)))
             move(len(source.text))
     total = sum((difference for _, difference in rows), Difference())
     if arguments.json:

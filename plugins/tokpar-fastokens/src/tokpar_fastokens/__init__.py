@@ -122,14 +122,14 @@ def stripping(file: JsonFile) -> str | None:
     return None
 
 
-def overlapping(added: Sequence[AddedToken]) -> str | None:
+def overlapping(added_tokens: Sequence[AddedToken]) -> str | None:
     """A complaint about an added token with `normalized` that overlaps one without, or None.
 
     tokenizers searches tokens with `normalized` in the text that the other added tokens leave, also
     in a file without normalizer. fastokens searches all added tokens at once, from the left."""
-    plain = [token.content for token in added if not token.normalized and token.content]
+    plain = [token.content for token in added_tokens if not token.normalized and token.content]
     begins = {content[:k] for content in plain for k in range(1, len(content) + 1)}
-    for token in (each.content for each in added if each.normalized):
+    for token in (each.content for each in added_tokens if each.normalized):
         inside = (token[k:n] for k in range(len(token)) for n in range(k + 1, len(token)))
         ends = (token[k:] for k in range(1, len(token)))
         if any(part in plain for part in inside) or any(end in begins for end in ends):

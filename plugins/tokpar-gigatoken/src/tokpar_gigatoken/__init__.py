@@ -42,13 +42,13 @@ SCANNERS = {
 def encode(tokenizer: Any, text: str) -> IdArray:
     """The ids of a text, as the array of the engine. A long text goes through the engine's batch
     call."""
-    if divided(text):
+    if is_divided(text):
         return encode_many(tokenizer, [text])[0]
     ids: IdArray = tokenizer.encode(text)
     return ids
 
 
-def divided(text: str) -> bool:
+def is_divided(text: str) -> bool:
     """True if the batch call should be used: the text is long, and the batch call can divide it.
 
     Release 0.10.0 divides before spaces only, so the middle of the text is searched for a space.

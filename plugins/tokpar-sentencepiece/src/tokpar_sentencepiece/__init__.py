@@ -57,7 +57,7 @@ class Model:
     kind: int
     pieces: tuple[tuple[str, int], ...]
     normalizer: str
-    mapped: bool
+    has_char_map: bool
     dummy_prefix: bool
     removes_spaces: bool
     escapes_spaces: bool
@@ -76,7 +76,7 @@ def read_model(data: bytes) -> Model:
         kind=trainer.get(3, UNIGRAM),
         pieces=tuple(_piece(dict(fields(value))) for number, value in parts if number == 1),
         normalizer=normalizer.get(1, b"").decode("utf-8", "replace"),
-        mapped=bool(normalizer.get(2)),
+        has_char_map=bool(normalizer.get(2)),
         dummy_prefix=bool(normalizer.get(3, True)),
         removes_spaces=bool(normalizer.get(4, True)),
         escapes_spaces=bool(normalizer.get(5, True)),
@@ -134,7 +134,7 @@ def objection(model: Model) -> str | None:
     """
     if model.kind != BPE:
         return NOT_BPE.get(model.kind, f"nothing is proved about a model of type {model.kind}")
-    if model.mapped:
+    if model.has_char_map:
         return f"nothing is proved about the character map of the normalizer {model.normalizer!r}"
     if not model.escapes_spaces:
         return "escape_whitespaces is off: pieces hold spaces as they are"
@@ -157,11 +157,13 @@ def _objection_to_pieces(model: Model) -> str | None:
     raw = min((text for text in matched if " " in text), default=None)
     if raw is not None:
         return f"the piece {raw!r} holds a space"
-    across = min((text for text in matched if _across(text, model.dummy_prefix)), default=None)
+    across = min(
+        (text for text in matched if _has_inner_mark(text, model.dummy_prefix)), default=None
+    )
     return across and f"the piece {across!r} has {SPACE!r} behind another character"
 
 
-def _across(piece: str, absorbs: bool) -> bool:
+def _has_inner_mark(piece: str, absorbs: bool) -> bool:
     """True if a cut before a space may lie inside this piece."""
     return SPACE in (piece.lstrip(SPACE) if absorbs else piece[1:])
 
@@ -194,8 +196,8 @@ class SentencePieceTokenizer:
         self._processor = processor
         self._settings = dict(settings)
         self._bare = self._settings | {"add_bos": False, "add_eos": False, "reverse": False}
-        self._before = self._special("add_bos", processor.bos_id())
-        self._after = self._special("add_eos", processor.eos_id())
+        self._bos_ids = self._special("add_bos", processor.bos_id())
+        self._eos_ids = self._special("add_eos", processor.eos_id())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -247,7 +249,7 @@ class SentencePieceTokenizer:
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Reverse each row if the setting says so, then add BOS and EOS, as the library does."""
         step = -1 if self._settings["reverse"] else 1
-        finished = ((self._before, rows[k][::step], self._after) for k in range(len(rows)))
+        finished = ((self._bos_ids, rows[k][::step], self._eos_ids) for k in range(len(rows)))
         return Rows.of(np.concatenate(parts) for parts in finished)
 
     truncates_to = None
@@ -256,7 +258,7 @@ class SentencePieceTokenizer:
     @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
         """The ids of BOS and of EOS, or None with the setting reverse."""
-        return None if self._settings["reverse"] else (self._before, self._after)
+        return None if self._settings["reverse"] else (self._bos_ids, self._eos_ids)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text by the library's own call. Raises IndexError for an id that is no piece."""

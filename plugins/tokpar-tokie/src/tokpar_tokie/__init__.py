@@ -51,14 +51,14 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
 def differs(file: JsonFile) -> str | None:
     """Why some text may have other ids in tokie than in tokenizers; None if no such reason is
     known."""
-    tie = tied(file.config["model"])
+    tie = find_tie(file.config["model"])
     return tie and (
         f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
         f"score, of which tokie may take another than tokenizers"
     )
 
 
-def tied(model: Mapping[str, Any]) -> tuple[str, str] | None:
+def find_tie(model: Mapping[str, Any]) -> tuple[str, str] | None:
     """Two tokens of a Unigram model for which a text can have two best divisions, or None.
 
     One token repeats the other, and its score is higher than the score of so many copies of the

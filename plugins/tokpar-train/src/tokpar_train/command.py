@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     start = time.perf_counter()
     size = sum(path.stat().st_size for path in arguments.files)
-    vocabulary = _trained(arguments, size)
+    vocabulary = _train(arguments, size)
     settings: dict[str, Any] = {}  # the settings that `tokpar.load` needs besides the file
     if arguments.out.suffix == ".tiktoken":
         settings = write_ranks(vocabulary, arguments.out, covering=True)
@@ -102,7 +102,7 @@ def _special_tokens(arguments: argparse.Namespace) -> tuple[str, ...]:
     return () if arguments.no_special else tuple(arguments.special or (END_OF_TEXT,))
 
 
-def _trained(arguments: argparse.Namespace, size: int) -> Vocabulary:
+def _train(arguments: argparse.Namespace, size: int) -> Vocabulary:
     """Train the vocabulary. One bar shows the bytes read, then another bar shows the merges."""
     from tokpar.cli.progress import bar_of
     from tokpar_train.trainer import train
@@ -112,12 +112,12 @@ def _trained(arguments: argparse.Namespace, size: int) -> Vocabulary:
     with ExitStack() as bars:
         moves: dict[str, Any] = {}
 
-        def progress(stage: str, done: int) -> None:
+        def progress(stage: str, count: int) -> None:
             if stage not in moves:
                 bars.close()
                 total, unit = (size, "B") if stage == "count" else (merges, " merges")
                 moves[stage] = bars.enter_context(bar_of(arguments, total, unit))
-            moves[stage](done)
+            moves[stage](count)
 
         return train(
             arguments.files,

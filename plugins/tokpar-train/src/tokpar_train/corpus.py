@@ -73,7 +73,7 @@ class Boundaries:
     def _tokens(self) -> list[bytes]:
         return [token.encode("utf-8") for token in self.special_tokens]
 
-    def divided(self, read: Read, size: int) -> Iterator[tuple[int, int]]:
+    def divide(self, read: Read, size: int) -> Iterator[tuple[int, int]]:
         """[start, stop) of the parts of a text of `size` bytes, in order."""
         start = 0
         while size - start > 2 * self.job_bytes:
@@ -92,22 +92,22 @@ class Boundaries:
             hi = min(lo + self.job_bytes, size)
             base = max(0, lo - reach)
             data = read(base, hi + reach)
-            inside = range(lo - base, hi - base)
-            for place in chain(self._specials(data, inside), self._cuts(data, inside)):
-                if self._apart(data, place):
+            places = range(lo - base, hi - base)
+            for place in chain(self._specials(data, places), self._cuts(data, places)):
+                if self._splits_no_token(data, place):
                     return base + place
         return None
 
-    def _specials(self, data: bytes, inside: range) -> Iterator[int]:
+    def _specials(self, data: bytes, places: range) -> Iterator[int]:
         """The places where special tokens begin."""
         if self._tokens:
             begins = re.compile(b"(?=%s)" % b"|".join(map(re.escape, self._tokens)))
-            for match in begins.finditer(data, inside.start):
-                if match.start() not in inside:
+            for match in begins.finditer(data, places.start):
+                if match.start() not in places:
                     return
                 yield match.start()
 
-    def _cuts(self, data: bytes, inside: range) -> Iterator[int]:
+    def _cuts(self, data: bytes, places: range) -> Iterator[int]:
         """Certified cuts. Both characters at a cut lie completely in `data`."""
         if self.cuts is None:
             return
@@ -120,10 +120,10 @@ class Boundaries:
         for cut in self.cuts(text):
             place += len(text[seen:cut].encode("utf-8"))
             seen = cut
-            if place in inside:
+            if place in places:
                 yield place
 
-    def _apart(self, data: bytes, place: int) -> bool:
+    def _splits_no_token(self, data: bytes, place: int) -> bool:
         """True if no special token has bytes on both sides of `place`, whether or not it would be
         matched there."""
         return all(
@@ -171,7 +171,7 @@ def _of_text(text: str, number: int, boundaries: Boundaries) -> Iterator[tuple[i
         raise OptionError(
             f"text {number} of the corpus has a lone surrogate at position {error.start}"
         ) from None
-    for start, stop in boundaries.divided(lambda lo, hi: data[lo:hi], len(data)):
+    for start, stop in boundaries.divide(lambda lo, hi: data[lo:hi], len(data)):
         yield stop - start, data[start:stop]
 
 
@@ -180,7 +180,7 @@ def _of_file(path: str, boundaries: Boundaries) -> Iterator[tuple[int, Slice]]:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OptionError(f"{path}: expected a regular file, since it is read in many places")
-        for start, stop in boundaries.divided(_reader(file), status.st_size):
+        for start, stop in boundaries.divide(_reader(file), status.st_size):
             yield stop - start, FileSlice(path, start, stop)
 
 

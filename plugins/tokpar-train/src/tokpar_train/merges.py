@@ -48,7 +48,7 @@ def learn_merges(
     byte_ids: Sequence[int],
     limits: Limits,
     ties: Ties,
-    moved: Callable[[int], object] = lambda merges: None,
+    on_progress: Callable[[int], object] = lambda merges: None,
 ) -> list[Pair]:
     """The merges, in order; merge k makes the id ``max(byte_ids) + 1 + k``.
 
@@ -56,7 +56,7 @@ def learn_merges(
     of each of the 256 bytes.
     `ties`: which of several most frequent pairs is merged. "huggingface": the least (left id, right
     id). "lexicographic": the greatest (left bytes, right bytes).
-    `moved`: called with the number of merges made since the last call.
+    `on_progress`: called with the number of merges made since the last call.
 
     {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
     state = _State(words, byte_ids, limits, ties)
@@ -64,16 +64,16 @@ def learn_merges(
     while len(merges) < limits.merges and (pair := state.most_frequent()):
         state.merge(*pair)
         merges.append(pair)
-        moved(1)
+        on_progress(1)
     return merges
 
 
 class _State:
     """The partly merged pre-tokens, and the pairs in them.
 
-    `symbols` (ids), `after` and `before` (places) and `weights` (the count of the pre-token) have
-    one element per byte, and a NONE before and after each pre-token. A symbol that a merge unlinks
-    becomes NONE, too."""
+    `symbols` (ids), `next_places` and `previous_places` (places) and `weights` (the count of the
+    pre-token) have one element per byte, and a NONE before and after each pre-token. A symbol that
+    a merge unlinks becomes NONE, too."""
 
     def __init__(
         self, words: Mapping[bytes, int], byte_ids: Sequence[int], limits: Limits, ties: Ties
@@ -87,8 +87,8 @@ class _State:
         self.symbols, self.weights = _laid_out(words, byte_ids)
         most = min(limits.merges, len(self.symbols))  # each merge unlinks a symbol
         self.lengths = np.ones(self.next_id + most, dtype=np.int64)
-        self.before = np.arange(-1, len(self.symbols) - 1)
-        self.after = np.arange(1, len(self.symbols) + 1)
+        self.previous_places = np.arange(-1, len(self.symbols) - 1)
+        self.next_places = np.arange(1, len(self.symbols) + 1)
         left, right = self.symbols[:-1], self.symbols[1:]
         places = np.flatnonzero((left != NONE) & (right != NONE))
         self._register(left[places] << 32 | right[places], places, self.weights[places])
@@ -113,18 +113,18 @@ class _State:
         new, self.next_id = self.next_id, self.next_id + 1
         self.spelling[new] = self.spelling[left] + self.spelling[right]
         self.lengths[new] = len(self.spelling[new])
-        tail = self.after[at]
-        following = self.after[tail]
+        tail = self.next_places[at]
+        following = self.next_places[tail]
         weights = self.weights[at]
         beyond = self.symbols[following]
         self.symbols[at] = new
         self.symbols[tail] = NONE
         # If the place before is the tail of another occurrence, its `beyond` withdraws the pair.
-        ahead = self.symbols[self.before[at]]
+        ahead = self.symbols[self.previous_places[at]]
         self._withdraw(ahead, left, weights)
         self._withdraw(right, beyond, weights)
-        self.after[at] = following
-        self.before[following] = at
+        self.next_places[at] = following
+        self.previous_places[following] = at
         self._register_around(at, following, weights, new)
 
     def _occurrences(self, left: int, right: int) -> IntArray:
@@ -132,8 +132,8 @@ class _State:
         one."""
         at = self.places[left << 32 | right]
         at = at[self.symbols[at] == left]
-        at = at[self.symbols[self.after[at]] == right]
-        return _apart(at, self.after) if left == right else at
+        at = at[self.symbols[self.next_places[at]] == right]
+        return _drop_overlaps(at, self.next_places) if left == right else at
 
     def _forget(self, key: Key) -> None:
         del self.counts[key], self.places[key]
@@ -142,16 +142,16 @@ class _State:
         there = (left != NONE) & (right != NONE)
         keys = np.asarray(left << 32 | right)
         counts = self.counts
-        for key, total, _ in _grouped(keys[there], weights[there]):
+        for key, total, _ in _group_by_key(keys[there], weights[there]):
             if key in counts:
                 counts[key] -= total
 
     def _register_around(
-        self, at: IntArray, following: IntArray, weights: IntArray, new: int
+        self, places: IntArray, following: IntArray, weights: IntArray, new: int
     ) -> None:
         """Register the pair to the left of each new symbol, and the pair to its right unless that
         is a new symbol, too."""
-        preceding = self.before[at]
+        preceding = self.previous_places[places]
         ahead, beyond = self.symbols[preceding], self.symbols[following]
         first, second = ahead != NONE, (beyond != NONE) & (beyond != new)
         if self.limits.length is not None:
@@ -160,10 +160,10 @@ class _State:
             second &= self.lengths[beyond] < room
         left, right = ahead[first] << 32 | new, new << 32 | beyond[second]
         self._register(left, preceding[first], weights[first])
-        self._register(right, at[second], weights[second])
+        self._register(right, places[second], weights[second])
 
     def _register(self, keys: IntArray, places: IntArray, weights: IntArray) -> None:
-        for key, total, members in _grouped(keys, weights):
+        for key, total, members in _group_by_key(keys, weights):
             if total >= self.limits.least_count:
                 self.counts[key] = total
                 self.places[key] = places[members]
@@ -191,20 +191,20 @@ def _laid_out(words: Mapping[bytes, int], byte_ids: Sequence[int]) -> tuple[IntA
     return symbols, weights
 
 
-def _apart(at: IntArray, after: IntArray) -> IntArray:
+def _drop_overlaps(places: IntArray, next_places: IntArray) -> IntArray:
     """From ascending places of pairs of equal symbols, take the ones that do not overlap, from the
     left.
 
     In "aaaaa", 0 and 2 of 0, 1, 2, 3."""
-    number = np.arange(len(at))
-    starts = np.ones(len(at), dtype=np.bool_)
-    starts[1:] = after[at[:-1]] != at[1:]
+    number = np.arange(len(places))
+    starts = np.ones(len(places), dtype=np.bool_)
+    starts[1:] = next_places[places[:-1]] != places[1:]
     within = number - np.maximum.accumulate(np.where(starts, number, 0))
-    kept: IntArray = at[within % 2 == 0]
+    kept: IntArray = places[within % 2 == 0]
     return kept
 
 
-def _grouped(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntArray]]:
+def _group_by_key(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntArray]]:
     """Each distinct key, the sum of its weights, and the indices of its elements, ascending."""
     if not len(keys):
         return

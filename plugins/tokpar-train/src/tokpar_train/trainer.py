@@ -57,26 +57,26 @@ class PreTokenCounter:
 
 
 NewCounter = Callable[[], PreTokenCounter]
-Moved = Callable[[int], object]  # called with the size of each job when the job is done
+OnProgress = Callable[[int], object]  # called with the size of each job when the job is done
 
 
-def counted(
-    jobs: Iterator[Job], counter: NewCounter, workers: int, moved: Moved
+def count_pretokens(
+    jobs: Iterator[Job], counter: NewCounter, workers: int, on_progress: OnProgress
 ) -> Mapping[str, int]:
     """The pre-tokens of all jobs, and how often each occurs. Few jobs are counted in this
     process."""
     first = list(islice(jobs, FEW_JOBS))
     if workers > 1 and len(first) == FEW_JOBS:
-        return _in_processes(chain(first, jobs), counter, workers, moved)
+        return _in_processes(chain(first, jobs), counter, workers, on_progress)
     own = counter()
     for job in chain(first, jobs):
         own.count(job)
-        moved(job.size)
+        on_progress(job.size)
     return own.counts
 
 
 def _in_processes(
-    jobs: Iterable[Job], counter: NewCounter, workers: int, moved: Moved
+    jobs: Iterable[Job], counter: NewCounter, workers: int, on_progress: OnProgress
 ) -> Mapping[str, int]:
     """Count jobs in worker processes. Answers are taken in order, so the first error of the corpus
     is raised.
@@ -88,7 +88,7 @@ def _in_processes(
     def finish_one() -> None:
         worker, size = running.popleft()
         worker.receive()
-        moved(size)
+        on_progress(size)
 
     try:
         for _ in range(workers):
@@ -180,7 +180,7 @@ def train(
     if isinstance(items, str):
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
     boundaries = Boundaries(special_tokens, pair_cuts("regex", (regex,)))
-    counts = counted(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
+    counts = count_pretokens(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")
     words = {pre_token.encode("utf-8"): number for pre_token, number in counts.items()}

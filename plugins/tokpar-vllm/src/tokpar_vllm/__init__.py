@@ -26,12 +26,12 @@ COUNTER = "tokpar_texts"
 class Server:
     """A server. Its loggers are below `name`.
 
-    `tried`: the release that this plugin was tried with. `unchanged`: the tokenizers of the server
-    that are no fast tokenizers of transformers."""
+    `tested_release`: the release that this plugin was tried with. `unpatched_tokenizers`: the
+    tokenizers of the server that are no fast tokenizers of transformers."""
 
     name: str
-    tried: str
-    unchanged: str
+    tested_release: str
+    unpatched_tokenizers: str
 
     @property
     def switch(self) -> str:
@@ -39,7 +39,7 @@ class Server:
         return f"TOKPAR_{self.name.upper()}"
 
     @property
-    def found(self) -> str:
+    def installed_release(self) -> str:
         """The installed release, without a local label such as "+cpu"."""
         try:
             return version(self.name).partition("+")[0]
@@ -90,13 +90,13 @@ def patch(server: Server) -> Any:
     logger.info(
         "tokpar %s encodes long texts for the fast tokenizers that %s loads from now on, with "
         "equal ids. Other tokenizers stay as they are: %s. %s=0 turns this off.",
-        *(version("tokpar"), server.name, server.unchanged, server.switch),
+        *(version("tokpar"), server.name, server.unpatched_tokenizers, server.switch),
     )
-    if server.found != server.tried:
+    if server.installed_release != server.tested_release:
         logger.warning(
             "tokpar-vllm was tried with %s %s and found %s: ids stay equal, but whether prompts "
             "reach tokpar is not known. %s_total and tokpar_calls count those that do.",
-            *(server.name, server.tried, server.found, COUNTER),
+            *(server.name, server.tested_release, server.installed_release, COUNTER),
         )
     with suppress(ImportError):
         _show_counter()

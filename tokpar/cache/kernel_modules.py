@@ -15,7 +15,7 @@ from types import ModuleType
 _CHOICES = ("", "compiled", "none")
 
 
-def _chosen(name: str) -> ModuleType | None:
+def _import_module(name: str) -> ModuleType | None:
     wanted = os.environ.get("TOKPAR_KERNEL", "")
     if wanted not in _CHOICES:
         raise ImportError(f"TOKPAR_KERNEL must be 'compiled' or 'none', got {wanted!r}")
@@ -30,10 +30,10 @@ def _chosen(name: str) -> ModuleType | None:
     return importlib.import_module(f"tokpar.cache.{name}")
 
 
-SEGMENTS = _chosen("_segments")
+SEGMENTS = _import_module("_segments")
 """The functions of `_segments`, compiled; or None."""
-PRETOKENS = _chosen("_pretokens")
+PRETOKENS = _import_module("_pretokens")
 """The functions of `_pretokens`, compiled; or None."""
-VOCABULARY = _chosen("_vocabulary")
+VOCABULARY = _import_module("_vocabulary")
 """The functions of `_vocabulary`, compiled; or None."""
 NAME = "none" if SEGMENTS is None else "compiled"

@@ -9,9 +9,9 @@ import numpy as np
 from tokpar.errors import EngineError
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import (
+    CachedRows,
     Executor,
     LookUp,
-    Served,
     TokenizerAdapter,
     look_up_of,
     without_cache_of,
@@ -33,7 +33,7 @@ class SlicedExecutor:
         self.name = executor.name
         self._executor = executor
         self._look_up = look_up_of(executor)
-        self.look_up = None if self._look_up is None else self._looked_up
+        self.look_up = None if self._look_up is None else self._look_up_slices
         self._before_slice = before_slice
         self._slice_chars = slice_chars
 
@@ -52,7 +52,7 @@ class SlicedExecutor:
                 raise
         return rows[0] if len(rows) == 1 else Rows.concatenate(rows)
 
-    def _looked_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Served:
+    def _look_up_slices(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """Returns the rows of texts from the cache, and which texts the cache answered."""
         assert self._look_up is not None
         found = [

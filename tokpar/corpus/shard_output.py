@@ -34,8 +34,8 @@ class ShardOutput:
         self._layer = layer
         self._path = path
         # a worker of a cluster that was given up may still write the same shard
-        self._unfinished = path.with_name(f"{UNFINISHED}{path.name}.{secrets.token_hex(4)}")
-        self._file = layer.create(self._unfinished)
+        self._temporary_path = path.with_name(f"{UNFINISHED}{path.name}.{secrets.token_hex(4)}")
+        self._file = layer.create(self._temporary_path)
         self._digest = hashlib.sha256()
         self.size = 0
         self.closed = False
@@ -51,7 +51,7 @@ class ShardOutput:
         """Replaces the first bytes; the digest is made again of the whole file."""
         self._file.overwrite_start(data)
         self._file.sync()
-        with self._unfinished.open("rb") as written:
+        with self._temporary_path.open("rb") as written:
             self._digest = hashlib.file_digest(written, "sha256")
 
     def sync(self) -> None:
@@ -62,14 +62,14 @@ class ShardOutput:
 
     def rename(self) -> ShardFile:
         """Gives a synced file its name."""
-        self._layer.rename(self._unfinished, self._path)
+        self._layer.rename(self._temporary_path, self._path)
         return ShardFile(self._path.name, self.size, self._digest.hexdigest())
 
     def abandon(self) -> None:
         """Closes and removes the file that is not complete."""
         with suppress(OSError):  # as of a full disk
             self._file.close()
-        self._layer.remove(self._unfinished)
+        self._layer.remove(self._temporary_path)
 
     # what pyarrow asks of a file that it writes to
     def tell(self) -> int:
