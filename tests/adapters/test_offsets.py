@@ -40,7 +40,7 @@ from tokpar.adapters.hf_trimming import Trimming
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
 from tokpar.cache.offset_rows import OffsetRows, pack_rows, unpack_rows
-from tokpar.facts.misplaced import why_misplaced
+from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.interfaces import inserted_ids
 from tokpar.types import Rows
 
@@ -259,10 +259,10 @@ def unmoved(spans: Any, part: Any) -> Any:
 
 def never_first(*given: Any) -> Any:
     spans, before, behind, is_first, stages = given
-    return hf_trimming_trimmed(spans, before, behind, np.zeros_like(is_first), stages)
+    return true_trim_spans(spans, before, behind, np.zeros_like(is_first), stages)
 
 
-hf_trimming_trimmed = hf_trimming._trimmed
+true_trim_spans = hf_trimming._trim_spans
 
 
 @pytest.mark.parametrize(

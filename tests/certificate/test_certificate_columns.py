@@ -52,7 +52,7 @@ from tokpar.certificate.checker import check, seam_findings, surely_licensed
 from tokpar.certificate.context_rules import RuleChecker
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_checks import spelled, token_counts
+from tokpar.certificate.id_checks import spelling_findings, token_counts
 from tokpar.certificate.spelling import spells
 from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
 from tokpar.cuts.finder import finder_for
@@ -78,7 +78,7 @@ def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
     own = Utf8Text(text)
     assert own.spaces.tolist() == starts[places].tolist()
     everywhere = np.arange(len(text) + 1)
-    assert own.at(everywhere).tolist() == starts.tolist()
+    assert own.byte_offsets(everywhere).tolist() == starts.tolist()
     for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(tokenizer_probe, "_BLOCK", size)
@@ -679,7 +679,7 @@ def test_every_place_of_a_region_that_is_licensed_is_licensed_alone(
     ("name", "wrong"),
     [
         ("_near_added_tokens", lambda regions, ground: iter(())),
-        ("_misplaced", lambda regions, planned, certain, length: iter(())),
+        ("_placement_findings", lambda regions, planned, certain, length: iter(())),
         ("_require_licence", lambda licence, ground: None),
     ],
 )
@@ -731,7 +731,7 @@ def test_a_token_across_a_space_of_a_region_is_found() -> None:
     encoding = dense_encoding(tokenizer, text, (), UNIVERSAL)
     assert check(encoding, text, tokenizer).ok
     answers = TokenizerProbe(tokenizer, text, encoding.ids)
-    found = [*spelled(encoding.ids, Columns(), np.array([2, 4]), answers)]
+    found = [*spelling_findings(encoding.ids, Columns(), np.array([2, 4]), answers)]
     assert [(f.kind, f.position) for f in found] == [("token", 4)]
 
 

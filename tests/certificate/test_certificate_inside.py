@@ -482,7 +482,7 @@ def test_a_token_across_a_place_is_found_as_by_trying_all(
     across = {
         text[i:j] for i in range(place) for j in range(place + 1, len(text) + 1)
     } & tokens  # fmt: skip
-    found = Vocabulary(tokens).across(text[:place], text[place:])
+    found = Vocabulary(tokens).token_across(text[:place], text[place:])
     assert found in across if across else found is None
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokpar.arrays import IntArray, byte_starts, offsets_of
-from tokpar.certificate.spelling import _masked, spells
+from tokpar.certificate.spelling import _mask_words, spells
 from tokpar.certificate.tokenizer_probe import Utf8Text
 
 
@@ -68,7 +68,7 @@ def test_the_first_bytes_of_stretches_up_to_the_end_of_a_text(size: int) -> None
     words = np.ndarray((len(padded) - 7,), "<u8", padded, 0, (1,))
     for length in range(1, 9):
         starts = np.arange(max(0, size - length + 1))
-        found = _masked(words, starts, np.full(len(starts), length))
+        found = _mask_words(words, starts, np.full(len(starts), length))
         expected = [int.from_bytes(text[k : k + length], "little") for k in starts]
         assert found.tolist() == expected
 
@@ -78,4 +78,4 @@ def test_places_far_into_a_text_are_those_of_its_bytes() -> None:
     text = "aé一😀b " * 40_000
     starts = byte_starts(text)
     some = np.arange(0, len(text) + 1, 997)
-    assert Utf8Text(text).at(some).tolist() == starts[some].tolist()
+    assert Utf8Text(text).byte_offsets(some).tolist() == starts[some].tolist()

@@ -66,7 +66,7 @@ def refusal(
 ) -> str | None:
     """Why the cut between these symbols is not proved, or None. `anchored`: the left part is all of
     the text, or all behind a cut whose own window ends in it."""
-    here = checker.sets.behind(BEGINNING if anchored else ANYWHERE, left)
+    here = checker.sets.set_after(BEGINNING if anchored else ANYWHERE, left)
     return checker.refusal_behind(here, right)
 
 

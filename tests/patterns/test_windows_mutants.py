@@ -48,7 +48,7 @@ MISTAKES: dict[str, Mistake] = {
         (r"1|aA+1|[\s\S]",),
     ),
     "gap": Mistake(
-        ROWS, "_unmatched", "if y in self.stages[i].sure else", "if True else",
+        ROWS, "_unmatched_threats", "if y in self.stages[i].sure else", "if True else",
         (r"a1|A",),
     ),
     "clean": Mistake(
@@ -56,7 +56,7 @@ MISTAKES: dict[str, Mistake] = {
         ROW,
     ),
     "END of a stage": Mistake(
-        ROWS, "_may_end", "if not above:", "if True:",
+        ROWS, "_may_end", "if not outer_pieces:", "if True:",
         (r"1+|[^1]+", r"\s+(?!\S)|[\s\S]"),
     ),
     "possessive": Mistake(
@@ -68,12 +68,12 @@ MISTAKES: dict[str, Mistake] = {
         (r"a+?|[\s\S]",),
     ),
     "start": Mistake(
-        ROWS, "__init__", "reached(BEGIN, self.moves, self.size)",
-        "reached(BEGIN, self.moves, self.size) - {BEGIN}",
+        ROWS, "__init__", "reachable_items(BEGIN, self.moves, self.size)",
+        "reachable_items(BEGIN, self.moves, self.size) - {BEGIN}",
         (r"aAa*|[^a]a*|a+",),
     ),
     "obligations forgotten": Mistake(
-        ROWS, "_begun", "if x not in self.stages[i].dead}", "if False}",
+        ROWS, "_begin_stages", "if x not in self.stages[i].dead}", "if False}",
         (r"aA(?!1)|a|AA|[\s\S]",),
     ),
     "obligations kept too long": Mistake(

@@ -14,7 +14,7 @@ from tests.recipes.stored import load_stored
 from tests.support.cut_engines import ENGINES, random_words
 from tests.support.window_cuts import all_cuts, anchored_cuts
 from tokpar.certificate.window_proof_check import ANYWHERE
-from tokpar.certificate.window_rule import _stored
+from tokpar.certificate.window_rule import _stored_windows
 from tokpar.cuts.window_tables import (
     _MOST_RUNS,
     BEGIN,
@@ -24,10 +24,10 @@ from tokpar.cuts.window_tables import (
     behind_each,
     window_finder,
 )
-from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merged
+from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.stored_windows import Decided, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
 from tokpar.patterns.window_search import Windows
 
 SPELLINGS = [
@@ -35,7 +35,10 @@ SPELLINGS = [
 ]
 FEW = [(name, source) for name, source in SPELLINGS if source.engine == "oniguruma"]
 FROZEN = np.concatenate(
-    [np.arange(low, high + 1) for low, high in merged(s for v in load_atoms().values() for s in v)]
+    [
+        np.arange(low, high + 1)
+        for low, high in merge_ranges(s for v in load_atoms().values() for s in v)
+    ]
 )
 
 
@@ -55,7 +58,7 @@ def fresh(source: Spelling) -> Windows:
     return decide_windows([SplitStage(pattern, source.engine) for pattern in source.patterns])
 
 
-def stored(name: str, source: Spelling) -> Decided:
+def stored(name: str, source: Spelling) -> DecidedWindows:
     found = stored_windows(name, source.engine, source.patterns)
     assert found is not None
     return found
@@ -82,7 +85,7 @@ def test_the_stored_windows_are_those_of_the_engine(name: str, source: Spelling)
 @each_spelling
 def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None:
     """Windows of three symbols: the checker proves just what the tables hold."""
-    proved = _stored(name, source.engine, source.patterns)
+    proved = _stored_windows(name, source.engine, source.patterns)
     assert not isinstance(proved, str)
     kept = stored(name, source)
     examples = {c: chr(int(np.flatnonzero(kept.symbol_of == c)[0])) for c in symbols(kept)}
@@ -90,11 +93,11 @@ def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None
     for word in random.Random(name).sample(words, min(len(words), drawn(500))):
         (c, d, e), (a, b, z) = word, (examples[c] for c in word)
         for left, right, own in ((a + b, z, ((c, d), (e,))), (a, b + z, ((c,), (d, e)))):
-            why = proved.refusal(proved.behind(left, ANYWHERE), right)
+            why = proved.refusal(proved.items_after(left, ANYWHERE), right)
             assert (why is None) == kept.tables.holds(*own), (left, right, why)
 
 
-def symbols(kept: Decided) -> list[int]:
+def symbols(kept: DecidedWindows) -> list[int]:
     """Those that a frozen character has."""
     return sorted(set(kept.symbol_of[FROZEN].tolist()))
 
@@ -201,7 +204,7 @@ def test_other_patterns_have_no_stored_windows() -> None:
     assert stored_windows("gpt2", "my own", source.patterns) is None
     assert stored_windows("cl100k", source.engine, source.patterns) is None
     assert stored_windows("bert", source.engine, ()) is None
-    assert isinstance(_stored("cl100k", source.engine, source.patterns), str)
+    assert isinstance(_stored_windows("cl100k", source.engine, source.patterns), str)
 
 
 @pytest.mark.parametrize("pattern", [r"\s+$|\s|\S", r"a++$|\s|\S", r"\\s++$|[\s\S]", r"$|a"])

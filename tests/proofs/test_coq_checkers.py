@@ -22,7 +22,7 @@ from tokpar.certificate.model.model_proof import model_findings
 from tokpar.certificate.window_proof_check import ANYWHERE, WindowChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.splits import SplitStage
-from tokpar.patterns.stored_windows import Decided, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
 from tokpar.patterns.window_proof import WindowProof, prove_windows
 from tokpar.types import Seam
 
@@ -76,7 +76,7 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
         windows, answers = [], []
         for _ in range(WINDOWS_EACH):
             left, right = (rng.choices(range(proof.size), k=rng.randint(1, k)) for k in (5, 2))
-            why = checker.refusal_behind(checker.sets.behind(ANYWHERE, left), right)
+            why = checker.refusal_behind(checker.sets.set_after(ANYWHERE, left), right)
             windows.append(f"({numbers(left)}, {numbers(right)})")
             answers.append(int(why is None))
         sound = f"answer (table_ok {proof.size} tree_{number} [])"
@@ -120,7 +120,7 @@ class Drawn:
         return tokpar.load(tokenizer)
 
     @cached_property
-    def windows(self) -> Decided:
+    def windows(self) -> DecidedWindows:
         found = stored_windows(self.family, "oniguruma", oniguruma_patterns(self.family))
         assert found is not None
         return found

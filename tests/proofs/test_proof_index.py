@@ -207,7 +207,7 @@ def test_every_rule_of_seams_names_theorems_that_have_a_page(rule: str) -> None:
 def test_the_checker_knows_no_rule_or_theorem_that_the_index_does_not_list() -> None:
     """Each (rule, theorem) by which the checker licenses a seam."""
     ground = CheckContext("text", Facts(engine="", model=""), load_tables())
-    pairs = RuleChecker(ground).known
+    pairs = RuleChecker(ground).known_rules
     rows = {name.partition(":")[0]: rest for name, rest in rows_of("Kinds of seams").items()}
     assert {rule for rule, _ in pairs} == {*Rule}
     for rule, theorem in pairs:

@@ -44,8 +44,8 @@ def one_world(rng: random.Random, counts: Counter[str], texts: int = 12) -> None
             continue
         proof = proved(config, text, ids)
         counts["right rows"] += 1
-        if proof.refused:
-            counts[f"refused: {proof.refused[0]}"] += 1
+        if proof.refusal:
+            counts[f"refused: {proof.refusal[0]}"] += 1
         else:
             assert proof.ok, (config, text, ids, proof)
             counts["right rows proved"] += 1
@@ -83,7 +83,7 @@ def mutated_world(rng: random.Random) -> None:
         return
     for ids in ([], [97, 98], [*range(rng.randrange(9))]):
         proof = file_findings(JsonFile(written), text, ids)
-        assert proof.ok == (not proof.findings and proof.refused is None)
+        assert proof.ok == (not proof.findings and proof.refusal is None)
         if proof.ok and text:
             try:
                 engine = Tokenizer.from_str(written)

@@ -76,18 +76,18 @@ class Occurrences:
         kept = [token for token in tokens if token.content]
         self.contents = sorted({token.content for token in kept})
         self._single = sorted({token.content for token in kept if token.single_word})
-        self._left = sorted({token.content for token in kept if token.lstrip})
-        self._right = sorted({token.content for token in kept if token.rstrip})
+        self._left_stripping = sorted({token.content for token in kept if token.lstrip})
+        self._right_stripping = sorted({token.content for token in kept if token.rstrip})
         firsts = {token.content for token in kept if token.single_word and token.content[0] == " "}
         across = {content for content in self.contents if _CUT.search(content)}
-        self.forbidding = sorted({*self._right, *firsts, *across})
+        self.forbidding = sorted({*self._right_stripping, *firsts, *across})
         """The tokens that may forbid a cut before an ASCII space after a non-space."""
         self._run = (0, -1)
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
 
     @cached_property
-    def _across(self) -> dict[str, list[str]]:
+    def _contents_by_pair(self) -> dict[str, list[str]]:
         """Map each pair of adjacent characters to the contents that have the pair."""
         found: dict[str, list[str]] = {}
         for content in self.contents:
@@ -99,7 +99,9 @@ class Occurrences:
         """Why a cut at `position` may change which added tokens match, or None if it cannot."""
         if text is not self._text:
             self._text, self._run = text, (0, -1)
-        return self._crossing(position) or self._word_edge(position) or self._stripped(position)
+        return (
+            self._crossing(position) or self._word_edge(position) or self._strip_refusal(position)
+        )
 
     def touching(self, text: str, start: int, stop: int) -> str | None:
         """A content that occurs over any character of [start, stop), or None."""
@@ -111,12 +113,12 @@ class Occurrences:
 
     def reaching(self, text: str, start: int, stop: int) -> str | None:
         """As `touching`, or a content that may strip white space in [start, stop)."""
-        if self._left or self._right:
+        if self._left_stripping or self._right_stripping:
             start, stop = run_around(text, start)[0] - 1, run_around(text, stop)[1] + 1
         return self.touching(text, max(0, start), stop)
 
     def _crossing(self, position: int) -> str | None:
-        for content in self._across.get(self._text[position - 1 : position + 1], ()):
+        for content in self._contents_by_pair.get(self._text[position - 1 : position + 1], ()):
             reach = len(content) - 1
             low = max(0, position - reach)
             if self._text.find(content, low, position + reach) >= 0:
@@ -133,16 +135,16 @@ class Occurrences:
                 return f"single_word token {content!r} touches it beside a word character (6.1b)"
         return None
 
-    def _stripped(self, position: int) -> str | None:
+    def _strip_refusal(self, position: int) -> str | None:
         """A token that strips the white space around the position, or None."""
-        if self._right and self._text[position].isspace():
+        if self._right_stripping and self._text[position].isspace():
             self._look_around(position)
-            for content in self._right:
+            for content in self._right_stripping:
                 if 0 <= self._first[content] <= position - len(content):
                     return f"rstrip token {content!r} swallows white space across it (6.1c)"
-        if self._left and self._text[position - 1].isspace():
+        if self._left_stripping and self._text[position - 1].isspace():
             self._look_around(position)
-            for content in self._left:
+            for content in self._left_stripping:
                 if self._last[content] >= position:
                     return f"lstrip token {content!r} swallows white space across it (6.1d)"
         return None
@@ -152,7 +154,7 @@ class Occurrences:
         if self._run[0] <= position <= self._run[1]:
             return
         start, stop = self._run = run_around(self._text, position)
-        for content in self._right:
+        for content in self._right_stripping:
             self._first[content] = self._text.find(content, max(0, start - len(content)), stop)
-        for content in self._left:
+        for content in self._left_stripping:
             self._last[content] = self._text.rfind(content, start, stop + len(content))

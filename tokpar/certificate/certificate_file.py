@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tokpar.arrays import IdArray, frozen_ids
-from tokpar.certificate.packing import MOST, checked, expect, pack_ids, unpack
+from tokpar.certificate.packing import MOST, check_entries, expect, pack_ids, unpack
 from tokpar.certificate.packing_seams import pack_seams, unpack_seams
 from tokpar.errors import FileFormatError
 from tokpar.seams import Seams
@@ -104,7 +104,7 @@ def from_bytes(data: bytes) -> StoredCertificate:
     text, report = _field(header, "text", dict), _field(header, "report", dict)
     length = _field(text, "code_points", int, "text.")
     expect(0 <= length <= MOST, f"text.code_points: expected a length, got {length}")
-    entries = checked(_field(header, "columns", list), len(data) - rest)
+    entries = check_entries(_field(header, "columns", list), len(data) - rest)
     columns = {}
     for entry in entries:
         columns[entry["name"]] = (entry, data[rest : rest + entry["bytes"]])

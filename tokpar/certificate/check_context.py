@@ -42,15 +42,15 @@ def require(holds: object, kind: str, message: str) -> None:
 
 
 def once(
-    known: dict[_Key, _Value | RefusedError], key: _Key, judge: Callable[[], _Value]
+    results: dict[_Key, _Value | RefusedError], key: _Key, judge: Callable[[], _Value]
 ) -> _Value:
-    """Return the result of `judge`, or raise its refusal; `known` caches both by `key`."""
-    if key not in known:
+    """Return the result of `judge`, or raise its refusal; `results` caches both by `key`."""
+    if key not in results:
         try:
-            known[key] = judge()
+            results[key] = judge()
         except RefusedError as refusal:
-            known[key] = refusal
-    found = known[key]
+            results[key] = refusal
+    found = results[key]
     if isinstance(found, RefusedError):
         raise RefusedError(found.kind, str(found))
     return found
@@ -80,7 +80,9 @@ class CheckContext:
         self.tables = tables
         self.proofs = {**facts.proofs, **proofs}
         # Added tokens that the engine searches in the normalized text.
-        self.normalized = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
+        self.normalized_tokens = [
+            t for t in facts.added_tokens if t.normalized and facts.normalizers
+        ]
 
     @cached_property
     def raw(self) -> Occurrences:
@@ -115,7 +117,7 @@ class CheckContext:
         The conditions must hold in the original text, and for normalized tokens in the normalized
         text."""
         objection = self.raw.objection(self.text, position)
-        if objection is None and self.normalized:
+        if objection is None and self.normalized_tokens:
             objection = self._objection_in_image(position)
         if objection is not None:
             raise RefusedError("added token", f"position {position}: {objection}")
@@ -133,7 +135,7 @@ class CheckContext:
         if not self.facts.normalizers:
             return self.text[position - 1], self.text[position]
         image = self.image(position, 1)
-        return image.text[image.at - 1], image.text[image.at]
+        return image.text[image.index - 1], image.text[image.index]
 
     def require_prefix_safe(self, right: str) -> None:
         """Refuse a cut before a non-space for a tokenizer that adds a space before every text
@@ -154,18 +156,18 @@ class CheckContext:
                 return "a long run of white space beside normalized added tokens is not judged"
             reach += stop - start
         image = self.image(position, reach, ascii_only=True)
-        return tokens.objection(image.text, image.at)
+        return tokens.objection(image.text, image.index)
 
     def _outside_tokens(self, left: str, right: str) -> bool:
         """True if no token lies across a cut between these characters (corollary of theorem 6.2).
 
         The stages map both sides separately, no token contains the image of `left`, and no token
         has a flag."""
-        flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.normalized)
+        flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.normalized_tokens)
         kinds = {stage.kind for stage in self.facts.normalizers}
         if flagged or not kinds <= ONE_BY_ONE or not (is_fixed(left) and is_fixed(right)):
             return False
-        contents = "".join(token.content for token in self.normalized)
+        contents = "".join(token.content for token in self.normalized_tokens)
         if not all(map(is_fixed, contents)):  # the normal form may have other characters
             return False
         if "Lowercase" in kinds:
@@ -181,7 +183,7 @@ class CheckContext:
         UnsureError if the normalized content is unknown or empty: the engine finds a token with
         empty content everywhere."""
         stages, forms, reach = self.facts.normalizers, [], 1
-        for token in self.normalized:
+        for token in self.normalized_tokens:
             image = content_image(token.content, stages)
             if image == "":
                 raise UnsureError(f"nothing is left of added token {token.content!r}")

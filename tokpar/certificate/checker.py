@@ -75,7 +75,7 @@ def check(
     findings = [*_other_text(encoding, text), *known.findings]
     findings += seam_findings(seams, text, known.facts, answers)
     licensed = not findings
-    cuts = _cuts(seams, answers.written) if licensed else NO_INTS
+    cuts = _cuts(seams, answers.utf8) if licensed else NO_INTS
     tiles, again = known.facts.tiles, wanted is not Level.SEAMS
     found, notes = id_findings(core, seams.planned, cuts, answers, tiles, again)
     findings += found
@@ -91,13 +91,13 @@ def check(
         findings += shown.findings
         by_file = ("the ids follow from the tokenizer's file (theorems 32, 33)",)
         report = _report(findings, count, wanted, proved + by_file, shown.assumptions, notes)
-        if shown.refused is None:
+        if shown.refusal is None:
             return report
-        refused = ": ".join(shown.refused)
+        refused = ": ".join(shown.refusal)
         return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
     proof = prove_ids(encoding.ids, seams, cuts, answers, known.facts, licensed)
     findings += proof.findings
-    by_call = (f"the ids are the tokenizer's: {proof.proved}",)
+    by_call = (f"the ids are the tokenizer's: {proof.claim}",)
     return _report(findings, count, wanted, proved + by_call, (), notes)
 
 
@@ -119,11 +119,11 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
     if isinstance(seams, Seams):
         return seams
 
-    def bounded(number: int) -> int:
+    def clamp(number: int) -> int:
         return max(-_MOST, min(_MOST, number))
 
     return Seams.of(
-        replace(seam, position=bounded(seam.position), token=bounded(seam.token)) for seam in seams
+        replace(seam, position=clamp(seam.position), token=clamp(seam.token)) for seam in seams
     )
 
 
@@ -144,7 +144,7 @@ def seam_findings(
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if (Utf8Text(text) if answers is None else answers.written).broken:
+    if (Utf8Text(text) if answers is None else answers.utf8).has_surrogates:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
     if not well_formed(planned):
@@ -163,18 +163,18 @@ def seam_findings(
 
 
 def _planned_findings(
-    planned: Columns, ground: CheckContext, answers: TokenizerProbe | None
+    planned_seams: Columns, ground: CheckContext, answers: TokenizerProbe | None
 ) -> Iterator[Finding]:
     """Yield the findings about planned seams.
 
     The fast check accepts most seams. The rules check the remaining seams one by one."""
     length = len(ground.text)
-    edges = np.concatenate(([0], planned.positions, [length]))
+    edges = np.concatenate(([0], planned_seams.positions, [length]))
     before = np.maximum.accumulate(edges)[:-2]
-    placed = (planned.positions > before) & (planned.positions < length)
+    placed = (planned_seams.positions > before) & (planned_seams.positions < length)
     judge = RuleChecker(ground, answers)
-    for k in np.flatnonzero(~surely_licensed(planned, placed, ground, judge)).tolist():
-        seam, previous = planned.seam(k), planned.seam(k - 1) if k else None
+    for k in np.flatnonzero(~surely_licensed(planned_seams, placed, ground, judge)).tolist():
+        seam, previous = planned_seams.seam(k), planned_seams.seam(k - 1) if k else None
         try:
             _require_place(seam, int(before[k]), length)
             judge.require_licence(SeamContext(seam, previous, int(edges[k]), int(edges[k + 2])))
@@ -183,24 +183,24 @@ def _planned_findings(
 
 
 def surely_licensed(
-    columns: Columns, placed: Mask, ground: CheckContext, judge: RuleChecker
+    columns: Columns, inside_text: Mask, ground: CheckContext, judge: RuleChecker
 ) -> Mask:
-    """True for each seam of `placed` that is certainly licensed; bool, (seams,). A fast check.
+    """True for each seam of `inside_text` that is certainly licensed; bool, (seams,). A fast check.
 
-    `placed`: the seams strictly inside the text. One seam stands for all seams with the same
+    `inside_text`: the seams strictly inside the text. One seam stands for all seams with the same
     licence between the same two characters."""
     sure: Mask = np.zeros(len(columns), dtype=np.bool_)
     local = np.array(
         [looks_at_two(each, ground.facts) for each in columns.licences], dtype=np.bool_
     )
-    rows = np.flatnonzero(placed)
+    rows = np.flatnonzero(inside_text)
     rows = rows[local[columns.codes[rows]]] if len(rows) else rows
     at, codes = columns.positions[rows].tolist(), columns.codes[rows].tolist()
     alike = [(code, ground.text[p - 1 : p + 1]) for code, p in zip(codes, at, strict=True)]
     first = dict(zip(reversed(alike), rows[::-1].tolist(), strict=True))
     known = {key: _holds(judge.require_characters, columns.seam(k)) for key, k in first.items()}
     sure[rows] = [known[key] for key in alike]
-    if ground.raw.contents or ground.normalized:
+    if ground.raw.contents or ground.normalized_tokens:
         held = np.flatnonzero(sure)
         sure[held] = [
             _holds(ground.require_added_safe, p) for p in columns.positions[held].tolist()
@@ -208,9 +208,9 @@ def surely_licensed(
     return sure
 
 
-def _holds(condition: Callable[[Any], None], of: object) -> bool:
+def _holds(condition: Callable[[Any], None], subject: object) -> bool:
     try:
-        condition(of)
+        condition(subject)
     except RefusedError:
         return False
     return True
@@ -227,16 +227,16 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
 
 
 def everywhere_findings(
-    everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: CheckContext
+    everywhere: Everywhere, planned_positions: IntArray, certain: IntArray, ground: CheckContext
 ) -> Iterator[Finding]:
     """Yield the findings about regions. Each region is checked once, as a whole.
 
-    `planned`: the positions of the planned seams, ascending. `certain`: the planned seams that are
-    certified cuts. Every seam inside a region is before a space after a character that is not a
-    space. Theorem 6.1 holds at all of them if no dangerous added token overlaps or touches the
-    region. An added token is dangerous if it contains such a seam, may strip the space after it,
-    or is a `single_word` token that begins with a space. A token that strips white space across a
-    seam in the region also strips it across an end of the region, which is a planned seam."""
+    `planned_positions`: the positions of the planned seams, ascending. `certain`: the planned seams
+    that are certified cuts. Every seam inside a region is before a space after a character that is
+    not a space. Theorem 6.1 holds at all of them if no dangerous added token overlaps or touches
+    the region. An added token is dangerous if it contains such a seam, may strip the space after
+    it, or is a `single_word` token that begins with a space. A token that strips white space across
+    a seam in the region also strips it across an end of the region, which is a planned seam."""
     regions = everywhere.regions
     if not len(regions):
         return
@@ -248,7 +248,7 @@ def everywhere_findings(
     except RefusedError as refusal:
         yield Finding(refusal.kind, f"a cut at every space: {refusal}", int(regions[0, 0]))
         return
-    misplaced = list(_misplaced(regions, planned, certain, len(ground.text)))
+    misplaced = list(_placement_findings(regions, planned_positions, certain, len(ground.text)))
     yield from misplaced
     if not misplaced:
         yield from _near_added_tokens(regions, ground)
@@ -311,7 +311,7 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     the space and the character before it. The licence of theorem 50 is also accepted here."""
     facts, key = ground.facts, (licence.rule, licence.theorem)
     require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
-    raw = not ground.normalized
+    raw = not ground.normalized_tokens
     require(raw, "added token", "tokens searched in the normalized text: not judged")
     if _by_stages(licence):
         scheme = facts.scheme
@@ -332,8 +332,8 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     require(kept, "normalizer", "a stage may change a space, or what is before")
 
 
-def _misplaced(
-    regions: IntArray, planned: IntArray, certain: IntArray, length: int
+def _placement_findings(
+    regions: IntArray, planned_positions: IntArray, certain: IntArray, length: int
 ) -> Iterator[Finding]:
     """Yield a finding for each misplaced region.
 
@@ -342,8 +342,8 @@ def _misplaced(
     starts, stops = regions[:, 0], regions[:, 1]
     before = np.concatenate(([0], np.maximum.accumulate(stops)[:-1]))
     ends = np.concatenate(([0], certain, [length]))
-    first = np.searchsorted(planned, starts, side="right")
-    inside = np.searchsorted(planned, stops) > first
+    first = np.searchsorted(planned_positions, starts, side="right")
+    inside = np.searchsorted(planned_positions, stops) > first
     faults = (
         (starts >= stops, "expected a start below its stop"),
         (starts < before, "expected a start at or behind the stop of the region before"),
@@ -371,19 +371,19 @@ def _near_added_tokens(regions: IntArray, ground: CheckContext) -> Iterator[Find
                 yield Finding("added token", f"{message}, [{start}, {stop})", found)
 
 
-def _cuts(seams: Seams, written: Utf8Text) -> IntArray:
+def _cuts(seams: Seams, utf8: Utf8Text) -> IntArray:
     """The byte offsets of the seams of `everywhere`. Assumes that the regions were checked."""
     if seams.everywhere is None or not len(seams.everywhere.regions):
         return NO_INTS
     if _by_stages(seams.everywhere.licence):
         licence, found = seams.everywhere.licence, list[int]()
         for start, stop in seams.everywhere.regions.tolist():
-            found += [start + place for place in places_of(licence, written.text[start:stop])]
-        return written.at(np.array(found, dtype=np.int64))
+            found += [start + place for place in places_of(licence, utf8.text[start:stop])]
+        return utf8.byte_offsets(np.array(found, dtype=np.int64))
     # Checked regions end at planned seams, or at ends of the text.
-    edges = np.concatenate(([0], seams.planned.positions, [len(written.text)]))
+    edges = np.concatenate(([0], seams.planned.positions, [len(utf8.text)]))
     places = np.searchsorted(edges, seams.everywhere.regions)
-    return written.spaces_inside(written.at(edges)[places])
+    return utf8.spaces_inside(utf8.byte_offsets(edges)[places])
 
 
 def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:

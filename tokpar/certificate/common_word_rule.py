@@ -17,7 +17,7 @@ from tokpar.certificate.check_context import (
     require,
     witness_numbers,
 )
-from tokpar.certificate.tokenizer_probe import Laid, TokenizerProbe, asked
+from tokpar.certificate.tokenizer_probe import Laid, TokenizerProbe, require_probe
 from tokpar.types import Rule
 
 _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
@@ -30,20 +30,20 @@ class Words:
         self._ground = ground
         self._answers = answers
 
-    def common(self, between: SeamContext) -> None:
+    def common(self, context: SeamContext) -> None:
         """Refuse unless the token [token_start, position) is in both windows, and the windows share
         enough (theorem 12)."""
         self._require_model()
         left_start, left_stop, right_start, right_stop, begin = witness_numbers(
-            between.seam, *_NAMES
+            context.seam, *_NAMES
         )
-        position, length = between.seam.position, len(self._ground.text)
+        position, length = context.seam.position, len(self._ground.text)
         nested = left_start <= right_start <= begin < position <= left_stop <= right_stop <= length
-        nested = nested and begin >= between.start
+        nested = nested and begin >= context.start
         require(nested, "witness", "the token must lie in both windows, after the last seam")
-        self._require_chain(between, left_start, left_stop, right_stop)
+        self._require_chain(context, left_start, left_stop, right_stop)
         self._require_shared(right_start, left_stop)
-        answers, count = asked(self._answers), between.seam.token
+        answers, count = require_probe(self._answers), context.seam.token
         left, right = answers.part(left_start, left_stop), answers.part(right_start, right_stop)
         span = int(answers.starts[begin]), int(answers.starts[position])
         own, expected = _ids_at(left, span)[0], _ids_at(right, span)
@@ -72,20 +72,20 @@ class Words:
         plain = alone and not facts.prefix_space
         require(plain, "normalizer", "the rule needs BertNormalizer, alone")
 
-    def _require_chain(self, between: SeamContext, start: int, stop: int, right_stop: int) -> None:
+    def _require_chain(self, context: SeamContext, start: int, stop: int, right_stop: int) -> None:
         """Refuse unless the left window surely has the serial ids up to the seam.
 
         It has if it is the right window of the seam before, or if it begins at or before a
         certified cut (theorem 12 on the text up to `stop`)."""
-        previous, first = between.previous, between.start
+        previous, first = context.previous, context.start
         if previous is not None and previous.rule == Rule.COMMON_WORD:
             _, _, *window, _ = witness_numbers(previous, *_NAMES)
             other = f"expected the left window {window} of the last seam, got [{start}, {stop}]"
             require(window == [start, stop], "window", other)
         else:
             require(start <= first, "window", f"the left window must begin by {first}")
-        reaches = right_stop >= between.stop
-        require(reaches, "window", f"the right window must reach {between.stop}")
+        reaches = right_stop >= context.stop
+        require(reaches, "window", f"the right window must reach {context.stop}")
 
     def _require_shared(self, start: int, stop: int) -> None:
         """Refuse unless [start, stop) is enough printable ASCII, and both ends are safe for added
@@ -104,10 +104,10 @@ class Words:
             self._ground.require_added_safe(edge)
 
 
-def _ids_at(laid: Laid, span: tuple[int, int]) -> list[int]:
+def _ids_at(tokens: Laid, span: tuple[int, int]) -> list[int]:
     """The id at a span, and the next id. Refused unless exactly one id lies at the span."""
-    found = laid.numbers.get(span, [])
+    found = tokens.numbers.get(span, [])
     one = len(found) == 1
     require(one, "pair", f"expected one such token in each window, got {len(found)}")
-    ids: list[int] = laid.ids[found[0] : found[0] + 2].tolist()
+    ids: list[int] = tokens.ids[found[0] : found[0] + 2].tolist()
     return ids

@@ -70,7 +70,7 @@ class RuleChecker:
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         by_parts: dict[Theorem, Callable[[SeamContext], None]] = {
-            Theorem.NO_TOKEN_ACROSS: inside.forced,
+            Theorem.NO_TOKEN_ACROSS: inside.no_token_across,
             Theorem.COMMON_BOUNDARIES: inside.agreeing,
             Theorem.CONSTANT_RUN: inside.run,
             Theorem.COMMON_WORD: words.common,
@@ -83,23 +83,23 @@ class RuleChecker:
         }
         self._edges = Edges(ground)
 
-    def require_licence(self, between: SeamContext) -> None:
+    def require_licence(self, context: SeamContext) -> None:
         """Refuse unless the seam's rule holds where the seam lies. RefusedError says why."""
-        seam = between.seam
+        seam = context.seam
         key = (str(seam.rule), seam.theorem)
         if key in self._rules:
             self.require_characters(seam)
             self._ground.require_added_safe(seam.position)
         elif key in self._wider_rules:
-            self._wider_rules[key](between)
+            self._wider_rules[key](context)
         elif key == _EDGE:
             self._edges.require(seam)
         else:
-            listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self.known)
+            listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self.known_rules)
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
 
     @property
-    def known(self) -> list[tuple[str, str]]:
+    def known_rules(self) -> list[tuple[str, str]]:
         """Each (rule, theorem) that may license a seam."""
         return [*self._rules, *self._wider_rules, _EDGE]
 
@@ -144,10 +144,13 @@ class RuleChecker:
         require(sure, "normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
         return (before, after) if stages <= KEEP_NON_SPACES else self._ground.neighbours(position)
 
-    def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
+    def _require_listed(self, seam: Seam, family: Family, left_char: str, right_char: str) -> None:
         _, *named = witness_values(seam, "family", "left", "right")
-        left, right = self._ground.class_of(before, family), self._ground.class_of(after, family)
-        other = f"{before!r}|{after!r} is {left}|{right}, not {'|'.join(map(str, named))}"
+        left, right = (
+            self._ground.class_of(left_char, family),
+            self._ground.class_of(right_char, family),
+        )
+        other = f"{left_char!r}|{right_char!r} is {left}|{right}, not {'|'.join(map(str, named))}"
         require([left, right] == named, "witness", other)
         listed = family.pairs.get((left, right))
         under = f"{left}|{right} in {family.name} is listed under {listed}"
@@ -178,7 +181,7 @@ class RuleChecker:
         require(found == " ", "context", f"expected ' ' right of the place, got {found!r}")
         if not all(stage.kind in KEEP_ASCII_SPACES for stage in self._ground.facts.normalizers):
             image = self._ground.image(position, 1)
-            kept = image.text[image.at] == " "
+            kept = image.text[image.index] == " "
             require(kept, "normalizer", "the space right of the place is not kept")
 
     def _sides_of_pair_local(self, position: int) -> tuple[str, str]:

@@ -63,9 +63,9 @@ def distinct_segments(codes: Bytes, starts: IntArray, stops: IntArray) -> Distin
     return DistinctSegments(np.flatnonzero(own), numbers[like])
 
 
-def _words(padded: Bytes, starts: IntArray, lengths: IntArray, count: int) -> Words:
+def _words(padded_codes: Bytes, starts: IntArray, lengths: IntArray, count: int) -> Words:
     """Returns the bytes of segments as `count` words each, zeros behind the last byte."""
-    every: Words = np.ndarray(len(padded) - _WORD + 1, "<u8", padded, 0, (1,))
+    every: Words = np.ndarray(len(padded_codes) - _WORD + 1, "<u8", padded_codes, 0, (1,))
     words: Words = np.empty((count, len(starts)), dtype=np.uint64)
     for k in range(count - 1):
         words[k] = every[starts + k * _WORD]
@@ -127,10 +127,15 @@ def _one_round(
 
 
 def _compare_one_by_one(
-    codes: Bytes, starts: IntArray, stops: IntArray, chosen: IntArray, like: IntArray
+    codes: Bytes, starts: IntArray, stops: IntArray, chosen_segments: IntArray, like: IntArray
 ) -> None:
     """Set `like` of the chosen segments, by a dictionary of their bytes."""
     known: dict[bytes, int] = {}
-    at = zip(chosen.tolist(), starts[chosen].tolist(), stops[chosen].tolist(), strict=True)
+    at = zip(
+        chosen_segments.tolist(),
+        starts[chosen_segments].tolist(),
+        stops[chosen_segments].tolist(),
+        strict=True,
+    )
     for k, start, stop in at:
         like[k] = known.setdefault(codes[start:stop].tobytes(), k)

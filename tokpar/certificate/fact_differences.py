@@ -41,19 +41,19 @@ class CheckedFacts:
     """The facts that decide in a check, the findings about them, and notes.
 
     `facts`: those that the checker read itself, where there is a file. They refuse what the planner
-    refuses, too: an adapter may know more of its object than a file shows. `told`: the
+    refuses, too: an adapter may know more of its object than a file shows. `told_facts`: the
     planner's."""
 
     facts: Facts
-    told: Facts
+    told_facts: Facts
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
     def with_tokens(self) -> CheckedFacts:
         """With the findings about the bytes of all tokens, which one rule alone needs."""
-        given, read = self.told.tokens, self.facts.tokens
-        if given is None or self.told.pretoken_cuts_refused is not None:
+        given, read = self.told_facts.tokens, self.facts.tokens
+        if given is None or self.told_facts.pretoken_cuts_refused is not None:
             return self
         found = _set_difference("tokens", given(), () if read is None else read())
         return replace(self, findings=(*self.findings, *found))
@@ -84,7 +84,7 @@ def _readings(_: Facts) -> list[tuple[object, CheckedFacts]]:
     return []
 
 
-def _read(told: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFacts:
+def _read(told_facts: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFacts:
     findings = list[Finding]()
     try:
         file = read_origin(origin)
@@ -93,18 +93,19 @@ def _read(told: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFa
         why = str(error)
         file, own = None, Facts("unknown", "unknown", unprovable=why, added_token_cuts_refused=why)
     except FileFormatError:
-        return CheckedFacts(told, told, notes=(AS_TOLD,))
+        return CheckedFacts(told_facts, told_facts, notes=(AS_TOLD,))
     if isinstance(file, TokenizerFile):
         findings += _postprocess_findings(file, origin, tokenizer)
-    if told.unprovable is None or told.added_token_cuts_refused is None:
-        findings += differences(told, own)
+    if told_facts.unprovable is None or told_facts.added_token_cuts_refused is None:
+        findings += differences(told_facts, own)
     decided = replace(
         own,
-        unprovable=own.unprovable or told.unprovable,
-        added_token_cuts_refused=own.added_token_cuts_refused or told.added_token_cuts_refused,
-        pretoken_cuts_refused=own.pretoken_cuts_refused or told.pretoken_cuts_refused,
+        unprovable=own.unprovable or told_facts.unprovable,
+        added_token_cuts_refused=own.added_token_cuts_refused
+        or told_facts.added_token_cuts_refused,
+        pretoken_cuts_refused=own.pretoken_cuts_refused or told_facts.pretoken_cuts_refused,
     )
-    return CheckedFacts(decided, told, tuple(findings))
+    return CheckedFacts(decided, told_facts, tuple(findings))
 
 
 def _postprocess_findings(
@@ -116,41 +117,43 @@ def _postprocess_findings(
             yield _finding(name, done, read)
 
 
-def differences(told: Facts, own: Facts) -> Iterator[Finding]:
+def differences(told_facts: Facts, own: Facts) -> Iterator[Finding]:
     """Yields a finding for each fact that the planner was told otherwise, as far as a seam may rest
     on the fact. A refusal that only the planner makes costs cuts, and no id."""
     names = [*_ALWAYS]
-    if told.added_token_cuts_refused is None:
+    if told_facts.added_token_cuts_refused is None:
         names += _FOR_EDGES
-    if told.unprovable is None:
+    if told_facts.unprovable is None:
         names += _FOR_CUTS
-        if told.pretoken_cuts_refused is None:
+        if told_facts.pretoken_cuts_refused is None:
             names += _INSIDE
     for name in dict.fromkeys(names):
-        yield from _difference(name, getattr(told, name), getattr(own, name))
-    if told.token_count and told.unprovable is None:
-        yield from _difference("token_count", told.token_count, own.token_count)
+        yield from _difference(name, getattr(told_facts, name), getattr(own, name))
+    if told_facts.token_count and told_facts.unprovable is None:
+        yield from _difference("token_count", told_facts.token_count, own.token_count)
     for name in _REFUSALS:
         reason = getattr(own, name)
-        if getattr(told, name) is None and reason is not None:
+        if getattr(told_facts, name) is None and reason is not None:
             yield _finding(name, None, reason)
-    if told.unprovable is None and told.adjacent is not None:
+    if told_facts.unprovable is None and told_facts.adjacent is not None:
         pairs = () if own.adjacent is None else own.adjacent()
-        yield from _set_difference("adjacent", told.adjacent(), pairs)
-    if told.sizes is not None and own.sizes is not None:
+        yield from _set_difference("adjacent", told_facts.adjacent(), pairs)
+    if told_facts.sizes is not None and own.sizes is not None:
         ids = np.arange(own.token_count + len(own.added_tokens), dtype=np.uint32)
-        given, read = told.sizes(ids), own.sizes(ids)
+        given, read = told_facts.sizes(ids), own.sizes(ids)
         for k in np.flatnonzero(given != read)[:1].tolist():
             yield _finding(f"sizes of id {k}", given[k], read[k])
 
 
-def _difference(name: str, told: object, own: object) -> Iterator[Finding]:
-    if _comparable(told) != _comparable(own):
-        yield _finding(name, told, own)
+def _difference(name: str, told_value: object, own: object) -> Iterator[Finding]:
+    if _comparable(told_value) != _comparable(own):
+        yield _finding(name, told_value, own)
 
 
-def _set_difference(name: str, told: Collection[Any], own: Collection[Any]) -> Iterator[Finding]:
-    one, other = frozenset(told), frozenset(own)
+def _set_difference(
+    name: str, told_values: Collection[Any], own: Collection[Any]
+) -> Iterator[Finding]:
+    one, other = frozenset(told_values), frozenset(own)
     if one != other:
         some = min(one ^ other)
         yield _finding(f"{name}: {some!r}", some in one, some in other)
@@ -163,8 +166,8 @@ def _comparable(value: object) -> object:
     return value
 
 
-def _finding(name: str, told: object, own: object) -> Finding:
-    read, given = _where_unlike(repr(own), repr(told))
+def _finding(name: str, told_value: object, own: object) -> Finding:
+    read, given = _where_unlike(repr(own), repr(told_value))
     return Finding("facts", f"{name}: the file says {read}, the planner was told {given}")
 
 

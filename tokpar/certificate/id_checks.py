@@ -48,17 +48,17 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         return Core(ids)
     only_inserted = inserted_ids(tokenizer)
     if only_inserted is not None:
-        return _within(ids, *only_inserted)
+        return _strip_inserted(ids, *only_inserted)
 
-    def finished(some: int) -> IdArray:
+    def final_ids(some: int) -> IdArray:
         return tokenizer.postprocess(Rows.of([_probe(some)]), [text])[0]
 
     try:
-        inserted = len(finished(0))
-        grows = len(finished(1)) == inserted + 1
+        inserted = len(final_ids(0))
+        grows = len(final_ids(1)) == inserted + 1
         count = len(ids) - inserted
         # One more id must show: at exactly the length that truncation keeps, more may be cut.
-        final, more = finished(max(0, count)), finished(max(0, count) + 1)
+        final, more = final_ids(max(0, count)), final_ids(max(0, count) + 1)
     except LookupError:
         return Core(None, note=_HIDDEN)
     if grows and count < 0:
@@ -77,9 +77,13 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
     return Core(ids[first : first + count], findings)
 
 
-def _within(ids: IdArray, before: IdArray, after: IdArray) -> Core:
+def _strip_inserted(ids: IdArray, ids_before: IdArray, ids_after: IdArray) -> Core:
     """The text's own ids if nothing was truncated or padded. Takes less memory than probing."""
-    inserted, first, last = np.append(before, after), len(before), len(ids) - len(after)
+    inserted, first, last = (
+        np.append(ids_before, ids_after),
+        len(ids_before),
+        len(ids) - len(ids_after),
+    )
     if last < first:
         message = f"expected at least the {len(inserted)} ids that are inserted, got {len(ids)}"
         return Core(None, (Finding("inserted", message),))
@@ -114,8 +118,8 @@ def id_findings(
     outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
     if counts or outside.any():
         return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if tiles and not answers.written.broken:
-        return findings + list(spelled(core.ids, seams, cuts, answers, not again)), ()
+    if tiles and not answers.utf8.has_surrogates:
+        return findings + list(spelling_findings(core.ids, seams, cuts, answers, not again)), ()
     unseen = "limited: tokens do not tile the text, ids are compared at level 'ids' only"
     return findings, () if again else (unseen,)
 
@@ -139,14 +143,14 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
         yield Finding("token", message, int(seams.positions[k]), k)
 
 
-def spelled(
+def spelling_findings(
     ids: IdArray, seams: Columns, cuts: IntArray, answers: TokenizerProbe, decode: bool = True
 ) -> Iterator[Finding]:
     """For tokens that tile the text: check that an id begins at each seam and, if `decode`, that
     the ids spell the text.
 
     `cuts`: the byte offsets of the seams of `everywhere`."""
-    tokenizer, written, edges = answers.tokenizer, answers.written, None
+    tokenizer, written, edges = answers.tokenizer, answers.utf8, None
     if isinstance(tokenizer, Locates):
         try:
             edges = answers.edges()
@@ -162,10 +166,8 @@ def spelled(
         yield from _parts_decode(ids, written.text, seams, tokenizer)
 
 
-def _begins(
-    edges: IntArray, written: Utf8Text, seams: Columns, cuts: IntArray
-) -> Iterator[Finding]:
-    expected = written.at(seams.positions)
+def _begins(edges: IntArray, utf8: Utf8Text, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
+    expected = utf8.byte_offsets(seams.positions)
     for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
         message = (
             f"expected id {seams.tokens[k]} to begin at byte {expected[k]}, "
@@ -173,16 +175,16 @@ def _begins(
         )
         yield Finding("token", message, int(seams.positions[k]), k)
     blocks = (cuts[k : k + _BLOCK] for k in range(0, len(cuts), _BLOCK))
-    crossed = np.concatenate([NO_INTS, *(_crossed(edges, block) for block in blocks)])
+    crossed = np.concatenate([NO_INTS, *(_cuts_without_id(edges, block) for block in blocks)])
     if len(crossed):
         message = (
             f"expected an id to begin at each of {len(cuts)} spaces, got none at "
             f"{len(crossed)} of them, the first at byte {crossed[0]}"
         )
-        yield Finding("token", message, written.position(int(crossed[0])))
+        yield Finding("token", message, utf8.position(int(crossed[0])))
 
 
-def _crossed(edges: IntArray, cuts: IntArray) -> IntArray:
+def _cuts_without_id(edges: IntArray, cuts: IntArray) -> IntArray:
     """Returns the cuts, ascending, at which no id begins."""
     least, most = int(cuts[0]), int(cuts[-1])
     first, last = np.searchsorted(edges, (least, most + 1))
@@ -199,7 +201,7 @@ def _parts_decode(
     If the decoder is not exact, encoding the segment again must give its ids."""
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, slice(None))):
         part, own = text[start:stop], ids[first:last]
-        if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):
+        if _decode(own, tokenizer) != part and not _encodes(part, own, tokenizer):
             message = (
                 f"expected ids {first} to {last} to be the text from {start} to {stop}, "
                 "got ids of another text"
@@ -213,10 +215,10 @@ def serial_ids(text: str, tokenizer: TokenizerAdapter) -> IdArray:
     own_call = own_call_of(tokenizer)
     if own_call is not None:
         return own_call(text)
-    return postprocessed(tokenizer.encode(text), text, tokenizer)
+    return postprocess_ids(tokenizer.encode(text), text, tokenizer)
 
 
-def postprocessed(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> IdArray:
+def postprocess_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> IdArray:
     """The ids that the tokenizer's settings make of the ids of a text."""
     if not isinstance(tokenizer, PostProcesses):
         return ids
@@ -242,16 +244,17 @@ def _id_at(ids: IdArray, place: int) -> str:
 
 
 def _parts(
-    ids: IdArray, text: str, seams: Columns, at: slice | list[int]
+    ids: IdArray, text: str, seams: Columns, chosen_seams: slice | list[int]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """(start, stop) in code points and (first, last) in ids of each part between seams `at`."""
-    edges = [0, *seams.positions[at].tolist(), len(text)]
-    counts = [0, *seams.tokens[at].tolist(), len(ids)]
+    """(start, stop) in code points and (first, last) in ids of each part between seams
+    `chosen_seams`."""
+    edges = [0, *seams.positions[chosen_seams].tolist(), len(text)]
+    counts = [0, *seams.tokens[chosen_seams].tolist(), len(ids)]
     for (start, stop), (first, last) in zip(pairwise(edges), pairwise(counts), strict=True):
         yield start, stop, first, last
 
 
-def _decoded(ids: IdArray, tokenizer: TokenizerAdapter) -> str | None:
+def _decode(ids: IdArray, tokenizer: TokenizerAdapter) -> str | None:
     assert isinstance(tokenizer, Decodes)
     try:
         return tokenizer.decode(ids.tolist())

@@ -27,7 +27,7 @@ class Inert:
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
         self._stages = ground.facts.normalizers
-        self._known: set[str] = set()
+        self._known_parts: set[str] = set()
 
     def require(self, start: int, stop: int) -> None:
         """Refuse if the normalizer may change a character of text[start:stop].
@@ -36,7 +36,7 @@ class Inert:
         if not self._stages:
             return
         self.require_text(self._ground.text[start:stop])
-        searched = self._ground.normalized
+        searched = self._ground.normalized_tokens
         for token in searched:
             self.require_text(token.content)
         content = Occurrences(searched).touching(self._ground.text, start, stop)
@@ -44,12 +44,12 @@ class Inert:
 
     def require_text(self, text: str) -> None:
         """Refuse a text with a character that a stage may change."""
-        for char in sorted(set(text) - self._known):
+        for char in sorted(set(text) - self._known_parts):
             for stage in self._stages:
                 kept = self._is_known(char) and _keeps(stage, char)
                 where = f"U+{ord(char):04X} is not surely left alone by {stage.kind}"
                 require(kept, "normalizer", where)
-            self._known.add(char)
+            self._known_parts.add(char)
 
     def _is_known(self, char: str) -> bool:
         if self._ground.tables.atom_of(char) is not None:
@@ -57,18 +57,19 @@ class Inert:
         return any(low <= ord(char) <= high for low, high in load_pictographs())
 
 
-def edges_beside(facts: Facts, ids: IdArray, count: int, at: int) -> IntArray:
-    """The byte offset of each id, then the end, if the id at index `count` begins at byte `at`."""
+def edges_beside(facts: Facts, ids: IdArray, count: int, byte_offset: int) -> IntArray:
+    """The byte offset of each id, then the end, if the id at index `count` begins at byte
+    `byte_offset`."""
     assert facts.sizes is not None
     edges = np.concatenate(([0], np.cumsum(facts.sizes(ids))))
-    beside: IntArray = edges - edges[count] + at
+    beside: IntArray = edges - edges[count] + byte_offset
     return beside
 
 
 def _keeps(stage: NormalizerStage, char: str) -> bool:
     if stage.kind in UNICODE_FORMS:
         same = unicodedata.normalize(stage.kind, char) == char  # type: ignore[arg-type]
-        return same and not unicodedata.combining(char) and char not in _behind()
+        return same and not unicodedata.combining(char) and char not in _follower_chars()
     if stage.kind == "Lowercase":
         return str.lower(char) == char
     if stage.kind == "StripAccents":
@@ -82,14 +83,14 @@ def _keeps(stage: NormalizerStage, char: str) -> bool:
 
 
 @cache
-def _behind() -> frozenset[str]:
+def _follower_chars() -> frozenset[str]:
     """All characters that follow another character in some canonical decomposition.
 
     Such a character may compose with the character before it."""
-    return frozenset(_decomposed())
+    return frozenset(_decomposition_tails())
 
 
-def _decomposed() -> Iterator[str]:
+def _decomposition_tails() -> Iterator[str]:
     # the code points above have no decomposition, or decompose to one ideograph
     for point in range(0x30000):
         parts = unicodedata.decomposition(chr(point)).split()

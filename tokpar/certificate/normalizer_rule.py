@@ -25,12 +25,12 @@ KEEP_ASCII_SPACES = KEEP_NON_SPACES | {"StripAccents", "BertNormalizer"}
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A window of the normalized text. `at`: the index of the position within `text`.
+    """A window of the normalized text. `index`: the index of the position within `text`.
 
     `at_start`, `at_end`: the window begins, or ends, where the text does."""
 
     text: str
-    at: int
+    index: int
     at_start: bool
     at_end: bool
 
@@ -62,7 +62,7 @@ def image_around(
     _require_sure(text, low, high, ascii_only)
     image = Image(text[low:high], position - low, low == 0, high == len(text))
     for k, stage in enumerate(stages):
-        image = _applied(image, stage, _margin(stages, k))
+        image = _apply_stage(image, stage, _margin(stages, k))
     return image
 
 
@@ -119,9 +119,9 @@ def _require_sure(text: str, low: int, high: int, ascii_only: bool) -> None:
         raise UnsureError(f"U+{ord(text[high]):04X} at {high} might combine with the one before it")
 
 
-def _applied(image: Image, stage: NormalizerStage, margin: int) -> Image:
+def _apply_stage(image: Image, stage: NormalizerStage, margin: int) -> Image:
     """The image after one more stage, without the uncertain characters at its edges."""
-    text, at = image.text, image.at
+    text, at = image.text, image.index
     if stage.kind == "Strip":
         if text[at - 1].isspace() or text[at].isspace():
             raise UnsureError("a Strip stage needs non-spaces on both sides")
@@ -133,7 +133,7 @@ def _applied(image: Image, stage: NormalizerStage, margin: int) -> Image:
         text = _map(text, stage)
     left = 0 if image.at_start else margin
     right = len(text) if image.at_end else len(text) - margin
-    return replace(image, text=text[left:right], at=at - left)
+    return replace(image, text=text[left:right], index=at - left)
 
 
 def _map(text: str, stage: NormalizerStage) -> str:

@@ -43,16 +43,17 @@ def facts_of_file(file: TokenizerFile | RankFile) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a file lists. `added`: the added tokens that are matched in a text; `listed`: all.
+    """What a file lists. `added_tokens`: the added tokens that are matched in a text;
+    `listed_tokens`: all.
 
-    `hidden`: why a token that is not matched may hide one that is, or None."""
+    `hiding_refusal`: why a token that is not matched may hide one that is, or None."""
 
     model: OwnVocabulary
     normalizers: Stages
     pieces: Stages
-    listed: tuple[AddedToken, ...]
-    added: tuple[AddedToken, ...]
-    hidden: str | None
+    listed_tokens: tuple[AddedToken, ...]
+    added_tokens: tuple[AddedToken, ...]
+    hiding_refusal: str | None
 
     @property
     def is_spelled(self) -> bool:
@@ -70,7 +71,11 @@ class _Parts:
         """True if tokens are the bytes of what the pre-tokenizer gets, without gaps."""
         whole = all(setting(piece, "behavior") == "Isolated" for piece in self.pieces[:-1])
         bytewise = self.is_spelled and not self.prefix_space and whole
-        return bytewise and not self.model.has_shared_ids and self.model.covers_bytes(self.listed)
+        return (
+            bytewise
+            and not self.model.has_shared_ids
+            and self.model.covers_bytes(self.listed_tokens)
+        )
 
 
 def _parts_of(file: TokenizerFile) -> _Parts:
@@ -80,7 +85,7 @@ def _parts_of(file: TokenizerFile) -> _Parts:
     listed = added_tokens(config)
     skipped = tuple(token for token in listed if file.skips_special and token.special)
     added = tuple(token for token in listed if not (file.skips_special and token.special))
-    hidden = _hidden(added, skipped, normalizers)
+    hidden = _hiding_refusal(added, skipped, normalizers)
     return _Parts(OwnVocabulary(config["model"]), normalizers, pieces, listed, added, hidden)
 
 
@@ -96,7 +101,7 @@ def _of_json(file: TokenizerFile) -> Facts:
 
 def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
     """The facts for the rules that know how the stages divide a text."""
-    model, listed = parts.model, parts.listed
+    model, listed = parts.model, parts.listed_tokens
     division = division_of(parts.pieces, parts.normalizers, model)
     scheme, patterns = division.scheme, as_read(file.engine, division.patterns)
     family = family_named(file.engine, patterns) if patterns else pair_family(scheme)
@@ -109,19 +114,19 @@ def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
         scheme=scheme,
         family=family,
         patterns=patterns,
-        added_tokens=parts.added,
+        added_tokens=parts.added_tokens,
         normalizers=normalizers,
         prefix_space=parts.prefix_space,
         tiles=covered and not normalizers,
         longest_token=model.longest(listed, parts.is_spelled),
         unprovable=division.unknown
         or ("a pattern of no known family" if strange else None)
-        or _unjudged(normalizers)
+        or _normalizer_refusal(normalizers)
         or _unsure_model(model, scheme)
         or _moved_by_prefix(listed, scheme)
-        or parts.hidden,
+        or parts.hiding_refusal,
         chars_before_mark=model.before_marks if scheme == "dummy" else None,
-        added_token_cuts_refused=_unknown_part(parts) or parts.hidden,
+        added_token_cuts_refused=_unknown_part(parts) or parts.hiding_refusal,
         first_prefix=any(setting(piece, "prepend_scheme") == "first" for piece in parts.pieces),
         pretoken_cuts_refused=_undividable(covered, normalizers),
         longest_word=model.longest_word,
@@ -154,7 +159,7 @@ def _with_tokens(facts: Facts, parts: _Parts) -> Facts:
     if facts.pretoken_cuts_refused is not None:
         return facts
     model = parts.model
-    sizes = None if facts.tiles else model.sizes(parts.listed)
+    sizes = None if facts.tiles else model.sizes(parts.listed_tokens)
     return replace(facts, tokens=model.token_bytes, token_count=len(model.ids), sizes=sizes)
 
 
@@ -175,18 +180,18 @@ def _by_stages(facts: Facts, parts: _Parts) -> Facts:
         adjacent=model.neighbours if joins else None,
         unprovable=None,
     )
-    why = _unsure_model(model, "spaces") or parts.hidden or _moved_by_normalizers(parts)
+    why = _unsure_model(model, "spaces") or parts.hiding_refusal or _moved_by_normalizers(parts)
     return facts if why is not None or not cuts_at_spaces(found) else found
 
 
-def _undividable(covered: bool, normalizers: Stages) -> str | None:
-    if not covered:
+def _undividable(covers_text: bool, normalizers: Stages) -> str | None:
+    if not covers_text:
         return "tokens are not known to cover the text"
     others = {stage.kind for stage in normalizers} - _INVARIANT
     return f"no text is known to stay as it is behind {min(others)}" if others else None
 
 
-def _unjudged(normalizers: Stages) -> str | None:
+def _normalizer_refusal(normalizers: Stages) -> str | None:
     for stage in normalizers:
         plain = stage.kind != "Replace" or isinstance(setting(stage, "pattern"), str)
         if stage.kind not in _JUDGED or not plain:
@@ -213,8 +218,8 @@ def _unknown_part(parts: _Parts) -> str | None:
     return _unsure_model(parts.model, "none")
 
 
-def _moved_by_prefix(added: Collection[AddedToken], scheme: Scheme) -> str | None:
-    moved = scheme == "dummy" and any(token.normalized for token in added)
+def _moved_by_prefix(added_tokens: Collection[AddedToken], scheme: Scheme) -> str | None:
+    moved = scheme == "dummy" and any(token.normalized for token in added_tokens)
     return "added tokens are matched behind the dummy prefix" if moved else None
 
 
@@ -222,18 +227,20 @@ def _moved_by_normalizers(parts: _Parts) -> str | None:
     """Why it is unknown at every space which added tokens are found, or None."""
     replaces = (stage for stage in parts.normalizers if stage.kind == "Replace")
     changes_spaces = any(setting(stage, "pattern") == " " for stage in replaces)
-    unsure = changes_spaces or _unjudged(parts.normalizers) is not None
-    moved = unsure and any(token.normalized for token in parts.added)
+    unsure = changes_spaces or _normalizer_refusal(parts.normalizers) is not None
+    moved = unsure and any(token.normalized for token in parts.added_tokens)
     return "added tokens are searched in a text that is not known" if moved else None
 
 
-def _hidden(
-    added: Sequence[AddedToken], skipped: Sequence[AddedToken], normalizers: Stages
+def _hiding_refusal(
+    added_tokens: Sequence[AddedToken], skipped_tokens: Sequence[AddedToken], normalizers: Stages
 ) -> str | None:
     """Why a token that is skipped may hide one that is matched, or None: the engine finds both."""
-    if normalizers and any(token.normalized for token in skipped):
+    if normalizers and any(token.normalized for token in skipped_tokens):
         return "a skipped token is searched in normalized text"
-    met = _meet([token.content for token in skipped], [token.content for token in added])
+    met = _meet(
+        [token.content for token in skipped_tokens], [token.content for token in added_tokens]
+    )
     return "a skipped token may overlap one that is matched" if met else None
 
 
@@ -244,10 +251,10 @@ def _meet(some: Sequence[str], others: Sequence[str]) -> bool:
     apart = "\0"
     inside = any(one in apart.join(others) for one in some)
     around = any(other in apart.join(some) for other in others)
-    return inside or around or _chained(some, others) or _chained(others, some)
+    return inside or around or _has_overlap(some, others) or _has_overlap(others, some)
 
 
-def _chained(some: Sequence[str], others: Sequence[str]) -> bool:
+def _has_overlap(some: Sequence[str], others: Sequence[str]) -> bool:
     """True if a string ends as one of the others begins."""
     ends = {one[k:] for one in some for k in range(1, len(one))}
     return any(other[:k] in ends for other in others for k in range(1, len(other)))

@@ -24,8 +24,8 @@ class Postprocess:
     `pad`: the id that fills up to `target` ids and to a multiple of `multiple`; None: no padding.
     `target` None: the length of the longest text of a batch."""
 
-    before: tuple[int, ...] = ()
-    after: tuple[int, ...] = ()
+    ids_before: tuple[int, ...] = ()
+    ids_after: tuple[int, ...] = ()
     most: int | None = None
     from_end: bool = False
     pad: int | None = None
@@ -33,11 +33,11 @@ class Postprocess:
     multiple: int = 1
     pads_start: bool = False
 
-    def of(self, ids: IdArray) -> IdArray:
+    def apply(self, ids: IdArray) -> IdArray:
         """Returns the final ids of one text; uint32, (n,)."""
         if self.most is not None and len(ids) > self.most:
             ids = ids[len(ids) - self.most :] if self.from_end else ids[: self.most]
-        whole = [*self.before, *ids.tolist(), *self.after]
+        whole = [*self.ids_before, *ids.tolist(), *self.ids_after]
         if self.pad is not None:
             wanted = -(-self._target(len(whole)) // self.multiple) * self.multiple
             filling = [self.pad] * (wanted - len(whole))
@@ -53,7 +53,7 @@ def postprocess_of(file: TokenizerFile, settings: Mapping[str, object]) -> Postp
     not say it: a post-processor that this reader does not know, or an adapter in a worker process,
     which got the post-processing apart from the file."""
     config = file.config
-    around = _around(config.get("post_processor"))
+    around = _inserted_ids(config.get("post_processor"))
     if around is None or settings.get("postprocess_given", False):
         return None
     if not settings.get("add_special_tokens", True):
@@ -66,30 +66,32 @@ def postprocess_of(file: TokenizerFile, settings: Mapping[str, object]) -> Postp
     return found
 
 
-def _truncating(found: Postprocess, told: Mapping[str, Any], line_one: bool) -> Postprocess:
+def _truncating(
+    postprocess: Postprocess, settings: Mapping[str, Any], line_one: bool
+) -> Postprocess:
     """Below 1.0 nothing is cut where special tokens leave no room; 1.x cuts the whole text."""
-    most = told["max_length"] - len(found.before) - len(found.after)
+    most = settings["max_length"] - len(postprocess.ids_before) - len(postprocess.ids_after)
     if most < 0 and not line_one:
-        return found
-    return replace(found, most=max(0, most), from_end=_is_left(told))
+        return postprocess
+    return replace(postprocess, most=max(0, most), from_end=_is_left(settings))
 
 
-def _padding(found: Postprocess, told: Mapping[str, Any]) -> Postprocess:
-    strategy = told.get("strategy", {"Fixed": told.get("length")})
+def _padding(postprocess: Postprocess, settings: Mapping[str, Any]) -> Postprocess:
+    strategy = settings.get("strategy", {"Fixed": settings.get("length")})
     target = strategy["Fixed"] if isinstance(strategy, Mapping) else None
-    multiple = told.get("pad_to_multiple_of") or 1
-    columns = {"pad": told["pad_id"], "target": target, "multiple": multiple}
-    return replace(found, **columns, pads_start=_is_left(told))
+    multiple = settings.get("pad_to_multiple_of") or 1
+    columns = {"pad": settings["pad_id"], "target": target, "multiple": multiple}
+    return replace(postprocess, **columns, pads_start=_is_left(settings))
 
 
-def _is_left(told: Mapping[str, Any]) -> bool:
-    return str(told.get("direction", "right")).lower() == "left"
+def _is_left(settings: Mapping[str, Any]) -> bool:
+    return str(settings.get("direction", "right")).lower() == "left"
 
 
 Around = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _around(part: Any) -> Around | None:
+def _inserted_ids(part: Any) -> Around | None:
     """The ids before and after a text, None if they are not known."""
     found = [stage for stage in _stages(part) if stage["type"] != "ByteLevel"]
     if not found:
@@ -134,8 +136,8 @@ def postprocess_differences(
     if not isinstance(tokenizer, PostProcesses) or tokenizer.special_tokens is None:
         return
     told = tuple(tuple(ids.tolist()) for ids in tokenizer.special_tokens)
-    if told != (own.before, own.after):
-        yield "special tokens", (own.before, own.after), told
+    if told != (own.ids_before, own.ids_after):
+        yield "special tokens", (own.ids_before, own.ids_after), told
     plain = own.most is None and own.pad is None
     inserts = inserted_ids(tokenizer) is not None
     if plain != inserts:
@@ -146,6 +148,6 @@ def postprocess_differences(
             done = tokenizer.postprocess(Rows.of([ids]), [""])[0]
         except LookupError:  # only the true ids of a text are post-processed
             continue
-        if not np.array_equal(done, own.of(ids)):
-            yield f"post-processing of {count} ids", own.of(ids).tolist(), done.tolist()
+        if not np.array_equal(done, own.apply(ids)):
+            yield f"post-processing of {count} ids", own.apply(ids).tolist(), done.tolist()
             return

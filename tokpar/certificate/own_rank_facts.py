@@ -25,7 +25,7 @@ def facts_of_ranks(file: RankFile) -> Facts:
         scheme="regex",
         family=family,
         patterns=patterns,
-        added_tokens=file.added,
+        added_tokens=file.added_tokens,
         tiles=tiles,
         longest_token=max(map(len, file.tokens)),
         unprovable=chance,
@@ -38,7 +38,7 @@ def facts_of_ranks(file: RankFile) -> Facts:
 
 def _share_ids(file: RankFile) -> bool:
     """True if an id belongs to two tokens of different lengths."""
-    matched = {(token.id, len(token.content.encode())) for token in file.added}
+    matched = {(token.id, len(token.content.encode())) for token in file.added_tokens}
     wanted = {number for number, _ in matched}
     matched |= {(k, len(token)) for token, k in file.tokens.items() if k in wanted}
     return len(matched) > len(wanted)
@@ -46,7 +46,7 @@ def _share_ids(file: RankFile) -> bool:
 
 def _begins_alike(file: RankFile) -> str | None:
     """Why it is chance which special token is matched, or None."""
-    allowed, every = {token.content for token in file.added}, file.specials.keys()
+    allowed, every = {token.content for token in file.added_tokens}, file.specials.keys()
     longer = any(one[:k] in every for one in allowed for k in range(len(one)))
     shorter = any(one[:k] in allowed for one in every for k in range(len(one)))
     return "two special tokens begin alike" if longer or shorter else None

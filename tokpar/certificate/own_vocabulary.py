@@ -95,20 +95,20 @@ class OwnVocabulary:
             return 0
         return int(self._model.get("max_input_chars_per_word", 100))
 
-    def longest(self, added: Collection[AddedToken], byte_level: bool) -> int:
+    def longest(self, added_tokens: Collection[AddedToken], byte_level: bool) -> int:
         """Returns the most bytes of text that one token covers, added tokens included."""
         prefix = self._model.get("continuing_subword_prefix") or ""
         tokens = [token.removeprefix(prefix) for token in self.ids] if prefix else list(self.ids)
         sizes = map(len, tokens if byte_level else map(str.encode, tokens))
-        return max([*sizes, *(len(token.content.encode()) for token in added)], default=0)
+        return max([*sizes, *(len(token.content.encode()) for token in added_tokens)], default=0)
 
-    def covers_bytes(self, added: Collection[AddedToken]) -> bool:
+    def covers_bytes(self, added_tokens: Collection[AddedToken]) -> bool:
         """True if byte-level tokens cover each byte of a text once, and each id has one length."""
-        strips = any(token.lstrip or token.rstrip for token in added)
+        strips = any(token.lstrip or token.rstrip for token in added_tokens)
         if self.kind != "BPE" or self.marks_words or strips or not self.ids.keys() >= {*LETTERS}:
             return False
         sizes: dict[int, set[int]] = {}
-        for token in added:
+        for token in added_tokens:
             sizes.setdefault(token.id, set()).add(len(token.content.encode()))
         for spelled in [spelled for spelled, number in self.ids.items() if number in sizes]:
             if _is_spelled(spelled):
@@ -119,11 +119,11 @@ class OwnVocabulary:
         """Returns the bytes of all byte-level tokens. A token with other letters is never made."""
         return frozenset(map(_bytes_of, self.ids))
 
-    def sizes(self, added: Collection[AddedToken]) -> Callable[[IdArray], IntArray]:
+    def sizes(self, added_tokens: Collection[AddedToken]) -> Callable[[IdArray], IntArray]:
         """Returns a function from ids to the bytes of text that they cover, int64; 0 for other
         ids."""
         covered = {number: len(token) for token, number in self.ids.items()}
-        covered |= {token.id: len(token.content.encode()) for token in added}
+        covered |= {token.id: len(token.content.encode()) for token in added_tokens}
         ids = np.array(sorted(covered), dtype=np.int64)
         lengths = np.array([covered[number] for number in ids.tolist()], dtype=np.int64)
 

@@ -32,9 +32,10 @@ def expect(holds: object, message: str) -> None:
         raise FileFormatError(message)
 
 
-def most_unpacked(stored: int) -> int:
-    """The most bytes that `stored` bytes may unpack to. This bounds memory by the file's size."""
-    return _SHRINKS * stored + _ALWAYS
+def most_unpacked(stored_bytes: int) -> int:
+    """The most bytes that `stored_bytes` bytes may unpack to. This bounds memory by the file's
+    size."""
+    return _SHRINKS * stored_bytes + _ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,18 @@ def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Pack
     ways = {"steps": np.diff(values, prepend=0)}
     if positions is not None:
         ways["behind"] = values - positions
-    packed = [_packed(name, coding, way) for coding, way in ways.items()]
+    packed = [_pack(name, coding, way) for coding, way in ways.items()]
     return min(packed, key=lambda each: len(each.data))
 
 
 def unpack(
     entry: Mapping[str, Any], data: bytes, positions: IntArray | None = None
 ) -> NDArray[Any]:
-    """Unpack a column whose entry passed `checked`; int64, or uint32 for ids."""
+    """Unpack a column whose entry passed `check_entries`; int64, or uint32 for ids."""
     name, dtype = entry["name"], np.dtype(entry["dtype"])
     size = entry["count"] * dtype.itemsize
     if entry["compression"] == "zlib":
-        data = _inflated(name, data, size)
+        data = _inflate(name, data, size)
     expect(len(data) == size, f"{name}: expected {size} bytes, got {len(data)}")
     values = np.frombuffer(data, dtype=dtype)
     if entry["dtype"] == "<u4":
@@ -88,15 +89,19 @@ def unpack(
     return values
 
 
-def checked(entries: object, stored: int) -> list[Mapping[str, Any]]:
-    """Check the header's column entries against `stored`, the bytes of all columns; return them."""
+def check_entries(entries: object, stored_bytes: int) -> list[Mapping[str, Any]]:
+    """Check the header's column entries against `stored_bytes`, the bytes of all columns; return
+    them."""
     if not isinstance(entries, list) or len(entries) > MOST_COLUMNS:
         raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")
     for k, entry in enumerate(entries):
         _require_entry(entry, f"columns[{k}]")
     names, total = {entry["name"] for entry in entries}, sum(entry["bytes"] for entry in entries)
     expect(len(names) == len(entries), "columns: expected names that differ")
-    expect(total == stored, f"columns: expected {total} bytes behind the header, got {stored}")
+    expect(
+        total == stored_bytes,
+        f"columns: expected {total} bytes behind the header, got {stored_bytes}",
+    )
     return entries
 
 
@@ -119,7 +124,7 @@ def _require_entry(entry: object, where: str) -> None:
     expect(size <= most_unpacked(stored), f"{where}: {stored} bytes never become {size}")
 
 
-def _packed(name: str, coding: str, values: IntArray) -> Packed:
+def _pack(name: str, coding: str, values: IntArray) -> Packed:
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     dtype = next(t for t in TYPES if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
     data = values.astype(dtype).tobytes()
@@ -137,7 +142,7 @@ def _column(
     return Packed(dict(zip(names, values, strict=True)), data)
 
 
-def _inflated(name: str, data: bytes, size: int) -> bytes:
+def _inflate(name: str, data: bytes, size: int) -> bytes:
     """Decompress exactly `size` bytes, and never more."""
     stream = zlib.decompressobj()
     try:

@@ -36,7 +36,7 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]
         for k in (k for k, (_, value) in enumerate(shape[2]) if value is None):
             values = np.array([int(witness[k][1]) for witness in of_rows], dtype=np.int64)
             packed.append(pack(f"witness {code}.{k}", values, planned.positions[rows]))
-    described: dict[str, Any] = {"licences": list(map(_described, shapes)), "everywhere": None}
+    described: dict[str, Any] = {"licences": list(map(_describe_shape, shapes)), "everywhere": None}
     if seams.everywhere is not None:
         own, columns = _pack_everywhere(seams.everywhere, planned.positions, length)
         described["everywhere"] = own
@@ -109,7 +109,7 @@ def _pack_everywhere(
     places = np.searchsorted(edges, regions)
     at_edges = bool((edges[np.minimum(places, len(edges) - 1)] == regions).all())
     starts, stops = (places if at_edges else regions).T
-    described = _described((licence.rule, licence.theorem, licence.witness))
+    described = _describe_shape((licence.rule, licence.theorem, licence.witness))
     described["ends"] = "seams" if at_edges else "code points"
     return described, [pack("region starts", starts), pack("region stops", stops, starts)]
 
@@ -153,7 +153,7 @@ def _shape(licence: Licence) -> Shape:
     return rule, theorem, pairs
 
 
-def _described(shape: Shape) -> dict[str, Any]:
+def _describe_shape(shape: Shape) -> dict[str, Any]:
     rule, theorem, pairs = shape
     return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in pairs]}
 

@@ -40,8 +40,10 @@ class Regions:
         self._starts: list[int] = []  # starts of the scanned segments, ascending, without overlap
         self._stops: list[int] = []
         self._in_vain = 0
-        self._judged: dict[Region, RefusedError | None] = {}
-        self._alone = lru_cache(maxsize=4)(self._edges)  # the parts of two neighbouring seams
+        self._verdicts: dict[Region, RefusedError | None] = {}
+        self._edges_of_part = lru_cache(maxsize=4)(
+            self._edges
+        )  # the parts of two neighbouring seams
         self._piece = (0, 0)
 
     @cached_property
@@ -50,7 +52,7 @@ class Regions:
 
     def require(self, region: Region) -> None:
         """Refuse [start, stop) unless it is a region."""
-        once(self._judged, region, lambda: self._judge(*region))
+        once(self._verdicts, region, lambda: self._judge(*region))
 
     def piece(self, region: Region, position: int) -> tuple[int, int]:
         """The pre-token [start, stop) with the position strictly inside.
@@ -64,15 +66,17 @@ class Regions:
             self._piece = low, high
         return low, high
 
-    def require_parts(self, region: Region, between: SeamContext, *, left: bool = True) -> None:
+    def require_parts(
+        self, region: Region, context: SeamContext, *, with_left: bool = True
+    ) -> None:
         """Refuse unless the two parts of the seam have the pre-tokens of the text, divided only at
         the seam.
 
-        With `left` False only the right part is checked. Each part must also have more of the
+        With `with_left` False only the right part is checked. Each part must also have more of the
         divided pre-token than the longest token."""
-        position, (low, high) = between.seam.position, self.piece(region, between.seam.position)
-        start, stop = max(region[0], between.start), min(region[1], between.stop)
-        if left:
+        position, (low, high) = context.seam.position, self.piece(region, context.seam.position)
+        start, stop = max(region[0], context.start), min(region[1], context.stop)
+        if with_left:
             self._require_share(max(start, low), position)
             self._require_closed(start, position)
         self._require_share(position, min(stop, high))
@@ -142,7 +146,9 @@ class Regions:
     def _require_closed(self, start: int, stop: int) -> None:
         marks = np.frombuffer(self._marks, np.uint8)[start + 1 : stop]
         inside = np.flatnonzero(marks) + start + 1
-        same = np.array_equal(self._alone(start, stop), np.concatenate(([start], inside, [stop])))
+        same = np.array_equal(
+            self._edges_of_part(start, stop), np.concatenate(([start], inside, [stop]))
+        )
         other = f"[{start}, {stop}) alone has other pre-tokens than in the text"
         require(same, "split-closed", other)
 
@@ -162,11 +168,11 @@ class Scanner:
         None if engines may differ on a character."""
         if self._whole:
             return np.array([0, len(text)], dtype=np.int64)
-        if not _agreed().fullmatch(text):
+        if not _agreed_chars().fullmatch(text):
             return None
         edges = [0, len(text)]
-        for pattern in _compiled(self._sources):
-            edges = sorted({*edges, *_found(pattern, text, edges)})
+        for pattern in _compile(self._sources):
+            edges = sorted({*edges, *_match_edges(pattern, text, edges)})
         return np.array(edges, dtype=np.int64)
 
     def is_one(self, text: str) -> bool:
@@ -175,7 +181,7 @@ class Scanner:
         return edges is not None and len(edges) == 2
 
 
-def _found(pattern: Any, text: str, edges: list[int]) -> Iterator[int]:
+def _match_edges(pattern: Any, text: str, edges: list[int]) -> Iterator[int]:
     """Both ends of each match inside the pieces so far; gaps between matches are pieces too."""
     for start, stop in pairwise(edges):
         for match in pattern.finditer(text, start, stop):
@@ -183,7 +189,7 @@ def _found(pattern: Any, text: str, edges: list[int]) -> Iterator[int]:
 
 
 @lru_cache(maxsize=32)
-def _compiled(sources: tuple[str, ...]) -> list[Any]:
+def _compile(sources: tuple[str, ...]) -> list[Any]:
     import regex
 
     # `$` matches only the end in fancy-regex, and here also before a last "\n"
@@ -191,6 +197,6 @@ def _compiled(sources: tuple[str, ...]) -> list[Any]:
 
 
 @cache
-def _agreed() -> re.Pattern[str]:
+def _agreed_chars() -> re.Pattern[str]:
     ranges = [(low, high) for low, high, _ in load_tables().ranges] + [*load_pictographs()]
     return re.compile("[" + "".join(f"\\U{lo:08x}-\\U{hi:08x}" for lo, hi in ranges) + "]*")

@@ -35,11 +35,12 @@ class Segments:
     stops: IntArray
 
     @classmethod
-    def between(cls, cuts: IntArray, absorbed: IntArray, length: int) -> Segments:
+    def from_cuts(cls, cuts: IntArray, absorbed_bytes: IntArray, length: int) -> Segments:
         """Returns the segments between `cuts`, in a text of `length` bytes.
 
-        `cuts`: UTF-8 bytes, ascending. `absorbed`: bytes that are left out behind each cut."""
-        starts = np.concatenate(([0], cuts + absorbed))
+        `cuts`: UTF-8 bytes, ascending. `absorbed_bytes`: bytes that are left out behind each
+        cut."""
+        starts = np.concatenate(([0], cuts + absorbed_bytes))
         return cls(starts, np.concatenate((cuts, [length])))
 
 
@@ -47,22 +48,22 @@ class Segments:
 class SegmentIds:
     """The ids of all segments, each distinct row stored once.
 
-    `rows`: one row for each distinct segment. `kinds`: the row of each segment. `before`: how many
-    ids lie before each segment, then how many there are; int64, (segments + 1,)."""
+    `rows`: one row for each distinct segment. `kinds`: the row of each segment. `ids_before`: how
+    many ids lie before each segment, then how many there are; int64, (segments + 1,)."""
 
     rows: Rows
     kinds: IntArray
-    before: IntArray
+    ids_before: IntArray
 
     def ids(self) -> IdArray:
         """Returns the ids of the text: uint32, (before[-1],)."""
-        found = np.empty(int(self.before[-1]), dtype=np.uint32)
+        found = np.empty(int(self.ids_before[-1]), dtype=np.uint32)
         offsets, lengths = self.rows.offsets, np.diff(self.rows.offsets)
         for k in range(0, len(self.kinds), _BLOCK):
             kinds = self.kinds[k : k + _BLOCK]
-            first, last = self.before[k], self.before[min(k + _BLOCK, len(self.kinds))]
+            first, last = self.ids_before[k], self.ids_before[min(k + _BLOCK, len(self.kinds))]
             sizes = lengths[kinds]
-            shift = offsets[kinds] - (self.before[k : k + len(kinds)] - first)
+            shift = offsets[kinds] - (self.ids_before[k : k + len(kinds)] - first)
             found[first:last] = self.rows.ids[np.arange(last - first) + np.repeat(shift, sizes)]
         return found
 
@@ -74,7 +75,7 @@ def segment_ids(
 
     With a `gate`, each distinct pre-token is encoded once, where its pre-tokens are known. Raises
     RefusedError if the tokenizer fails on a segment."""
-    codes = answers.written.codes
+    codes = answers.utf8.codes
     distinct = distinct_segments(codes, segments.starts, segments.stops)
     rows = _distinct_rows(codes, segments, distinct, answers, gate)
     before = np.zeros(len(distinct.kinds) + 1, dtype=np.int64)
@@ -96,11 +97,13 @@ def _distinct_rows(
         known, rows = pretoken_rows(gate, codes, starts[chosen], stops[chosen], answers)
         groups.append((chosen[known], rows))
         left = np.delete(left, chosen[known])
-    groups.append((left, _encoded(codes, starts[left], stops[left], answers)))
+    groups.append((left, _encode_segments(codes, starts[left], stops[left], answers)))
     return Rows.scatter(len(starts), groups)
 
 
-def _encoded(codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe) -> Rows:
+def _encode_segments(
+    codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe
+) -> Rows:
     data, tokenizer = memoryview(codes.data), answers.tokenizer
     parts = []
     for k in range(0, len(starts), _TEXTS):

@@ -78,10 +78,10 @@ class Parts:
         np.cumsum(whole.view(np.int8) >= -0x40, out=begun[1:])
         return cls(text, edges, begun[edges])
 
-    def chosen(self, chosen: IntArray, separator: bytes = b"") -> Parts:
+    def select(self, indices: IntArray, separator: bytes = b"") -> Parts:
         """Returns some of the parts, each behind a part with the bytes `separator` if there are
         any."""
-        starts, stops = self.edges[chosen], self.edges[chosen + 1]
+        starts, stops = self.edges[indices], self.edges[indices + 1]
         if not separator:
             return Parts.of(self.text.codes, starts, stops)
         size = len(self.text.codes)
@@ -91,9 +91,9 @@ class Parts:
         stops = np.stack((between + len(separator), stops), axis=1).reshape(-1)
         return Parts.of(codes, starts, stops)
 
-    def texts(self, chosen: IntArray) -> Iterator[str]:
+    def texts(self, indices: IntArray) -> Iterator[str]:
         """Yield the texts of some parts."""
-        at = zip(self.places[chosen].tolist(), self.places[chosen + 1].tolist(), strict=True)
+        at = zip(self.places[indices].tolist(), self.places[indices + 1].tolist(), strict=True)
         return (self.text.text[start:stop] for start, stop in at)
 
     def of_places(self, places: IntArray) -> IntArray:
@@ -121,11 +121,11 @@ def pretoken_rows(
     known[segments.of_places(_divide(gate, segments.text, marks))] = False
     places = np.flatnonzero(marks)
     kept = known[segments.of_places(places[:-1])]
-    pieces = segments.text.at(places)
+    pieces = segments.text.byte_offsets(places)
     kinds = distinct_segments(segments.text.codes, pieces[:-1][kept], pieces[1:][kept])
     chosen = np.flatnonzero(kept)[kinds.first]
     distinct = Parts.of(segments.text.codes, pieces[chosen], pieces[chosen + 1])
-    sure, rows = _encoded(gate, distinct, answers)
+    sure, rows = _encode_pretokens(gate, distinct, answers)
     first = np.concatenate(([0], np.cumsum(kept)))[np.searchsorted(pieces, segments.edges)]
     unsure = np.concatenate(([0], np.cumsum(~sure[kinds.kinds])))[first]
     known &= unsure[1:] == unsure[:-1]
@@ -134,17 +134,17 @@ def pretoken_rows(
 
 
 def _rows_of(
-    known: IntArray, first: IntArray, kinds: IntArray, lengths: IntArray, rows: Rows
+    known_segments: IntArray, first: IntArray, kinds: IntArray, lengths: IntArray, rows: Rows
 ) -> tuple[IntArray, Rows]:
     """Returns the rows of the known segments: the rows of their pieces, one after the other."""
-    counts = first[known + 1] - first[known]
+    counts = first[known_segments + 1] - first[known_segments]
     begun = np.cumsum(counts) - counts
-    pieces = np.arange(int(counts.sum())) + np.repeat(first[known] - begun, counts)
+    pieces = np.arange(int(counts.sum())) + np.repeat(first[known_segments] - begun, counts)
     sizes, of = lengths[pieces], kinds[pieces]
     before = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum(sizes, out=before[1:])
     ids = rows.ids[np.arange(before[-1]) + np.repeat(rows.offsets[of] - before[:-1], sizes)]
-    return known, Rows(ids, before[np.append(begun, len(pieces))])
+    return known_segments, Rows(ids, before[np.append(begun, len(pieces))])
 
 
 def _with_added_tokens(gate: PretokenGate, segments: Parts) -> IntArray:
@@ -180,17 +180,19 @@ def _divide(gate: PretokenGate, text: Utf8Text, marks: Marks) -> IntArray:
     return np.concatenate(unsure)
 
 
-def _encoded(gate: PretokenGate, distinct: Parts, answers: TokenizerProbe) -> tuple[Mask, Rows]:
+def _encode_pretokens(
+    gate: PretokenGate, distinct: Parts, answers: TokenizerProbe
+) -> tuple[Mask, Rows]:
     """Returns which distinct pre-tokens are known, and the ids of each; of the others, no ids."""
     left, groups = np.arange(len(distinct)), []
     for separator in _SEPARATORS:
         if len(left):
-            places, rows = _together(gate, distinct, left, separator, answers)
+            places, rows = _encode_joined(gate, distinct, left, separator, answers)
             groups.append((left[places], rows))
             left = np.delete(left, places)
     if len(left):
-        alone = distinct.chosen(left)
-        whole = np.flatnonzero(_undivided(gate, alone, alone.places))
+        alone = distinct.select(left)
+        whole = np.flatnonzero(_is_pretoken(gate, alone, alone.places))
         groups.append((left[whole], Rows.of(map(answers.encode, alone.texts(whole)))))
         left = np.delete(left, whole)
     sure = np.ones(len(distinct), dtype=np.bool_)
@@ -198,15 +200,19 @@ def _encoded(gate: PretokenGate, distinct: Parts, answers: TokenizerProbe) -> tu
     return sure, Rows.scatter(len(distinct), groups)
 
 
-def _together(
-    gate: PretokenGate, distinct: Parts, left: IntArray, separator: bytes, answers: TokenizerProbe
+def _encode_joined(
+    gate: PretokenGate,
+    distinct: Parts,
+    remaining: IntArray,
+    separator: bytes,
+    answers: TokenizerProbe,
 ) -> tuple[IntArray, Rows]:
-    """Returns which of the pre-tokens `left` are known after they were encoded one after the other,
-    each behind a `separator`, and their ids."""
-    parts = distinct.chosen(left, separator)
+    """Returns which of the pre-tokens `remaining` are known after they were encoded one after the
+    other, each behind a `separator`, and their ids."""
+    parts = distinct.select(remaining, separator)
     blocks = np.flatnonzero(np.diff(parts.edges[:-1] // _BLOCK, prepend=-1))
-    apart = _undivided(gate, parts, np.append(parts.places[blocks], parts.places[-1]))
-    stride = len(parts) // len(left)
+    apart = _is_pretoken(gate, parts, np.append(parts.places[blocks], parts.places[-1]))
+    stride = len(parts) // len(remaining)
     apart &= np.arange(len(parts)) % stride == stride - 1
     groups = [
         _block_rows(gate, parts, first, last, apart, answers)
@@ -217,7 +223,7 @@ def _together(
     )
 
 
-def _undivided(gate: PretokenGate, parts: Parts, edges: IntArray) -> Mask:
+def _is_pretoken(gate: PretokenGate, parts: Parts, edges: IntArray) -> Mask:
     """Returns which parts are pre-tokens when the text is cut at `edges` only, code points. A text
     with one character that decides nothing has none."""
     marks = np.zeros(len(parts.text.text) + 1, dtype=np.uint8)
@@ -235,7 +241,7 @@ def _block_rows(
     distinct: Parts,
     first: int,
     last: int,
-    apart: Mask,
+    is_whole: Mask,
     answers: TokenizerProbe,
 ) -> tuple[IntArray, Rows]:
     """Returns which parts from `first` to `last` are known after one call, and their ids."""
@@ -243,9 +249,9 @@ def _block_rows(
     text = distinct.text.text[start:stop]
     if any(occurring(gate.contents, text)):
         return np.arange(0), Rows.of([])
-    laid = answers.laid(text)
+    laid = answers.encode_with_spans(text)
     begins = np.append(laid.spans[:, 0], distinct.edges[last] - distinct.edges[first])
-    chosen: IntArray = first + np.flatnonzero(apart[first:last])
+    chosen: IntArray = first + np.flatnonzero(is_whole[first:last])
     edges = np.stack((distinct.edges[chosen], distinct.edges[chosen + 1])) - distinct.edges[first]
     at = np.searchsorted(begins, edges)
     tiling = np.array_equal(begins[at], edges) and bool((np.diff(begins) > 0).all())

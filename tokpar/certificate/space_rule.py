@@ -45,7 +45,7 @@ class Spaces:
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
-        self._judged: dict[tuple[str, str], _Row | RefusedError] = {}
+        self._verdicts: dict[tuple[str, str], _Row | RefusedError] = {}
 
     def require(self, seam: Seam) -> None:
         """Refuse unless theorem 50 licenses the seam. Does not check added tokens."""
@@ -62,7 +62,7 @@ class Spaces:
         require(known, "witness", f"no such sides: {left}|{right}")
         found = f"expected a {right} right of the place, got {text[p]!r}"
         require(text[p] == behind, "context", found)
-        row = once(self._judged, (left, behind), lambda: _Row(ground, left, behind))
+        row = once(self._verdicts, (left, behind), lambda: _Row(ground, left, behind))
         around = text[max(0, p - 2) : p], text[p + 1 : p + 2]
         require(row.holds(*around), "context", f"{text[p]!r} between {around} is not {left}")
 
@@ -73,7 +73,7 @@ class Spaces:
         left, right, _ = map(str, witness_values(licence, "left", "right", "spared"))
         known = left in _SIDES and right == "space"
         require(known, "witness", f"no such sides: {left}|{right}")
-        row = once(self._judged, (left, " "), lambda: _Row(self._ground, left, " "))
+        row = once(self._verdicts, (left, " "), lambda: _Row(self._ground, left, " "))
         part = self._ground.text[start:stop]
         alike = {(part[max(0, p - 2) : p], part[p + 1 : p + 2]) for p in places(licence, part)}
         for before, behind in sorted(alike):
@@ -91,7 +91,7 @@ class Spaces:
     @cached_property
     def _adjacent(self) -> Collection[str]:
         facts = self._ground.facts
-        once(self._judged, ("unjoined", " "), lambda: _Row(self._ground, "unjoined", " "))
+        once(self._verdicts, ("unjoined", " "), lambda: _Row(self._ground, "unjoined", " "))
         only_spaces = all(
             stage.kind == "Split" and dict(stage.settings).get("pattern") == " "
             for stage in facts.pre_tokenizers
@@ -121,14 +121,14 @@ def places(licence: Seam, part: str) -> list[int]:
     visible ASCII stands on both sides of the space, visible ASCII or a blank stands before that,
     and none of these characters is spared."""
     left, _, spared = map(str, witness_values(licence, "left", "right", "spared"))
-    return [match.start() for match in _between(left, spared).finditer(part)]
+    return [match.start() for match in _boundary_pattern(left, spared).finditer(part)]
 
 
-def _between(left: str, spared: str) -> re.Pattern[str]:
-    if left != "sure":
-        return re.compile(f"(?<=[^{re.escape(spared + ''.join(sorted(SPACES)))}]) ")
-    visible = {chr(code) for code in range(0x21, 0x7F)} - set(spared)
-    further = visible | (set(" \t\n\r") - set(spared))
+def _boundary_pattern(left_kind: str, spared_chars: str) -> re.Pattern[str]:
+    if left_kind != "sure":
+        return re.compile(f"(?<=[^{re.escape(spared_chars + ''.join(sorted(SPACES)))}]) ")
+    visible = {chr(code) for code in range(0x21, 0x7F)} - set(spared_chars)
+    further = visible | (set(" \t\n\r") - set(spared_chars))
     one, two = (f"[{re.escape(''.join(sorted(some)))}]" for some in (visible, further))
     return re.compile(rf"(?:(?<={two}{one})|(?<=\A{one})) (?={one}|\Z)" if visible else r"(?!)")
 
@@ -142,57 +142,57 @@ class _Row:
 
     Raises RefusedError if no stage certainly cuts."""
 
-    def __init__(self, ground: CheckContext, left: str, behind: str) -> None:
-        self._ground, self._left = ground, left
-        self._behind = {behind}
-        self._no_space = left in ("non-space", "sure")
-        self._window = left == "sure"
+    def __init__(self, ground: CheckContext, left_kind: str, char_behind: str) -> None:
+        self._ground, self._left_kind = ground, left_kind
+        self._chars_behind = {char_behind}
+        self._no_space = left_kind in ("non-space", "sure")
+        self._window = left_kind == "sure"
         self._narrow = False
-        self._barred: set[str] = set()
+        self._barred_chars: set[str] = set()
         self._tables: list[_Table] = []
         for stage in ground.facts.normalizers:
             self._normalize(stage.kind, dict(stage.settings))
         cut = self._cut(ground.facts.pre_tokenizers)
-        if left == "unjoined":
+        if left_kind == "unjoined":
             self._require_model()
         else:
             require(cut, "pre-tokenizer", "no stage is certain to cut before a space")
 
-    def holds(self, before: str, behind: str) -> bool:
+    def holds(self, chars_before: str, char_behind: str) -> bool:
         """True if the cut is certain between these neighbours.
 
-        `before`: the one or two characters before the space. `behind`: the character after the
-        space, or ""."""
-        last = before[-1]
-        if self._left == "unjoined":
+        `chars_before`: the one or two characters before the space. `char_behind`: the character
+        after the space, or ""."""
+        last = chars_before[-1]
+        if self._left_kind == "unjoined":
             return last not in {" ", _MARK, *(self._ground.facts.chars_before_mark or ())}
-        if self._left == "non-space":
+        if self._left_kind == "non-space":
             return last not in SPACES
-        if self._left == "any":
+        if self._left_kind == "any":
             return True
-        further = before[:-1]
-        blank = further in ("", " ", "\t", "\n", "\r") and further not in self._barred
+        further = chars_before[:-1]
+        blank = further in ("", " ", "\t", "\n", "\r") and further not in self._barred_chars
         return (
             self._is_sure(last)
-            and all(map(self._is_sure, behind))
+            and all(map(self._is_sure, char_behind))
             and (blank or self._is_sure(further))
         )
 
     def _is_sure(self, char: str) -> bool:
-        if char in self._barred or (self._narrow and not char.isascii()):
+        if char in self._barred_chars or (self._narrow and not char.isascii()):
             return False
         forms = {char} | ({char.lower()} if self._narrow else set())
         return _LETTERS.fullmatch(char) is not None and all(
-            table.unchanged(form) for table in self._tables for form in forms
+            table.keeps(form) for table in self._tables for form in forms
         )
 
     def _normalize(self, kind: str, settings: Mapping[str, Any]) -> None:
         if kind == "Precompiled":
             require(self._window, "normalizer", "Precompiled needs characters that are known")
             self._tables.append(_Table(str(settings.get("precompiled_charsmap"))))
-            (behind,) = self._behind
-            self._behind = {b for b in (" ", "\n") if self._tables[-1].makes(behind, b)}
-            require(self._behind, "normalizer", "the table changes a space")
+            (behind,) = self._chars_behind
+            self._chars_behind = {b for b in (" ", "\n") if self._tables[-1].makes(behind, b)}
+            require(self._chars_behind, "normalizer", "the table changes a space")
             self._window = False
         elif kind == "Replace":
             self._replace(settings.get("pattern"), str(settings.get("content")))
@@ -208,28 +208,28 @@ class _Row:
             self._narrow = True
             self._window = self._window and kind not in composing
             cleaned = kind == "BertNormalizer" and settings.get("clean_text")
-            if kind == "Nmt" or (cleaned and self._behind == {"\n"}):
-                self._behind = {" "}
+            if kind == "Nmt" or (cleaned and self._chars_behind == {"\n"}):
+                self._chars_behind = {" "}
 
     def _replace(self, pattern: object, content: str) -> None:
         if pattern == " ":
             marks = content == _MARK
             require(marks, "normalizer", f"a space becomes {content!r}")
-            self._behind = {_MARK if char == " " else char for char in self._behind}
+            self._chars_behind = {_MARK if char == " " else char for char in self._chars_behind}
             self._window = False
         elif isinstance(pattern, str):
-            apart = pattern and not self._behind.intersection(pattern)
+            apart = pattern and not self._chars_behind.intersection(pattern)
             require(apart, "normalizer", f"Replace may find {pattern!r} across the place")
-            self._barred.update(pattern, pattern.lower(), pattern.upper())
+            self._barred_chars.update(pattern, pattern.lower(), pattern.upper())
             left_space = not content or content[-1] in SPACES
             self._no_space = self._no_space and (self._window or not left_space)
         else:
             runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", _MARK))
-            lines = self._behind == {"\n"}
-            sure = runs and (lines or (self._no_space and self._behind == {" "}))
+            lines = self._chars_behind == {"\n"}
+            sure = runs and (lines or (self._no_space and self._chars_behind == {" "}))
             require(sure, "normalizer", f"nothing is proved about Replace of {pattern!r}")
             if not self._window and not lines:
-                self._behind = {" ", content[0]}
+                self._chars_behind = {" ", content[0]}
             self._window = self._window and content == " "
 
     def _cut(self, stages: tuple[NormalizerStage, ...]) -> bool:
@@ -249,25 +249,25 @@ class _Row:
         return done
 
     def _cuts(self, kind: str, settings: Mapping[str, Any]) -> bool:
-        spaced = self._behind == {" "}
+        spaced = self._chars_behind == {" "}
         if kind in _WHOLE_WORDS:
-            return self._behind <= {" ", "\n"}
+            return self._chars_behind <= {" ", "\n"}
         if kind == "Metaspace":
             mark = settings.get("replacement")
-            own = self._behind <= {" ", mark}
+            own = self._chars_behind <= {" ", mark}
             require(own, "prefix", f"Metaspace may put {mark!r} before the right part")
-            self._behind = {str(mark)}
+            self._chars_behind = {str(mark)}
             return bool(settings.get("split", True))
         if kind == "ByteLevel":
             whole = not settings.get("use_regex", True)
             sure = spaced and (whole or self._no_space)
             require(sure, "pre-tokenizer", "ByteLevel needs a non-space, then a space")
-            self._behind = {"\u0120"}
+            self._chars_behind = {"\u0120"}
             return not whole
         if kind == "Split":
             return self._split_cuts(settings)
         if kind == "CharDelimiterSplit":
-            return self._behind == {settings.get("delimiter")}
+            return self._chars_behind == {settings.get("delimiter")}
         neutral = kind in ("Punctuation", "Digits")
         require(neutral, "pre-tokenizer", f"nothing is proved about {kind}")
         return False
@@ -276,16 +276,16 @@ class _Row:
         pattern, behavior = settings.get("pattern"), str(settings.get("behavior"))
         inverted = bool(settings.get("invert"))
         if isinstance(pattern, str):
-            apart = pattern and not self._behind.intersection(pattern[1:])
+            apart = pattern and not self._chars_behind.intersection(pattern[1:])
             require(apart, "pre-tokenizer", f"Split may find {pattern!r} across the place")
-            if self._behind != {pattern}:
+            if self._chars_behind != {pattern}:
                 return False
             spaced = pattern == " " and self._no_space
             before = (False,) if spaced else (False, True)
-            return all(_parts(behavior, inverted, b, True, joined=False) for b in before)
+            return all(_parts(behavior, inverted, b, True, joins_matches=False) for b in before)
         source = str(pattern.get("Regex")) if isinstance(pattern, Mapping) else ""
         unsure = f"nothing is proved about Split on {source!r}"
-        (behind,) = self._behind if len(self._behind) == 1 else {""}
+        (behind,) = self._chars_behind if len(self._chars_behind) == 1 else {""}
         require(behind in {" ", "\n"}, "pre-tokenizer", unsure)
         holds = _CLASSES.get(source.removesuffix("+"))
         if holds is not None:
@@ -293,7 +293,7 @@ class _Row:
             before = (bool(holds("other")),) if unlike else (False, True)
             after = bool(holds("space" if behind == " " else "line end"))
             joined = source.endswith("+")
-            return all(_parts(behavior, inverted, b, after, joined=joined) for b in before)
+            return all(_parts(behavior, inverted, b, after, joins_matches=joined) for b in before)
         named = ("oniguruma", (source,))
         families = self._ground.tables.families.values()
         universal = any(named in f.sources and f.universal for f in families)
@@ -306,38 +306,53 @@ class _Row:
         facts = self._ground.facts
         parted = "bpe" in facts.model.casefold() and facts.chars_before_mark is not None
         require(parted, "scheme", f"{facts.model} may join what is on both sides of a space")
-        marked = self._behind == {_MARK} and all(s.kind == "Replace" for s in facts.normalizers)
+        marked = self._chars_behind == {_MARK} and all(
+            s.kind == "Replace" for s in facts.normalizers
+        )
         spaces = all(dict(s.settings).get("pattern") == " " for s in facts.normalizers)
         require(marked and spaces, "normalizer", f"expected every space to become {_MARK!r}")
 
 
-def _parts(behavior: str, inverted: bool, before: bool, after: bool, *, joined: bool) -> bool:
+def _parts(
+    behavior: str,
+    is_inverted: bool,
+    left_matches: bool,
+    right_matches: bool,
+    *,
+    joins_matches: bool,
+) -> bool:
     """True if a Split cuts between two characters in every context.
 
-    `before`, `after`: the left and the right character matches. `joined`: matching neighbours are
-    one match. The function tests all contexts of four characters."""
+    `left_matches`, `right_matches`: the left and the right character matches. `joins_matches`:
+    matching neighbours are one match. The function tests all contexts of four characters."""
     around = list(itertools.product((False, True), repeat=2))
     return all(
-        _is_edge(behavior, inverted, (*left, before), (after, *right), joined)
+        _is_edge(
+            behavior, is_inverted, (*left, left_matches), (right_matches, *right), joins_matches
+        )
         for left in around
         for right in around
     )
 
 
 def _is_edge(
-    behavior: str, inverted: bool, left: tuple[bool, ...], right: tuple[bool, ...], joined: bool
+    behavior: str,
+    is_inverted: bool,
+    left: tuple[bool, ...],
+    right: tuple[bool, ...],
+    joins_matches: bool,
 ) -> bool:
     """True if a Split of the characters left + right has an edge between `left` and `right`, or
     removes a character there."""
     runs: list[tuple[bool, int, int]] = []
     for i, matches in enumerate((*left, *right)):
-        if runs and runs[-1][0] == matches and (joined or not matches):
+        if runs and runs[-1][0] == matches and (joins_matches or not matches):
             runs[-1] = (matches, runs[-1][1], i + 1)
         else:
             runs.append((matches, i, i + 1))
     place, before = len(left), None
     for matches, start, stop in runs:
-        found = matches != inverted
+        found = matches != is_inverted
         if behavior == "Removed" and found and start <= place <= stop:
             return True
         if start == place:
@@ -356,8 +371,8 @@ def _is_edge(
 class _Table:
     """SentencePiece's replacement table, for single characters."""
 
-    def __init__(self, encoded: str) -> None:
-        self._raw = encoded
+    def __init__(self, encoded_map: str) -> None:
+        self._raw = encoded_map
 
     @cached_property
     def _read(self) -> tuple[bytes, bytes]:
@@ -368,7 +383,7 @@ class _Table:
             raise RefusedError("normalizer", "a table that cannot be read") from error
         return blob[4 : 4 + size], blob[4 + size :]
 
-    def unchanged(self, char: str) -> bool:
+    def keeps(self, char: str) -> bool:
         """True if the table replaces the character by itself, or has no key for it."""
         return self.makes(char, char)
 

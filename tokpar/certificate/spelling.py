@@ -63,7 +63,7 @@ def _alike(ids: IdArray, edges: IntArray, examples: IntArray, codes: Bytes) -> b
     tables: list[Words] = []  # the first eight bytes of each id, the next eight, and so on
     while len(numbers):
         tables.append(np.zeros(len(sizes), dtype=np.uint64))
-        tables[-1][numbers] = _masked(words, starts, left)
+        tables[-1][numbers] = _mask_words(words, starts, left)
         numbers, starts, left = _longer(numbers, starts, left)
     return all(
         _block_alike(ids[k : k + _BLOCK], edges[k : k + _BLOCK + 1], sizes, tables, words)
@@ -80,21 +80,21 @@ def _block_alike(
     if not np.array_equal(sizes.take(numbers), left):
         return False
     for table in tables:
-        if not np.array_equal(table.take(numbers), _masked(words, starts, left)):
+        if not np.array_equal(table.take(numbers), _mask_words(words, starts, left)):
             return False
         numbers, starts, left = _longer(numbers, starts, left)
     return True
 
 
 def _longer(
-    numbers: IntArray, starts: IntArray, left: IntArray
+    numbers: IntArray, starts: IntArray, lengths: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Returns the bytes after the first eight of each token that has more than eight."""
-    some = np.flatnonzero(left > _WORD)
-    return numbers[some], starts[some] + _WORD, left[some] - _WORD
+    some = np.flatnonzero(lengths > _WORD)
+    return numbers[some], starts[some] + _WORD, lengths[some] - _WORD
 
 
-def _masked(words: Words, starts: IntArray, lengths: IntArray) -> Words:
+def _mask_words(words: Words, starts: IntArray, lengths: IntArray) -> Words:
     """The first bytes, up to eight, of each token as one number.
 
     `words`: the number of the eight bytes at each offset."""
@@ -121,21 +121,23 @@ class _Examples:
         """True if the decoder gives the bytes of each example.
 
         An example that is a part of a character is decoded with its neighbours."""
-        whole = self._apart(self._edges[examples]) & self._apart(self._edges[examples + 1])
-        parts = {self._around(place) for place in examples[~whole].tolist()}
-        return self._decode_whole(examples[whole]) and all(self._decoded(*part) for part in parts)
+        whole = self._is_char_edge(self._edges[examples]) & self._is_char_edge(
+            self._edges[examples + 1]
+        )
+        parts = {self._char_range(place) for place in examples[~whole].tolist()}
+        return self._decode_whole(examples[whole]) and all(self._decodes(*part) for part in parts)
 
-    def _apart(self, edges: IntArray) -> NDArray[np.bool_]:
+    def _is_char_edge(self, edges: IntArray) -> NDArray[np.bool_]:
         """True for each edge that lies between two characters of the text, not inside one."""
         following = self._codes[np.minimum(edges, len(self._codes) - 1)]
         found: NDArray[np.bool_] = (edges == len(self._codes)) | (following & 0xC0 != 0x80)
         return found
 
-    def _around(self, place: int) -> tuple[int, int]:
+    def _char_range(self, place: int) -> tuple[int, int]:
         first, last = place, place + 1
-        while not self._apart(self._edges[first : first + 1])[0]:
+        while not self._is_char_edge(self._edges[first : first + 1])[0]:
             first -= 1
-        while not self._apart(self._edges[last : last + 1])[0]:
+        while not self._is_char_edge(self._edges[last : last + 1])[0]:
             last += 1
         return first, last
 
@@ -153,7 +155,7 @@ class _Examples:
         pieces[heads] = _NO_BYTE
         letters = np.flatnonzero(lengths == 1)
         if not len(letters):
-            return all(self._decoded(place, place + 1) for place in examples.tolist())
+            return all(self._decodes(place, place + 1) for place in examples.tolist())
         counts = np.bincount(pieces, minlength=256)
         letter = letters[np.argmin(counts[self._codes[starts[letters]]])]
         between = self._codes[starts[letter]]
@@ -164,14 +166,14 @@ class _Examples:
         expected = np.append(pieces[~holding[owner]], between)
         expected[expected == _NO_BYTE] = between
         alone = examples[holding].tolist()
-        return self._says(row, expected.tobytes()) and all(self._decoded(k, k + 1) for k in alone)
+        return self._says(row, expected.tobytes()) and all(self._decodes(k, k + 1) for k in alone)
 
-    def _decoded(self, first: int, last: int) -> bool:
+    def _decodes(self, first: int, last: int) -> bool:
         start, stop = int(self._edges[first]), int(self._edges[last])
         return self._says(self._ids[first:last], self._codes[start:stop].tobytes())
 
-    def _says(self, ids: IdArray, expected: bytes) -> bool:
+    def _says(self, ids: IdArray, expected_bytes: bytes) -> bool:
         try:
-            return self._tokenizer.decode(ids.tolist()) == expected.decode()
+            return self._tokenizer.decode(ids.tolist()) == expected_bytes.decode()
         except UNDECODABLE:
             return False

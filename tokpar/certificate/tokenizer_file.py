@@ -48,14 +48,14 @@ class TokenizerFile:
 class RankFile:
     """Byte-level BPE without other stages: tiktoken's, or a `Vocabulary` of tokpar.
 
-    `specials`: all special tokens; `added`: those that are matched in a text. `keeps_gaps`: text
-    that no pattern matches is kept. `drops_prefixes`: which of two special tokens that begin alike
-    is matched is chance."""
+    `specials`: all special tokens; `added_tokens`: those that are matched in a text. `keeps_gaps`:
+    text that no pattern matches is kept. `drops_prefixes`: which of two special tokens that begin
+    alike is matched is chance."""
 
     engine: str
     patterns: tuple[str, ...]
     tokens: Mapping[bytes, int]
-    added: tuple[AddedToken, ...]
+    added_tokens: tuple[AddedToken, ...]
     specials: Mapping[str, int]
     keeps_gaps: bool
     drops_prefixes: bool
@@ -71,7 +71,7 @@ def read_origin(origin: Origin) -> TokenizerFile | RankFile:
     which this reader knows no file."""
     source = origin.source
     if isinstance(source, bytes):
-        return TokenizerFile(_parsed(source))
+        return TokenizerFile(_parse_config(source))
     if isinstance(source, Mapping):
         return TokenizerFile(source, "regex", lists_classes=True)
     if _is_of("tokenizers", "Tokenizer", engine_of(source)):
@@ -94,7 +94,7 @@ def state_of(origin: Origin) -> tuple[object, ...]:
     given = id(own), dict(origin.settings)
     if _is_of("tokenizers", "Tokenizer", own):
         last = "" if own is not source else repr((own.truncation, own.padding))
-        return *given, last, *(_stated(source) if hasattr(own, "model") else ())
+        return *given, last, *(_state_of(source) if hasattr(own, "model") else ())
     if _is_of("tiktoken", "Encoding", own):
         ranks = own._mergeable_ranks
         return *given, own._pat_str, id(ranks), len(ranks), dict(own._special_tokens)
@@ -143,7 +143,7 @@ def _encodes_in_tiktoken(name: str) -> bool:
     return name.lstrip("_").startswith("encode")
 
 
-def _parsed(data: bytes | str) -> dict[str, Any]:
+def _parse_config(data: bytes | str) -> dict[str, Any]:
     config = json.loads(data)
     if not isinstance(config, dict) or not isinstance(config.get("model"), dict):
         raise FileFormatError("expected a tokenizer.json with a model")
@@ -158,20 +158,20 @@ def _skips_special(source: Any) -> bool:
     return bool(source.encode_special_tokens)
 
 
-def _stated(source: Any) -> tuple[object, ...]:
+def _state_of(source: Any) -> tuple[object, ...]:
     """The parts of a tokenizer below 1.0, and samples of its vocabulary."""
     own = engine_of(source)
     model, size = own.model, own.get_vocab_size(with_added_tokens=False)
     return (
         _skips_special(source),
-        *(_pickled(getattr(own, name)) for name in _STAGES),
+        *(_state_of_part(getattr(own, name)) for name in _STAGES),
         own.get_vocab_size(with_added_tokens=True),
         *(getattr(model, name, None) for name in (*_SETTINGS, *_SAMPLING)),
         *(model.id_to_token(k) for k in range(0, size, 1 + size // _SAMPLES)),
     )
 
 
-def _pickled(part: Any) -> object:
+def _state_of_part(part: Any) -> object:
     if part is None:
         return None
     try:
@@ -184,7 +184,7 @@ def _hugging_face(source: Any) -> TokenizerFile:
     own = engine_of(source)
     if not hasattr(own, "model"):
         return _of_line_one(own)
-    config = _written(own) if _is_dense(own) else _told(own)
+    config = _config_of(own) if _is_dense(own) else _config_by_parts(own)
     model = own.model
     sampling = {name: getattr(model, name, None) for name in _SAMPLING}
     vocab = config["model"]["vocab"]
@@ -199,7 +199,7 @@ def _hugging_face(source: Any) -> TokenizerFile:
 
 def _of_line_one(own: Any) -> TokenizerFile:
     """1.x gives its file only to be pickled, with truncation and padding as they were in it."""
-    config = _parsed(own.__reduce__()[1][0])
+    config = _parse_config(own.__reduce__()[1][0])
     names = {"truncation": ("max_length", "direction"), "padding": _PADDING}
     for part, settings in names.items():
         set_now = getattr(own, part)
@@ -215,14 +215,14 @@ def _is_dense(own: Any) -> bool:
     return size > 0 and all(own.model.id_to_token(k) is not None for k in places)
 
 
-def _written(own: Any) -> dict[str, Any]:
+def _config_of(own: Any) -> dict[str, Any]:
     try:
-        return _parsed(own.to_str())
+        return _parse_config(own.to_str())
     except Exception as error:
         raise _as_custom(error) from error
 
 
-def _told(own: Any) -> dict[str, Any]:
+def _config_by_parts(own: Any) -> dict[str, Any]:
     """The parts of the file one by one, the vocabulary as the engine tells it."""
     config: dict[str, Any] = {}
     for name in _STAGES:

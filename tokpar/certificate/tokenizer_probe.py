@@ -35,7 +35,7 @@ class Utf8Text:
         self.text = text
 
     @cached_property
-    def broken(self) -> bool:
+    def has_surrogates(self) -> bool:
         """True if the text has a lone surrogate, so that it has no UTF-8 form."""
         try:
             return self.codes.ndim != 1
@@ -47,14 +47,14 @@ class Utf8Text:
         """The text's bytes, not copied."""
         return utf8_bytes(self.text)
 
-    def at(self, positions: IntArray) -> IntArray:
+    def byte_offsets(self, positions: IntArray) -> IntArray:
         """The byte offsets of code points, int64. Positions outside the text are not allowed."""
         if self.text.isascii() or not len(positions):
             return positions
-        return positions + np.searchsorted(self._begun, positions, side="right")
+        return positions + np.searchsorted(self._chars_before, positions, side="right")
 
     @cached_property
-    def _begun(self) -> IntArray:
+    def _chars_before(self) -> IntArray:
         """For each continuation byte, how many code points begin before it; ascending."""
         blocks, codes = range(0, len(self.codes), _BLOCK), self.codes.view(np.int8)
         found = (np.flatnonzero(codes[k : k + _BLOCK] < -0x40) + k for k in blocks)
@@ -137,8 +137,8 @@ class Laid:
 class TokenizerProbe:
     """Calls one tokenizer on parts of one text.
 
-    `ids`: the text's own ids in an encoding, None if post-processing hides them. `tokenized`: how
-    many characters were tokenized so far; the text length and `seams` limit this number."""
+    `ids`: the text's own ids in an encoding, None if post-processing hides them. `chars_tokenized`:
+    how many characters were tokenized so far; the text length and `seams` limit this number."""
 
     def __init__(
         self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0
@@ -146,14 +146,14 @@ class TokenizerProbe:
         self.tokenizer = tokenizer
         self.text = text
         self.ids = ids
-        self.tokenized = 0
+        self.chars_tokenized = 0
         self._most = OF_THE_TEXT * len(text) + FOR_A_SEAM * seams
         self._edges: dict[str, IntArray | RefusedError] = {}
         # the right part of one seam is the left part of the next
         self.part = lru_cache(maxsize=2)(self._part)
 
     @cached_property
-    def written(self) -> Utf8Text:
+    def utf8(self) -> Utf8Text:
         """The text as UTF-8."""
         return Utf8Text(self.text)
 
@@ -173,7 +173,7 @@ class TokenizerProbe:
         except EngineError as error:
             raise RefusedError("tokenizer", f"it fails on a part of the text: {error}") from error
 
-    def laid(self, text: str) -> Laid:
+    def encode_with_spans(self, text: str) -> Laid:
         """The ids of any text, and their spans in this text."""
         ids = self.encode(text)
         return Laid(ids, self._locate(ids, text))
@@ -185,15 +185,15 @@ class TokenizerProbe:
 
     def _part(self, start: int, stop: int) -> Laid:
         """The ids of text[start:stop] by itself; spans from the text's start. May be refused."""
-        self.tokenized += stop - start
+        self.chars_tokenized += stop - start
         many = f"parts of over {self._most} characters were to be tokenized again"
-        require(self.tokenized <= self._most, "work", many)
-        laid = self.laid(self.text[start:stop])
+        require(self.chars_tokenized <= self._most, "work", many)
+        laid = self.encode_with_spans(self.text[start:stop])
         return Laid(laid.ids, laid.spans + self.starts[start])
 
     def _tiling(self) -> IntArray:
         assert self.ids is not None
-        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.written.codes))
+        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.utf8.codes))
 
     def _locate(self, ids: IdArray, text: str) -> SpanArray:
         if not isinstance(self.tokenizer, Locates):
@@ -205,7 +205,7 @@ class TokenizerProbe:
         return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
 
 
-def asked(answers: TokenizerProbe | None) -> TokenizerProbe:
+def require_probe(answers: TokenizerProbe | None) -> TokenizerProbe:
     """Return `answers`. Refused if the tokenizer may not be called."""
     if answers is None:
         raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")

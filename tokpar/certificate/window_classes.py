@@ -22,14 +22,14 @@ _BLOCK = 1 << 12
 Points = NDArray[np.int64]
 
 
-def require_class(source: str, engine: str, inside: Points, outside: Points) -> None:
-    """Raises RefusedProofError unless the class matches every code point of `inside` in `engine`,
-    and no code point of `outside`."""
+def require_class(source: str, engine: str, members: Points, others: Points) -> None:
+    """Raises RefusedProofError unless the class matches every code point of `members` in `engine`,
+    and no code point of `others`."""
     char = _character(source)
     if char is not None:
-        holds = inside.tolist() == [ord(char)]
+        holds = members.tolist() == [ord(char)]
     elif engine in _HOLDS:
-        holds = _asked(source, engine, inside, outside)
+        holds = _engine_agrees(source, engine, members, others)
     else:
         raise RefusedProofError(f"engine {engine!r} cannot be asked about its classes")
     if not holds:
@@ -45,9 +45,9 @@ def _character(source: str) -> str | None:
     return found[1] or found[2]
 
 
-def _asked(source: str, engine: str, inside: Points, outside: Points) -> bool:
+def _engine_agrees(source: str, engine: str, members: Points, others: Points) -> bool:
     try:
-        return _HOLDS[engine](source, _text(inside), _text(outside))
+        return _HOLDS[engine](source, _text(members), _text(others))
     except BaseException as error:  # each engine has its own errors; a panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
@@ -62,41 +62,43 @@ def _blocks(text: str) -> Iterator[str]:
     return (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
 
 
-def _by_regex(source: str, inside: str, outside: str) -> bool:
+def _by_regex(source: str, members: str, others: str) -> bool:
     import regex
 
-    whole = not inside or regex.fullmatch(f"(?:{source})+", inside, regex.VERSION0)
-    return bool(whole) and regex.search(source, outside, regex.VERSION0) is None
+    whole = not members or regex.fullmatch(f"(?:{source})+", members, regex.VERSION0)
+    return bool(whole) and regex.search(source, others, regex.VERSION0) is None
 
 
-def _by_oniguruma(source: str, inside: str, outside: str) -> bool:
+def _by_oniguruma(source: str, members: str, others: str) -> bool:
     from tokenizers import PreTokenizedString, Regex, pre_tokenizers
 
     removes = pre_tokenizers.Split(Regex(f"(?:{source})+"), "removed")
 
-    def left(text: str) -> list[str]:
+    def remaining_pieces(text: str) -> list[str]:
         block = PreTokenizedString(text)
         removes.pre_tokenize(block)
         # counting in bytes is much faster
         return [piece for piece, _, _ in block.get_splits("original", "byte")]
 
-    return not any(map(left, _blocks(inside))) and all(left(b) == [b] for b in _blocks(outside))
+    return not any(map(remaining_pieces, _blocks(members))) and all(
+        remaining_pieces(b) == [b] for b in _blocks(others)
+    )
 
 
-def _by_fancy(source: str, inside: str, outside: str) -> bool:
-    """Does the same as `_asked`, by tiktoken: each block of `inside` is a token, and tiktoken drops
-    other text."""
+def _by_fancy(source: str, members: str, others: str) -> bool:
+    """Does the same as `_engine_agrees`, by tiktoken: each block of `members` is a token, and
+    tiktoken drops other text."""
     import tiktoken
 
     ranks: dict[bytes, int] = {bytes([byte]): byte for byte in range(256)}
-    blocks = list(_blocks(inside))
+    blocks = list(_blocks(members))
     for block in blocks:
         ranks.setdefault(block.encode(), len(ranks))
     probe: Any = tiktoken.Encoding(
         "class", pat_str=f"(?:{source})+", mergeable_ranks=ranks, special_tokens={}
     )
     whole = all(probe.encode_ordinary(block) == [ranks[block.encode()]] for block in blocks)
-    return whole and not any(map(probe.encode_ordinary, _blocks(outside)))
+    return whole and not any(map(probe.encode_ordinary, _blocks(others)))
 
 
 _HOLDS: dict[str, Callable[[str, str, str], bool]] = {

@@ -28,7 +28,7 @@ class Machine:
     """The moves of one pattern, from a proof that holds. Raises `RefusedProofError` for another
     proof.
 
-    `to[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
+    `target[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
     `hit[x][c]` is True if a match ends before c. State 0 is the start; `states` are the states of
     the words of the proof."""
 
@@ -54,8 +54,8 @@ class Machine:
             raise RefusedProofError("the first word does not lead to the start")
         self.hit = [[step(x, c)[1] for c in range(self.size + 1)] for x in states]
         found = [[states.get(step(x, c)[0]) for c in range(self.size)] for x in states]
-        self.to = [[y for y in row if y is not None] for row in found]
-        if any(len(row) != self.size for row in self.to):
+        self.target = [[y for y in row if y is not None] for row in found]
+        if any(len(row) != self.size for row in self.target):
             raise RefusedProofError("a state is missing")
         if any(self.hit[0]):
             raise RefusedProofError("the pattern matches the empty text")
@@ -63,10 +63,10 @@ class Machine:
 
     def _check_marked(self) -> None:
         for x in self.dead:
-            if any(self.hit[x]) or any(y not in self.dead for y in self.to[x]):
+            if any(self.hit[x]) or any(y not in self.dead for y in self.target[x]):
                 raise RefusedProofError(f"state {x} is not dead")
         for x in self.sure:
-            quiet = [y for c, y in enumerate(self.to[x]) if not self.hit[x][c]]
+            quiet = [y for c, y in enumerate(self.target[x]) if not self.hit[x][c]]
             if not self.hit[x][self.size] or any(y not in self.sure for y in quiet):
                 raise RefusedProofError(f"state {x} is not sure to match")
 
@@ -76,7 +76,7 @@ def step(state: State, c: int) -> tuple[State, bool]:
     found: dict[Left, None] = {}
     seen: set[Left] = set()
     for way in state:
-        for left in _behind(way, c, seen):
+        for left in _remainders_after(way, c, seen):
             if left is None:
                 return tuple(found), True
             found[left] = None
@@ -98,14 +98,14 @@ def _once(repeat: Any) -> Left:
     return (item,) if high == 1 else (item, fewer)
 
 
-def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
+def _remainders_after(way: Left, c: int, seen_ways: set[Left]) -> Iterator[Left | None]:
     """Returns the remainders of one remainder after symbol c, best first. None among them: a match
     ends before c.
 
-    A remainder that is in `seen`, so among the better ones, is left out."""
-    if way in seen:
+    A remainder that is in `seen_ways`, so among the better ones, is left out."""
+    if way in seen_ways:
         return
-    seen.add(way)
+    seen_ways.add(way)
     if not way:
         yield None
         return
@@ -115,12 +115,12 @@ def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
             yield plain(rest)
     elif kind == "look":
         if c in parts[0]:
-            yield from _behind(rest, c, seen)
+            yield from _remainders_after(rest, c, seen_ways)
     elif kind == "row":
-        yield from _behind((*parts[0], *rest), c, seen)
+        yield from _remainders_after((*parts[0], *rest), c, seen_ways)
     elif kind == "choice":
         for option in parts[0]:
-            yield from _behind((option, *rest), c, seen)
+            yield from _remainders_after((option, *rest), c, seen_ways)
     else:
         item, low, _, mode = parts
         again = [(*_once(way[0]), *rest)]
@@ -128,7 +128,7 @@ def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
         if mode == "possessive" and c in item[1]:
             leave = []  # a possessive repeat gives nothing back
         for each in leave + again if mode == "lazy" else again + leave:
-            yield from _behind(each, c, seen)
+            yield from _remainders_after(each, c, seen_ways)
 
 
 def _read(proof: str) -> tuple[int, Any, list[list[int]], frozenset[int], frozenset[int]]:
@@ -145,15 +145,15 @@ def _read(proof: str) -> tuple[int, Any, list[list[int]], frozenset[int], frozen
             "dead": list(dead),
             "sure": list(sure),
         } if 0 < size < 256 and 0 < len(words) <= _MOST_STATES:
-            if not all(isinstance(word, list) and _below(word, size) for word in words):
+            if not all(isinstance(word, list) and _are_below(word, size) for word in words):
                 raise RefusedProofError("a word is not of symbols")
-            if not _below(dead, len(words)) or not _below(sure, len(words)):
+            if not _are_below(dead, len(words)) or not _are_below(sure, len(words)):
                 raise RefusedProofError("what is marked is no state")
             return size, read_tree(tree, size, 0), words, frozenset(dead), frozenset(sure)
     raise RefusedProofError("no proof of windows")
 
 
-def _below(numbers: list[Any], limit: int) -> bool:
+def _are_below(numbers: list[Any], limit: int) -> bool:
     return all(type(number) is int and 0 <= number < limit for number in numbers)
 
 
@@ -162,9 +162,9 @@ def read_tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
     if depth > _DEEPEST:
         raise RefusedProofError("a tree too deep")
     match node:
-        case ["set", list(symbols)] if _below(symbols, size):
+        case ["set", list(symbols)] if _are_below(symbols, size):
             return "set", frozenset(symbols)
-        case ["look", list(symbols)] if _below(symbols, size + 1):
+        case ["look", list(symbols)] if _are_below(symbols, size + 1):
             return "look", frozenset(symbols)
         case ["row" | "choice" as kind, list(nodes)]:
             return kind, tuple(read_tree(each, size, depth + 1) for each in nodes)

@@ -43,7 +43,7 @@ _DEEPEST, _LONGEST, _MOST = 40, 20_000, 1_000
 class PatternReader:
     """Parses one pattern as `engine` reads it. Raises `RefusedProofError` with the reason.
 
-    `sources`: the spellings of the classes, in the order of the pattern. `stacked`: `{m,n}+` or
+    `sources`: the spellings of the classes, in the order of the pattern. `has_stacked`: `{m,n}+` or
     `{m,n}?` of Oniguruma occurs, where the second sign counts the group again."""
 
     def __init__(self, pattern: str, engine: str) -> None:
@@ -53,55 +53,55 @@ class PatternReader:
             raise RefusedProofError(f"a pattern of more than {_LONGEST} characters")
         self.engine, self._pattern = engine, pattern
         self.sources: dict[str, None] = {}
-        self.stacked = False
+        self.has_stacked = False
         self._tokens = [*_tokens(pattern), ("stop", "", len(pattern))]
-        self._at = 0
+        self._index = 0
         everywhere = pattern.startswith("(?i)")
         self._tree = self._choice(everywhere, 0)
         if self._kind != "stop":
             raise self._error("unbalanced ')'")
         if _nullable(self._tree):
-            raise RefusedProofError(f"{_shown(pattern)} may match the empty text")
+            raise RefusedProofError(f"{_show(pattern)} may match the empty text")
         _require_single_folds(self._tree)
 
     def tree(self, symbols: Symbols, size: int) -> Any:
         """Returns the tree of the pattern as a proof spells it. `size` is the symbol of the end of
         the text."""
-        return _over(self._tree, symbols, size)
+        return _tree_over(self._tree, symbols, size)
 
     @property
     def _kind(self) -> str:
         """The kind of the next token."""
-        return self._tokens[self._at][0]
+        return self._tokens[self._index][0]
 
     def _error(self, what: str) -> RefusedProofError:
-        place = self._tokens[self._at][2]
-        return RefusedProofError(f"{what} before offset {place} of {_shown(self._pattern)}")
+        place = self._tokens[self._index][2]
+        return RefusedProofError(f"{what} before offset {place} of {_show(self._pattern)}")
 
     def _choice(self, fold: bool, depth: int) -> Any:
         if depth > _DEEPEST:
             raise self._error(f"groups nested more than {_DEEPEST} deep")
         options = [self._row(fold, depth)]
         while self._kind == "bar":
-            self._at += 1
+            self._index += 1
             options.append(self._row(fold, depth))
         return options[0] if len(options) == 1 else ("choice", options)
 
     def _row(self, fold: bool, depth: int) -> Any:
         items: list[Any] = []
         while self._kind not in ("bar", "close", "stop"):
-            items.append(self._counted(self._item(fold, depth, items[-1] if items else None)))
+            items.append(self._quantify(self._item(fold, depth, items[-1] if items else None)))
         return items[0] if len(items) == 1 else ("row", items)
 
-    def _item(self, fold: bool, depth: int, before: Any) -> Any:
-        kind, text, _ = self._tokens[self._at]
+    def _item(self, fold: bool, depth: int, item_before: Any) -> Any:
+        kind, text, _ = self._tokens[self._index]
         if kind == "count":
             raise self._error(f"unsupported {text!r}")
-        self._at += 1
+        self._index += 1
         if kind == "open":
             return self._group(text, fold, depth)
         if kind == "end":
-            return self._end(text, before)
+            return self._end(text, item_before)
         if self.engine == "regex" and text[0] == "[" and "[" in text[1:].replace("\\[", ""):
             raise self._error("'[' in a class")
         if fold and not _FOLDABLE.fullmatch(text):
@@ -109,10 +109,10 @@ class PatternReader:
         self._require_code(text)
         return self._class(f"(?i:{text})" if fold else text)
 
-    def _end(self, text: str, before: Any) -> Any:
+    def _end(self, text: str, item_before: Any) -> Any:
         newline = (self.engine, text) == ("oniguruma", "$")
         # `$` of regex also matches before a last line end, but not after all white space
-        spaced = (self.engine, text) == ("regex", "$") and before in _ALL_SPACES
+        spaced = (self.engine, text) == ("regex", "$") and item_before in _ALL_SPACES
         if not newline and not spaced and (self.engine, text) not in _ENDS:
             looks = "looks two characters ahead" if text == "$" else "is no end of the text"
             raise self._error(f"{text!r} {looks} in this engine")
@@ -134,7 +134,7 @@ class PatternReader:
         inside = self._choice(fold or opening == "(?i:", depth + 1)
         if self._kind != "close":
             raise self._error("missing ')'")
-        self._at += 1
+        self._index += 1
         if opening == "(?>":
             kind, *parts = inside
             if kind != "repeat" or parts[0][0] != "set" or parts[3] == "lazy":
@@ -142,42 +142,42 @@ class PatternReader:
             return "repeat", *parts[:3], "possessive"
         return self._look(inside, opening == "(?!") if opening in ("(?=", "(?!") else inside
 
-    def _look(self, inside: Any, negated: bool) -> Any:
-        options = inside[1] if inside[0] == "choice" else [inside]
+    def _look(self, inner: Any, is_negated: bool) -> Any:
+        options = inner[1] if inner[0] == "choice" else [inner]
         ends = [option for option in options if option[0] == "look"]
         sets = [option for option in options if option[0] == "set"]
         if len(ends) + len(sets) != len(options) or any(end[3] for end in ends):
             raise self._error("look-ahead over more than one character")
         sets += [each for end in ends for each in end[1]]
-        return "look", sets, any(end[2] for end in ends), negated
+        return "look", sets, any(end[2] for end in ends), is_negated
 
-    def _counted(self, item: Any) -> Any:
+    def _quantify(self, item: Any) -> Any:
         while self._kind == "count":
-            text = self._tokens[self._at][1]
+            text = self._tokens[self._index][1]
             low, high = _bounds(text)
             if high == 0 or (high is not None and high < low) or max(low, high or 0) > _MOST:
                 raise self._error("an empty or great interval")
-            self._at += 1
+            self._index += 1
             stacked = text[0] == "{" and self.engine == "oniguruma"
             mode = self._mode(stacked, low == high)
             self._require_countable(item, high, mode)
             item = "repeat", item, low, high, mode
-            again = stacked and mode == "greedy" and self._tokens[self._at][1] == "+"
+            again = stacked and mode == "greedy" and self._tokens[self._index][1] == "+"
             if self._kind == "count" and not again:
                 raise self._error("stacked quantifier")
         return item
 
-    def _mode(self, stacked: bool, fixed: bool) -> str:
+    def _mode(self, is_stacked: bool, is_fixed: bool) -> str:
         """Reads the sign after a quantifier. `{m,n}+` of Oniguruma is a repeated group."""
-        kind, sign, _ = self._tokens[self._at]
+        kind, sign, _ = self._tokens[self._index]
         if kind != "count" or sign not in ("?", "+"):
             return "greedy"
-        self.stacked |= stacked
-        if stacked and sign == "?" and fixed:
+        self.has_stacked |= is_stacked
+        if is_stacked and sign == "?" and is_fixed:
             raise self._error("'{n}?' is an optional group in Oniguruma")
-        if sign == "+" and stacked:
+        if sign == "+" and is_stacked:
             return "greedy"
-        self._at += 1
+        self._index += 1
         return "lazy" if sign == "?" else "possessive"
 
     def _require_countable(self, item: Any, high: int | None, mode: str) -> None:
@@ -202,13 +202,13 @@ def _require_single_folds(node: Any) -> None:
         return
     before: set[str] = set()
     for each in inside * 2 if kind == "repeat" else inside:
-        first = _folded(each, 0)
+        first = _folded_letters(each, 0)
         if any(first & set(_DOUBLE.get(letter, "")) for letter in before):
             raise RefusedProofError("case-insensitive letters that fold to one character")
-        before = _folded(each, -1) | (before if _nullable(each) else set())
+        before = _folded_letters(each, -1) | (before if _nullable(each) else set())
 
 
-def _folded(node: Any, end: int) -> set[str]:
+def _folded_letters(node: Any, end: int) -> set[str]:
     """Returns the folded letters with which a match of the node may begin (`end` 0) or end (`end`
     -1)."""
     kind, *parts = node
@@ -219,7 +219,7 @@ def _folded(node: Any, end: int) -> set[str]:
         return set()
     found: set[str] = set()
     for each in [parts[0]] if kind == "repeat" else parts[0][:: -1 if end else 1]:
-        found |= _folded(each, end)
+        found |= _folded_letters(each, end)
         if kind == "row" and not _nullable(each):
             break
     return found
@@ -282,12 +282,12 @@ def _tokens(pattern: str) -> Iterator[tuple[str, str, int]]:
         if found is None:
             sign, escape = pattern[place], f"escape {pattern[place : place + 2]}"
             what = {"(": "group", "[": "class", "\\": escape}.get(sign, repr(sign))
-            raise RefusedProofError(f"unsupported {what} at offset {place} of {_shown(pattern)}")
+            raise RefusedProofError(f"unsupported {what} at offset {place} of {_show(pattern)}")
         yield str(found.lastgroup), found.group(), place
         place = found.end()
 
 
-def _shown(pattern: str) -> str:
+def _show(pattern: str) -> str:
     return repr(pattern if len(pattern) < 200 else pattern[:200] + "...")
 
 
@@ -298,7 +298,7 @@ def _bounds(text: str) -> tuple[int, int | None]:
     return int(low), int(high) if high else None if comma else int(low)
 
 
-def _over(node: Any, symbols: Symbols, size: int) -> Any:
+def _tree_over(node: Any, symbols: Symbols, size: int) -> Any:
     kind, *parts = node
     if kind == "set":
         return ["set", symbols(parts[0])]
@@ -308,5 +308,5 @@ def _over(node: Any, symbols: Symbols, size: int) -> Any:
         )
         return ["look", sorted(set(range(size + 1)) - found if parts[2] else found)]
     if kind == "repeat":
-        return ["repeat", _over(parts[0], symbols, size), *parts[1:]]
-    return [kind, [_over(each, symbols, size) for each in parts[0]]]
+        return ["repeat", _tree_over(parts[0], symbols, size), *parts[1:]]
+    return [kind, [_tree_over(each, symbols, size) for each in parts[0]]]

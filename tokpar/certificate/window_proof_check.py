@@ -37,7 +37,7 @@ class ItemSets(Generic[Place, Debt]):
         self._moves = moves
         self._sets: list[frozenset[Attempt[Place, Debt]]] = []
         self._numbers: dict[frozenset[Attempt[Place, Debt]], int] = {}
-        self._moved: dict[tuple[int, int], int] = {}
+        self._set_cache: dict[tuple[int, int], int] = {}
         for number, items in enumerate((everything, frozenset({begin}))):
             assert self._number(items) == number
 
@@ -48,22 +48,22 @@ class ItemSets(Generic[Place, Debt]):
         """Returns the items of a set."""
         return self._sets[here]
 
-    def behind(self, here: int, symbols: Iterable[int]) -> int:
+    def set_after(self, here: int, symbols: Iterable[int]) -> int:
         """Returns the number of the set after these symbols, read from a set."""
         for c in symbols:
             key = here, c
-            if key not in self._moved:
+            if key not in self._set_cache:
                 moved = (new for item in self._sets[here] for new in self._moves(item, c))
-                self._moved[key] = self._number(fewest(moved))
-            here = self._moved[key]
+                self._set_cache[key] = self._number(fewest(moved))
+            here = self._set_cache[key]
         return here
 
     def behind_runs(self, here: int, runs: Iterable[tuple[int, int]]) -> int:
-        """As `behind`, for runs of one symbol: (symbol, how often). Follows a cycle at once."""
+        """As `set_after`, for runs of one symbol: (symbol, how often). Follows a cycle at once."""
         for c, size in runs:
             path = [here]
             while len(path) <= size:
-                here = self.behind(here, (c,))
+                here = self.set_after(here, (c,))
                 if here in path:
                     cycle = path[path.index(here) :]
                     here = cycle[(size - len(path)) % len(cycle)]
@@ -85,7 +85,7 @@ class WindowChecker(Machine):
     def __init__(self, proof: str) -> None:
         super().__init__(proof)
         begin = BEGIN, frozenset[int]()
-        self.sets = ItemSets(self._moves, begin, reached(begin, self._moves, self.size))
+        self.sets = ItemSets(self._moves, begin, reachable_items(begin, self._moves, self.size))
 
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
         """Returns why the cut after a left part is not proved, or None. The left part is given by
@@ -95,21 +95,21 @@ class WindowChecker(Machine):
         refutations = (self._refute(item, right) for item in self.sets.items(here))
         return next(filter(None, refutations), None)
 
-    def _fresh(self, c: int, owed: Owed) -> list[Item]:
+    def _fresh(self, c: int, debts: Owed) -> list[Item]:
         """True if an attempt begins before symbol c, or if c is in a gap because the attempt will
         fail."""
-        y = self.to[0][c]
-        items = [(y, owed)] if y not in self.dead else []
-        return items if y in self.sure else [*items, (GAP, owed | self._debt(y))]
+        y = self.target[0][c]
+        items = [(y, debts)] if y not in self.dead else []
+        return items if y in self.sure else [*items, (GAP, debts | self._debt(y))]
 
     def _moves(self, item: Item, c: int) -> list[Item]:
         x, before = item
         if any(self.hit[y][c] for y in before):
             return []
-        owed = frozenset().union(*(self._debt(self.to[y][c]) for y in before))
+        owed = frozenset().union(*(self._debt(self.target[y][c]) for y in before))
         if x in (GAP, BEGIN):
             return self._fresh(c, owed)
-        y = self.to[x][c]
+        y = self.target[x][c]
         going = [(y, owed)] if y not in self.dead else []
         return going + (self._fresh(c, owed | self._debt(y)) if self.hit[x][c] else [])
 
@@ -122,23 +122,23 @@ class WindowChecker(Machine):
         if any(self.hit[y][self.size] for y in owed):
             return None
         if x == GAP:
-            y = self.to[0][right[0]]
+            y = self.target[0][right[0]]
             for c in right[1:]:
                 if self.hit[y][c]:
                     return None
-                y = self.to[y][c]
+                y = self.target[y][c]
             return None if y in self.sure else "a gap may go on over the cut"
         if self.hit[x][self.size] != self.hit[x][right[0]]:
             return "the cut itself is seen"
-        y = self.to[x][right[0]]
+        y = self.target[x][right[0]]
         for c in right[1:]:
             if self.hit[y][c]:
                 return "a longer match"
-            y = self.to[y][c]
+            y = self.target[y][c]
         return None if y in self.dead else "perhaps a longer match"
 
 
-def reached(
+def reachable_items(
     begin: Attempt[Place, Debt],
     moves: Callable[[Attempt[Place, Debt], int], Iterable[Attempt[Place, Debt]]],
     symbols: int,

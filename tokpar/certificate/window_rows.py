@@ -25,7 +25,7 @@ from itertools import product
 from typing import Any, Protocol
 
 from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_proof_check import GAP, MOST_ITEMS, ItemSets, reached
+from tokpar.certificate.window_proof_check import GAP, MOST_ITEMS, ItemSets, reachable_items
 
 Owed = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Owed]
@@ -45,7 +45,7 @@ class Stage(Protocol):
     def size(self) -> int: ...
 
     @property
-    def to(self) -> Sequence[Sequence[int]]: ...
+    def target(self) -> Sequence[Sequence[int]]: ...
 
     @property
     def hit(self) -> Sequence[Sequence[bool]]: ...
@@ -72,7 +72,7 @@ class RowWindows:
         self.last = len(stages) - 1
         self._safe: dict[Threat, bool] = {}
         self.moves, self.step = cache(self._moves), cache(self._step)
-        self.sets = ItemSets(self.moves, BEGIN, reached(BEGIN, self.moves, self.size))
+        self.sets = ItemSets(self.moves, BEGIN, reachable_items(BEGIN, self.moves, self.size))
 
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
         """Returns why the cut after a left part is not proved, or None. The left part is given by
@@ -81,17 +81,17 @@ class RowWindows:
             return "no window"
         threats = self.behind_cut(here, right[0])
         for d in right[1:]:
-            threats = self.behind(threats, d)
+            threats = self.threats_after(threats, d)
         return None if self.is_certain(threats) else "a piece may go on over the cut"
 
     def behind_cut(self, here: int, c: int) -> frozenset[Threat]:
         """Returns the threats to a cut after an item set and before symbol c, after c."""
         items = filter(self.holds_at_end, self.sets.items(here))
-        return _settled(threat for item in items for threat in self.first(item, c))
+        return _settle(threat for item in items for threat in self.first(item, c))
 
-    def behind(self, threats: frozenset[Threat], d: int) -> frozenset[Threat]:
+    def threats_after(self, threats: frozenset[Threat], d: int) -> frozenset[Threat]:
         """Returns the threats after one more symbol."""
-        return _settled(new for threat in threats for new in self.step(threat, d))
+        return _settle(new for threat in threats for new in self.step(threat, d))
 
     def is_certain(self, threats: frozenset[Threat]) -> bool:
         """True if no text makes one of the threats come true."""
@@ -108,7 +108,7 @@ class RowWindows:
         `first` on begin anew before c."""
         self._spend("moves of items")
         if item == BEGIN:
-            return self._begun((), frozenset(), 0, c)
+            return self._begin_stages((), frozenset(), 0, c)
         lineages, owed = item
         found: list[Item] = []
         for first in range(len(lineages) + 1):
@@ -116,10 +116,10 @@ class RowWindows:
             missed = [x for i, x in owed if i <= first and self.stages[i].hit[x][c]]
             if ended or missed:
                 continue
-            debts = {(i, self.stages[i].to[x][c]) for i, x in owed if i <= first}
+            debts = {(i, self.stages[i].target[x][c]) for i, x in owed if i <= first}
             going = []
             for i, x in enumerate(lineages[:first]):
-                y = self.stages[i].to[max(x, 0)][c]
+                y = self.stages[i].target[max(x, 0)][c]
                 going.append(GAP if x == GAP else y)
                 debts |= {(i, y)} if x == GAP else set()
             if any(y != GAP and y in self.stages[i].dead for i, y in enumerate(going)):
@@ -127,32 +127,32 @@ class RowWindows:
             if first < len(lineages) and lineages[first] != GAP:
                 if not self.stages[first].hit[lineages[first]][c]:
                     continue
-                debts.add((first, self.stages[first].to[lineages[first]][c]))
+                debts.add((first, self.stages[first].target[lineages[first]][c]))
             if any(y in self.stages[i].sure for i, y in debts):
                 continue
-            begun = self._begun(tuple(going), frozenset(debts), first, c)
+            begun = self._begin_stages(tuple(going), frozenset(debts), first, c)
             # a gap that ends is followed by a match
             behind_gap = first < len(lineages) and lineages[first] == GAP
             found += [item for item in begun if not (behind_gap and item[0][first] == GAP)]
         return found
 
-    def _begun(self, going: tuple[int, ...], owed: Owed, first: int, c: int) -> list[Item]:
+    def _begin_stages(self, going: tuple[int, ...], debts: Owed, first: int, c: int) -> list[Item]:
         """Returns the items in which the stages from `first` on begin before c, each with an
         attempt or in a gap."""
         options = []
         for stage in self.stages[first:]:
-            y = stage.to[0][c]
+            y = stage.target[0][c]
             options.append(
                 ([y] if y not in stage.dead else []) + ([GAP] if y not in stage.sure else [])
             )
         found: list[Item] = []
         for fresh in product(*options):
             gaps = {
-                (first + k, self.stages[first + k].to[0][c])
+                (first + k, self.stages[first + k].target[0][c])
                 for k, x in enumerate(fresh)
                 if x == GAP
             }
-            alive = {(i, x) for i, x in owed | gaps if x not in self.stages[i].dead}
+            alive = {(i, x) for i, x in debts | gaps if x not in self.stages[i].dead}
             found.append((going + fresh, frozenset(alive)))
         return found
 
@@ -167,18 +167,18 @@ class RowWindows:
             stage, onward = self.stages[i], self._onward(above, c)
             if onward is None:  # a piece of an earlier stage ends at the cut
                 break
-            start = stage.to[0][c]
+            start = stage.target[0][c]
             if x == GAP:
                 if i == self.last:
-                    return found | {*self._unmatched(i, onward, start)}
+                    return found | {*self._unmatched_threats(i, onward, start)}
                 if start in stage.sure:
                     break
                 above = (*above, frozenset(o for j, o in owed if j == i))
                 continue
-            y, edge = stage.to[x][c], stage.hit[x][c]
+            y, edge = stage.target[x][c], stage.hit[x][c]
             if i == self.last or not stage.hit[x][self.size]:
                 if edge != stage.hit[x][self.size]:
-                    return found | {self._broken(i, onward)}
+                    return found | {self._broken_threat(i, onward)}
                 return found if y in stage.dead else found | {("longer", i, onward, y)}
             found.update(self._unclean(i, onward, y, start, False, edge, edge))
             if y in stage.dead:
@@ -202,33 +202,35 @@ class RowWindows:
             return [WRONG]
         if onward is None:
             return []
-        y = stage.to[x][d]
+        y = stage.target[x][d]
         if stage.hit[x][d]:
-            return [self._broken(i, onward)] if kind == "longer" else []
+            return [self._broken_threat(i, onward)] if kind == "longer" else []
         if kind == "unmatched":
-            return self._unmatched(i, onward, y)
+            return self._unmatched_threats(i, onward, y)
         return [] if y in stage.dead else [("longer", i, onward, y)]
 
-    def _unmatched(self, i: int, onward: Above, y: int) -> list[Threat]:
+    def _unmatched_threats(self, i: int, onward: Above, y: int) -> list[Threat]:
         """Returns the threat that attempt y of stage i, begun at the cut, never matches."""
         if y in self.stages[i].dead:
-            return [self._broken(i, onward)]
+            return [self._broken_threat(i, onward)]
         return [] if y in self.stages[i].sure else [("unmatched", i, onward, y)]
 
     def _step_unclean(self, threat: Threat, d: int) -> list[Threat]:
         _, i, above, x, y, had, same, edge = threat
         stage, onward = self.stages[i], self._onward(above, d)
 
-        def after(symbol: int) -> tuple[bool, bool]:
+        def match_after(symbol: int) -> tuple[bool, bool]:
             first, second = stage.hit[x][symbol], stage.hit[y][symbol]
             return had or first, (first and second) if first or second else same
 
-        moved, agreed = after(self.size)
+        moved, agreed = match_after(self.size)
         if self._may_end(above, d) and not (agreed if moved else edge):
             return [WRONG]
         if onward is None:
             return []
-        return self._unclean(i, onward, stage.to[x][d], stage.to[y][d], *after(d), edge)
+        return self._unclean(
+            i, onward, stage.target[x][d], stage.target[y][d], *match_after(d), edge
+        )
 
     def _unclean(
         self, i: int, onward: Above, x: int, y: int, had: bool, same: bool, edge: bool
@@ -239,43 +241,43 @@ class RowWindows:
         if good and (x == y or settled):
             return []
         if settled and x != y:
-            return [self._broken(i, onward)]
+            return [self._broken_threat(i, onward)]
         return [("unclean", i, onward, x, y, had, same, edge)]
 
-    def _broken(self, i: int, onward: Above) -> Threat:
+    def _broken_threat(self, i: int, onward: Above) -> Threat:
         return ("broken", i, onward) if onward else WRONG
 
-    def _may_end(self, above: Above, d: int) -> bool:
+    def _may_end(self, outer_pieces: Above, d: int) -> bool:
         """True if the text inside these pieces may end before symbol d."""
-        if not above:
+        if not outer_pieces:
             return d == self.size
-        stage, going = self.stages[len(above) - 1], above[-1]
+        stage, going = self.stages[len(outer_pieces) - 1], outer_pieces[-1]
         attempts = going if isinstance(going, frozenset) else frozenset({going})
         gap = attempts is going
         at_end = any(stage.hit[x][self.size] for x in attempts)
-        if self._may_end(above[:-1], d) and at_end != gap:
+        if self._may_end(outer_pieces[:-1], d) and at_end != gap:
             return True
-        if d == self.size or self._onward(above[:-1], d) is None:
+        if d == self.size or self._onward(outer_pieces[:-1], d) is None:
             return False
-        quiet = all(stage.to[x][d] not in stage.sure for x in attempts)
+        quiet = all(stage.target[x][d] not in stage.sure for x in attempts)
         if gap:
             quiet = quiet and not any(stage.hit[x][d] for x in attempts)
-            return quiet and stage.to[0][d] not in stage.dead
+            return quiet and stage.target[0][d] not in stage.dead
         return quiet and stage.hit[going][d]
 
-    def _onward(self, above: Above, d: int) -> Above | None:
+    def _onward(self, outer_pieces: Above, d: int) -> Above | None:
         """The pieces after symbol d, or None if they cannot continue over d."""
         found: list[Any] = []
-        for stage, going in zip(self.stages, above, strict=False):
+        for stage, going in zip(self.stages, outer_pieces, strict=False):
             if isinstance(going, frozenset):
-                moved = {stage.to[x][d] for x in (*going, 0)} if d < self.size else set()
+                moved = {stage.target[x][d] for x in (*going, 0)} if d < self.size else set()
                 if any(stage.hit[x][d] for x in going) or moved & stage.sure:
                     return None
                 found.append(frozenset(moved - stage.dead))
-            elif d == self.size or stage.to[going][d] in stage.dead:
+            elif d == self.size or stage.target[going][d] in stage.dead:
                 return None
             else:
-                found.append(stage.to[going][d])
+                found.append(stage.target[going][d])
         return None if d == self.size else tuple(found)
 
     def _is_safe(self, threat: Threat) -> bool:
@@ -293,7 +295,7 @@ class RowWindows:
         return self._safe[threat]
 
 
-def _settled(threats: Iterable[Threat]) -> frozenset[Threat]:
+def _settle(threats: Iterable[Threat]) -> frozenset[Threat]:
     """Returns the threats as a set. One that came true settles all."""
     found = frozenset(threats)
     return REFUTED if WRONG in found else found

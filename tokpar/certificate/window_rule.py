@@ -49,9 +49,9 @@ class Proved:
         if not readers or not isinstance(stages, list) or len(stages) != len(readers):
             raise RefusedProofError("there is not one stage for each pattern")
         written = [json.dumps(stage) for stage in stages]
-        self.alone = len(written) == 1
+        self.is_single = len(written) == 1
         self._checker: WindowChecker | RowWindows = (
-            WindowChecker(written[0]) if self.alone else RowWindows([*map(Machine, written)])
+            WindowChecker(written[0]) if self.is_single else RowWindows([*map(Machine, written)])
         )
         self.size = self._checker.size
         self._symbol_of = symbol_of
@@ -63,13 +63,13 @@ class Proved:
             if reader.engine == "fancy-regex":
                 require_kept(stage["tree"])
 
-    def behind(self, text: str, here: int = ANYWHERE) -> int | None:
+    def items_after(self, text: str, here: int = ANYWHERE) -> int | None:
         """The number of the items behind a text, from those of `here`; None if a character is in no
         window."""
         if len(text) <= _FEW:
             few = self._symbols(text)
             known = all(c < self.size for c in few)
-            return self._checker.sets.behind(here, few) if known else None
+            return self._checker.sets.set_after(here, few) if known else None
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
         symbols = self._symbol_of[points]
         if (symbols >= self.size).any():
@@ -95,7 +95,7 @@ class Proved:
         others = np.ones(POINTS, np.bool_)
         others[[ord(char) for char in SPACES]] = False
         found = set(self._symbol_of[others].tolist()) - {self.size}
-        behind = [self._checker.sets.behind(ANYWHERE, [c]) for c in found]
+        behind = [self._checker.sets.set_after(ANYWHERE, [c]) for c in found]
         return all(self.refusal(here, " ") is None for here in behind)
 
 
@@ -118,11 +118,11 @@ class ByWindows:
         named = "family" if stored else "windows"
         if seam.theorem == Theorem.ANCHORED_WINDOW:
             proof, anchor, right = witness_values(seam, named, "anchor", "right")
-            self._require_anchored(self._proved(named, proof), p, anchor, right)
+            self._require_anchored(self._windows_of(named, proof), p, anchor, right)
             return
         proof, left, right = witness_values(seam, named, "left", "right")
-        proved = self._proved(named, proof)
-        own = Theorem.WINDOW if proved.alone else Theorem.WINDOW_OF_SPLITS
+        proved = self._windows_of(named, proof)
+        own = Theorem.WINDOW if proved.is_single else Theorem.WINDOW_OF_SPLITS
         require(seam.theorem == own, "theorem", f"it is theorem {own}, not {seam.theorem}")
         if (left, right) == UNIVERSAL and not stored:
             self._require_universal(proved, p)
@@ -135,57 +135,57 @@ class ByWindows:
             self._require_pair(proved, p)
             return
         self._require_apart(p - before, p + behind)
-        here = proved.behind(self._image(p - before, p))
+        here = proved.items_after(self._image(p - before, p))
         self._require_certain(proved, here, p, behind)
 
-    def _require_pair(self, proved: Proved, p: int) -> None:
+    def _require_pair(self, windows: Proved, p: int) -> None:
         before, after = self._ground.neighbours(p)
-        why = proved.refusal(proved.behind(before), after)
+        why = windows.refusal(windows.items_after(before), after)
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
-    def _require_near(self, proved: Proved, behind: int) -> None:
+    def _require_near(self, windows: Proved, width: int) -> None:
         """Refuse a window with more than one character after its cut, for several Splits.
 
         The cuts are made one by one, the last cut first. So only one character may be left after a
         position."""
-        near = proved.alone or behind == 1
+        near = windows.is_single or width == 1
         require(near, "context", "behind a row of Splits one character may be read on the right")
 
     def _require_anchored(
-        self, proved: Proved, p: int, anchor: int | str, right: int | str
+        self, windows: Proved, p: int, anchor: int | str, right: int | str
     ) -> None:
         """Refuse unless reading from the anchor proves the cut. Caches the last reading."""
         place, width = _widths(anchor, right, least=0)
         whole = place < p and width <= _LONGEST and p + width <= len(self._ground.text)
         require(whole, "context", f"no text from {place} to {p} and {width} characters behind")
-        self._require_near(proved, width)
-        done, here = self._read.get((proved, place), (place, BEGINNING))
+        self._require_near(windows, width)
+        done, here = self._read.get((windows, place), (place, BEGINNING))
         if done > p:
             done, here = place, BEGINNING
         self._work -= p + width - done
         require(self._work > 0, "work", "not looked at: too much was read before")
         self._require_apart(max(0, done - 1), p + width)
         if place and done == place:
-            self._require_pair(proved, place)
+            self._require_pair(windows, place)
         prefixed = not place and self._ground.facts.prefix_space
         require(not prefixed, "prefix", "the text may begin with a space that is put there")
-        behind = proved.behind(self._image(done, p), here)
+        behind = windows.items_after(self._image(done, p), here)
         if behind is not None:
-            self._read[proved, place] = p, behind
-        self._require_certain(proved, behind, p, width)
+            self._read[windows, place] = p, behind
+        self._require_certain(windows, behind, p, width)
 
-    def _require_certain(self, proved: Proved, here: int | None, p: int, width: int) -> None:
-        why = proved.refusal(here, self._image(p, p + width))
+    def _require_certain(self, windows: Proved, here: int | None, p: int, width: int) -> None:
+        why = windows.refusal(here, self._image(p, p + width))
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
-    def _require_universal(self, proved: Proved, p: int) -> None:
+    def _require_universal(self, windows: Proved, p: int) -> None:
         ground = self._ground
         before, after = ground.text[p - 1], ground.text[p]
         if not {stage.kind for stage in ground.facts.normalizers} <= KEEP_NON_SPACES:
             before, after = ground.neighbours(p)
         spaced = before not in SPACES and ground.text[p] == after == " "
         require(spaced, "context", f"{before!r}|{after!r} is no non-space, then ' '")
-        require(proved.universal, "context", "not every non-space before a space is proved")
+        require(windows.universal, "context", "not every non-space before a space is proved")
 
     def _image(self, start: int, stop: int) -> str:
         """Returns the normalized window, one character for each character of the text."""
@@ -202,16 +202,18 @@ class ByWindows:
     def _require_apart(self, start: int, stop: int) -> None:
         """Refuse if an added token, or the white space that it may strip, overlaps the window."""
         ground = self._ground
-        require(not ground.normalized, "added token", "tokens of the normalized text: not judged")
+        require(
+            not ground.normalized_tokens, "added token", "tokens of the normalized text: not judged"
+        )
         content = ground.raw.reaching(ground.text, start, stop)
         require(content is None, "added token", f"{content!r} may reach [{start}, {stop})")
 
-    def _proved(self, named: str, proof: int | str) -> Proved:
+    def _windows_of(self, origin: str, proof: int | str) -> Proved:
         """Returns the windows of the table of the tokenizer's family, or of a proof that came with
         the seams."""
         ground, facts = self._ground, self._ground.facts
-        if named == "family":
-            found = _stored(ground.family(proof).name, facts.engine, facts.patterns)
+        if origin == "family":
+            found = _stored_windows(ground.family(proof).name, facts.engine, facts.patterns)
         else:
             written = ground.proofs.get(str(proof))
             if written is None:
@@ -229,7 +231,7 @@ def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
         return "its sha256 is another"
     try:
-        data = _parsed(proof)
+        data = _parse_proof(proof)
         if [data.get("engine"), data.get("patterns")] != [engine, list(patterns)]:
             return "it is about other patterns, or another engine"
         readers = [PatternReader(pattern, engine) for pattern in patterns]
@@ -246,7 +248,7 @@ def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]
 
 
 @lru_cache(maxsize=8)
-def _stored(family: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
+def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
     """Returns what the table of a family proves about the frozen code points, or why it proves
     nothing."""
     source = {"engine": engine, "patterns": list(patterns)}
@@ -276,7 +278,7 @@ def _widths(left: int | str, right: int | str, least: int = 1) -> tuple[int, int
     return left, right
 
 
-def _parsed(proof: str) -> Mapping[str, object]:
+def _parse_proof(proof: str) -> Mapping[str, object]:
     try:
         data = json.loads(proof)
     except (ValueError, RecursionError) as error:

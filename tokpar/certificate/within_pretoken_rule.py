@@ -22,7 +22,7 @@ from tokpar.certificate.check_context import (
 )
 from tokpar.certificate.invariant_text import edges_beside
 from tokpar.certificate.pretoken_regions import Region, Regions
-from tokpar.certificate.tokenizer_probe import TokenizerProbe, asked, tiling_edges
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, require_probe, tiling_edges
 from tokpar.types import Facts
 
 _MOST_SCANNED = 64
@@ -48,53 +48,53 @@ class Inside:
         self._regions = Regions(ground, require_cut)
         self._runs: dict[tuple[str, int, int, int], RefusedError | None] = {}
 
-    def forced(self, between: SeamContext) -> None:
+    def no_token_across(self, context: SeamContext) -> None:
         """Refuse unless no token occurrence crosses the position (lemma 24)."""
-        start, stop = witness_numbers(between.seam, "start", "stop")
+        start, stop = witness_numbers(context.seam, "start", "stop")
         region = self._region(start, stop)
-        self._regions.require_parts(region, between)
+        self._regions.require_parts(region, context)
         facts = self._ground.facts
         vocabulary = facts.derive(_vocabulary)
         named = facts.tokens is not None and vocabulary.longest <= facts.longest_token
         require(named, "facts", "the facts do not name the tokens, or not the longest")
-        text, position = self._ground.text, between.seam.position
+        text, position = self._ground.text, context.seam.position
         low, high = self._regions.piece(region, position)
         reach = vocabulary.longest
         left = text[max(low, position - reach) : position].encode()[-reach:]
         right = text[position : min(high, position + reach)].encode()[:reach]
-        token = vocabulary.across(left, right)
+        token = vocabulary.token_across(left, right)
         require(token is None, "vocabulary", f"token {token!r} occurs across it")
 
-    def agreeing(self, between: SeamContext) -> None:
+    def agreeing(self, context: SeamContext) -> None:
         """Refuse unless every two neighbouring ids are what the model makes of their bytes (theorem
         5', by corollary 7).
 
         The ids of one part are. So only the pair at the seam is checked."""
         names = ("start", "stop", "right_start", "second", "left_stop")
-        start, stop, right_start, second, left_stop = witness_numbers(between.seam, *names)
-        region, position = self._region(start, stop), between.seam.position
+        start, stop, right_start, second, left_stop = witness_numbers(context.seam, *names)
+        region, position = self._region(start, stop), context.seam.position
         low, high = self._regions.piece(region, position)
         ordered = low <= right_start < position < second < left_stop <= high
         order = f"{low} <= right_start < {position} < second < left_stop <= {high}"
         require(ordered, "witness", f"expected {order}")
-        self._regions.require_parts(region, between)
-        answers = asked(self._answers)
-        ids, edges, count = self._beside(region, between)
+        self._regions.require_parts(region, context)
+        answers = require_probe(self._answers)
+        ids, edges, count = self._ids_beside(region, context)
         place = int(np.searchsorted(edges, answers.starts[second]))
         begins = place < len(edges) and edges[place] == answers.starts[second]
         require(begins, "second", f"no token begins at position {second}")
-        least = int(answers.starts[max(low, between.start)])
-        most = int(answers.starts[min(high, between.stop)])
+        least = int(answers.starts[max(low, context.start)])
+        most = int(answers.starts[min(high, context.stop)])
         self._require_pair(ids, edges, count, least, most)
 
-    def run(self, between: SeamContext) -> None:
+    def run(self, context: SeamContext) -> None:
         """Refuse unless theorem 11 holds: a pre-token c^n begins with any number of `token` =
         c^length, while at least `least` - `length` characters are left."""
         names = ("start", "stop", "piece_stop", "token", "length", "least")
-        start, stop, piece_stop, token, length, least = witness_numbers(between.seam, *names)
-        region, position = self._region(start, stop), between.seam.position
+        start, stop, piece_stop, token, length, least = witness_numbers(context.seam, *names)
+        region, position = self._region(start, stop), context.seam.position
         text, longest = self._ground.text, self._ground.facts.longest_token
-        begins = start == between.start
+        begins = start == context.start
         begins = begins and self._regions.piece(region, position) == (start, piece_stop)
         require(begins, "run", "its pre-token must begin at the region and at the last seam")
         char = text[start]
@@ -105,13 +105,13 @@ class Inside:
         phase = (position - start) % length == 0 and piece_stop - position >= least - length
         expected = f"expected a multiple of {length} before it, {least - length} after it"
         require(phase, "run", expected)
-        self._regions.require_parts(region, between, left=False)
+        self._regions.require_parts(region, context, with_left=False)
         run = char, token, length, least
         once(self._runs, run, lambda: self._probe(*run))
-        own = asked(self._answers).ids
-        first = 0 if between.previous is None else between.previous.token
+        own = require_probe(self._answers).ids
+        first = 0 if context.previous is None else context.previous.token
         if own is not None:
-            ids = own[first : between.seam.token]
+            ids = own[first : context.seam.token]
             only = len(ids) == (position - start) // length and (ids == token).all()
             require(only, "ids", f"expected nothing but id {token} before it in the run")
 
@@ -132,19 +132,19 @@ class Inside:
         self._regions.require((start, stop))
         return start, stop
 
-    def _beside(self, region: Region, between: SeamContext) -> tuple[IdArray, IntArray, int]:
+    def _ids_beside(self, region: Region, context: SeamContext) -> tuple[IdArray, IntArray, int]:
         """Returns the ids of the encoding around the seam, their edges in bytes, and how many ids
         lie before the seam.
 
         If post-processing hides the ids, both parts are tokenized again."""
-        answers, position = asked(self._answers), between.seam.position
-        count = between.seam.token
+        answers, position = require_probe(self._answers), context.seam.position
+        count = context.seam.token
         if self._ground.facts.normalizers:
-            return self._beside_in_inert(region, between)
+            return self._ids_beside_in_inert(region, context)
         if answers.ids is not None:
             ids, edges = answers.ids, answers.edges()
         else:
-            start, stop = max(region[0], between.start), min(region[1], between.stop)
+            start, stop = max(region[0], context.start), min(region[1], context.stop)
             left, right = answers.part(start, position), answers.part(position, stop)
             count = len(left.ids)
             ids = np.concatenate((left.ids, right.ids))
@@ -154,22 +154,26 @@ class Inside:
             raise RefusedError("token", f"id {count} does not begin at position {position}")
         return ids, edges, count
 
-    def _beside_in_inert(
-        self, region: Region, between: SeamContext
+    def _ids_beside_in_inert(
+        self, region: Region, context: SeamContext
     ) -> tuple[IdArray, IntArray, int]:
         """Does the same for both parts by the lengths of the tokens.
 
         Tokens tile only text that the normalizer does not change; the check of the region
         established that it does not."""
-        answers, position, token = asked(self._answers), between.seam.position, between.seam.token
-        start, stop = between.start, between.stop
+        answers, position, token = (
+            require_probe(self._answers),
+            context.seam.position,
+            context.seam.token,
+        )
+        start, stop = context.start, context.stop
         inside = region[0] <= start and stop <= region[1]
         require(inside, "normalizer", f"the part [{start}, {stop}) is not inside its region")
         if answers.ids is None:
             parts = answers.part(start, position).ids, answers.part(position, stop).ids
             first, token, ids = 0, len(parts[0]), np.concatenate(parts)
         else:
-            first = 0 if between.previous is None else between.previous.token
+            first = 0 if context.previous is None else context.previous.token
             most = token + int(answers.starts[stop] - answers.starts[position])
             ids = answers.ids[first : max(first, most)]
         require(0 <= first < token < first + len(ids), "token", f"id {token} is not in its parts")
@@ -184,7 +188,7 @@ class Inside:
         of their text.
 
         The text must be longer than any token, and one pre-token by itself."""
-        answers, longest = asked(self._answers), self._ground.facts.longest_token
+        answers, longest = require_probe(self._answers), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
         for left, right in islice(_id_runs(edges, count, low, high), most):
             first, last = edges.item(left), edges.item(right)
@@ -211,7 +215,7 @@ class Inside:
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1
-            laid = asked(self._answers).laid(text)
+            laid = require_probe(self._answers).encode_with_spans(text)
             spans = [[k * length, (k + 1) * length] for k in range(count)]
             begins = laid.ids[:count].tolist() == [token] * count
             begins = begins and laid.spans[:count].tolist() == spans
@@ -244,7 +248,7 @@ class Vocabulary:
         self._tokens = sorted(set(tokens) - {b""})
         self.longest = max(map(len, self._tokens), default=0)
 
-    def across(self, left: bytes, right: bytes) -> bytes | None:
+    def token_across(self, left: bytes, right: bytes) -> bytes | None:
         """A token that occurs in left + right across the border of the two, or None.
 
         Tokens {ab, bc}: b"a", b"bc" -> b"ab"."""

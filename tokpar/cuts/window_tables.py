@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokpar.patterns.class_tables import recognise
-from tokpar.patterns.stored_windows import Decided, WindowTables, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, WindowTables, stored_windows
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -218,7 +218,7 @@ class WindowFinder:
 
 
 @lru_cache(maxsize=32)
-def window_finder(windows: Decided) -> WindowFinder:
+def window_finder(windows: DecidedWindows) -> WindowFinder:
     """The `WindowFinder` for computed windows, cached: tokenizers of one family share it."""
     tables = windows.tables
 

@@ -24,7 +24,7 @@ from tokpar.facts.hf_vocabulary import (
     utf8,
     vocabulary,
 )
-from tokpar.facts.space_stages import MARK, SpaceCut, bare, decided, only_marks
+from tokpar.facts.space_stages import MARK, SpaceCut, bare, find_space_cut, only_marks
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.parts import Json, stages
@@ -51,59 +51,58 @@ _DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "c
 
 
 @dataclass(frozen=True, slots=True)
-class _Falling:
+class _PretokenizerFacts:
     """How the pre-tokenizer splits a text before the model. `why`: why this is unknown, or None."""
 
     scheme: Scheme = "none"
     family: str | None = None
     patterns: tuple[str, ...] = ()
     why: str | None = None
-    joined: frozenset[str] | None = None
+    chars_before_mark: frozenset[str] | None = None
 
 
 def facts_from_json(
-    config: Json, *, encode_special_tokens: bool = False, asked: bool = False
+    config: Json, *, encode_special_tokens: bool = False, lists_classes: bool = False
 ) -> Facts:
     """The facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
 
     `encode_special_tokens`: the tokenizer's flag, which the file does not contain. With this flag
-    the engine does not match special tokens, so the facts omit them. `asked`: the engine can list
-    the members of character classes, so an unknown pattern does not make the facts `unprovable`.
-    Raises KeyError if there is no model.
-    """
+    the engine does not match special tokens, so the facts omit them. `lists_classes`: the engine
+    can list the members of character classes, so an unknown pattern does not make the facts
+    `unprovable`. Raises KeyError if there is no model."""
     model: Json = config["model"]
     staged = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
     pieces = list(map(_dropping_nothing, pieces))
-    falling = _falling(pieces, staged, model)
-    normalizers = () if falling.scheme == "dummy" else staged
+    pretokenizer = _pretokenizer_facts(pieces, staged, model)
+    normalizers = () if pretokenizer.scheme == "dummy" else staged
     everything = _added_tokens(config)
-    skipped = tuple(t for t in everything if encode_special_tokens and t.special)
-    added = tuple(t for t in everything if not (encode_special_tokens and t.special))
+    skipped_tokens = tuple(t for t in everything if encode_special_tokens and t.special)
+    matched_tokens = tuple(t for t in everything if not (encode_special_tokens and t.special))
     byte_level = bool(pieces) and pieces[-1]["type"] == "ByteLevel"
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
-    hidden = _skipped_reason(added, skipped, staged)
-    loose = prefix_space or falling.scheme == "dummy"
+    hidden = _skipped_reason(matched_tokens, skipped_tokens, staged)
+    loose = prefix_space or pretokenizer.scheme == "dummy"
     shared = shared_id(model)
     kept = byte_level and not loose and shared is None and tiles(pieces, model, everything)
     facts = Facts(
         engine=ENGINE,
         model=model_kind(model),
-        scheme=falling.scheme,
-        family=falling.family,
-        patterns=falling.patterns,
-        added_tokens=added,
+        scheme=pretokenizer.scheme,
+        family=pretokenizer.family,
+        patterns=pretokenizer.patterns,
+        added_tokens=matched_tokens,
         normalizers=normalizers,
         prefix_space=prefix_space,
         byte_level=byte_level,
         tiles=kept and not normalizers,
         longest_token=longest_token(model, everything, byte_level),
-        unprovable=(None if asked and falling.patterns else falling.why)
+        unprovable=(None if lists_classes and pretokenizer.patterns else pretokenizer.why)
         or _normalizer_reason(normalizers)
-        or _model_reason(model, falling.scheme)
-        or _prefixed_reason((*added, *skipped), falling.scheme)
+        or _model_reason(model, pretokenizer.scheme)
+        or _prefixed_reason((*matched_tokens, *skipped_tokens), pretokenizer.scheme)
         or hidden,
-        chars_before_mark=falling.joined,
+        chars_before_mark=pretokenizer.chars_before_mark,
         added_token_cuts_refused=_random_reason(model)
         or _unknown_reason(pieces, staged, model)
         or hidden,
@@ -130,8 +129,8 @@ def _at_spaces(
 
     `always`: why theorem 50 does not apply to this tokenizer, or None."""
     across = joined_to_marks(model)
-    joined = None if isinstance(across, str) else across
-    found = decided(normalizers, pre_tokenizers, joined)
+    chars_before_mark = None if isinstance(across, str) else across
+    found = find_space_cut(normalizers, pre_tokenizers, chars_before_mark)
     moved = _moved_reason(facts.added_tokens, normalizers)
     why = always or (found if isinstance(found, str) else moved)
     if why is None:
@@ -143,7 +142,7 @@ def _at_spaces(
             patterns=(),
             normalizers=normalizers,
             pre_tokenizers=pre_tokenizers,
-            chars_before_mark=joined,
+            chars_before_mark=chars_before_mark,
             adjacent=partial(neighbours, tuple(vocabulary(model))) if any_pair else None,
             unprovable=None,
         )
@@ -152,9 +151,9 @@ def _at_spaces(
     return replace(facts, unprovable=why if facts.scheme == "none" else facts.unprovable)
 
 
-def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
+def facts_with_tokens(config: Json, *, lists_classes: bool = False) -> Facts:
     """As `facts_from_json`, with the bytes of all tokens if cuts inside pre-tokens are possible."""
-    facts = facts_from_json(config, asked=asked)
+    facts = facts_from_json(config, lists_classes=lists_classes)
     if facts.pretoken_cuts_refused is not None:
         return facts
     tokens = tuple(config["model"]["vocab"])
@@ -167,7 +166,7 @@ def dividing(
     """Add to the facts what cuts inside pre-tokens need: token bytes, token count and sizes.
 
     `pretoken_cuts_refused` must be None."""
-    sizes = None if facts.tiles else token_lengths(config).of
+    sizes = None if facts.tiles else token_lengths(config).lengths_of
     return replace(facts, tokens=tokens, token_count=count, sizes=sizes)
 
 
@@ -208,24 +207,26 @@ def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
     )
 
 
-def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
+def _pretokenizer_facts(
+    pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json
+) -> _PretokenizerFacts:
     kinds = [piece["type"] for piece in pieces]
     if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
-        joined = joined_to_marks(model)
-        if isinstance(joined, str):
-            return _Falling("dummy", why=joined)
-        return _Falling("dummy", joined=joined)
+        chars_before_mark = joined_to_marks(model)
+        if isinstance(chars_before_mark, str):
+            return _PretokenizerFacts("dummy", why=chars_before_mark)
+        return _PretokenizerFacts("dummy", chars_before_mark=chars_before_mark)
     if kinds == ["BertPreTokenizer"] and _is_bert(stages):
-        return _Falling("bert", "bert")
+        return _PretokenizerFacts("bert", "bert")
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
-        return _Falling("metaspace", "metaspace")
+        return _PretokenizerFacts("metaspace", "metaspace")
     if kinds == ["ByteLevel"]:
         use_regex = pieces[0].get("use_regex", True)
-        return _family((GPT2_PATTERN,)) if use_regex else _Falling("whole")
+        return _family((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")
     mapped = bool(kinds) and kinds[-1] == "ByteLevel" and not pieces[-1].get("use_regex", True)
     if mapped and all(map(_is_plain_split, pieces[:-1])):
         return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
-    return _Falling(why="nothing is known but its stages")
+    return _PretokenizerFacts(why="nothing is known but its stages")
 
 
 def _dropping_nothing(piece: Json) -> Json:
@@ -253,13 +254,13 @@ def _is_bert(stages: tuple[NormalizerStage, ...]) -> bool:
     return [s.kind for s in stages] == ["BertNormalizer"] and wanted <= {*stages[0].settings}
 
 
-def _family(patterns: tuple[str, ...]) -> _Falling:
+def _family(patterns: tuple[str, ...]) -> _PretokenizerFacts:
     found = recognise(ENGINE, patterns)
     if found is None:
         shown = " then ".join(map(repr, patterns))
         why = f"the pre-tokenizer's pattern is of no known family: {shown}"
-        return _Falling("regex", None, patterns, why)
-    return _Falling("regex", found.name, patterns)
+        return _PretokenizerFacts("regex", None, patterns, why)
+    return _PretokenizerFacts("regex", found.name, patterns)
 
 
 def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
@@ -318,32 +319,34 @@ def _unknown_reason(
     return MISPLACED if _misplaces(model) else None
 
 
-def _moved_reason(added: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]) -> str | None:
+def _moved_reason(
+    added_tokens: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]
+) -> str | None:
     """Why an added token is searched in a text that is unknown around every space, or None."""
-    moved = next((token.content for token in added if token.normalized), None)
+    moved = next((token.content for token in added_tokens if token.normalized), None)
     reason = _normalizer_reason(stages)
     if any(s.kind == "Replace" and s.setting("pattern") == " " for s in stages):
         reason = "the normalizer changes every space"
     return reason and moved and f"{reason}, where added token {moved!r} is searched"
 
 
-def _prefixed_reason(added: Sequence[AddedToken], scheme: Scheme) -> str | None:
-    moved = next((token.content for token in added if token.normalized), None)
+def _prefixed_reason(added_tokens: Sequence[AddedToken], scheme: Scheme) -> str | None:
+    moved = next((token.content for token in added_tokens if token.normalized), None)
     if scheme == "dummy" and moved:
         return f"added token {moved!r} is matched with the dummy prefix in front"
     return None
 
 
 def _skipped_reason(
-    matched: Sequence[AddedToken],
-    skipped: Sequence[AddedToken],
+    matched_tokens: Sequence[AddedToken],
+    skipped_tokens: Sequence[AddedToken],
     stages: tuple[NormalizerStage, ...],
 ) -> str | None:
     """Why a skipped special token (`encode_special_tokens`) may hide a matched token, or None."""
-    if stages and any(token.normalized for token in skipped):
+    if stages and any(token.normalized for token in skipped_tokens):
         return "encode_special_tokens with a special token that is matched in normalized text"
     # The engine still finds skipped tokens, and then misses a token that begins inside one.
-    for one, other in product(skipped, matched):
+    for one, other in product(skipped_tokens, matched_tokens):
         if one.content == other.content or can_overlap(one.content, other.content):
             shown = f"{one.content!r} and {other.content!r}"
             return f"encode_special_tokens: {shown} overlap, so one hides the other"

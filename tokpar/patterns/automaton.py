@@ -35,11 +35,6 @@ class Automaton:
     avoid: tuple[bool, ...]
     words: tuple[tuple[int, ...], ...]
 
-    @property
-    def to(self) -> tuple[tuple[int, ...], ...]:
-        """As `target`, for `tokpar.certificate.window_rows`."""
-        return self.target
-
     @cached_property
     def dead(self) -> frozenset[int]:
         """The states that never match any more."""
@@ -50,7 +45,7 @@ class Automaton:
         """The states that match whatever follows."""
         return frozenset(x for x, avoid in enumerate(self.avoid) if not avoid)
 
-    def behind(self, word: Iterable[int]) -> int:
+    def state_after(self, word: Iterable[int]) -> int:
         """The state after reading `word` from the start."""
         x = 0
         for c in word:
@@ -66,11 +61,11 @@ def automaton(tree: Tree, size: int, budget: Budget) -> Automaton:
     words = _words(target)
     target, hit = _minimal(target, hit, budget)
 
-    def lives(x: int, known: list[bool]) -> bool:
-        return any(hit[x]) or any(known[y] for y in target[x])
+    def lives(x: int, known_states: list[bool]) -> bool:
+        return any(hit[x]) or any(known_states[y] for y in target[x])
 
-    def avoids(x: int, known: list[bool]) -> bool:
-        quiet = (known[y] for c, y in enumerate(target[x]) if not hit[x][c])
+    def avoids(x: int, known_states: list[bool]) -> bool:
+        quiet = (known_states[y] for c, y in enumerate(target[x]) if not hit[x][c])
         return not hit[x][size] or any(quiet)
 
     return Automaton(
@@ -204,10 +199,10 @@ def _minimal(
     target: list[list[int]], hit: list[list[bool]], budget: Budget
 ) -> tuple[list[list[int]], list[list[bool]]]:
     """Merge the states that have the same matches on all continuations. The start stays state 0."""
-    block = _numbered([tuple(flags) for flags in hit])
+    block = _number_keys([tuple(flags) for flags in hit])
     while True:
         budget.spend("states")
-        finer = _numbered(
+        finer = _number_keys(
             [(block[x], *(block[y] for y in moves)) for x, moves in enumerate(target)]
         )
         if max(finer) == max(block):
@@ -218,7 +213,7 @@ def _minimal(
     return [[block[y] for y in target[x]] for x in kept], [hit[x] for x in kept]
 
 
-def _numbered(keys: list[tuple[int, ...]]) -> list[int]:
+def _number_keys(keys: list[tuple[int, ...]]) -> list[int]:
     """Number the keys in order of first appearance. Equal keys get equal numbers."""
     numbers: dict[tuple[int, ...], int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
@@ -226,14 +221,14 @@ def _numbered(keys: list[tuple[int, ...]]) -> list[int]:
 
 def _least(count: int, holds: Callable[[int, list[bool]], bool]) -> list[bool]:
     """The least fixed point of `holds` over sets of states. `holds` must be monotone."""
-    known = [False] * count
+    known_states = [False] * count
     grown = True
     while grown:
         grown = False
         for x in reversed(range(count)):
-            if not known[x] and holds(x, known):
-                known[x] = grown = True
-    return known
+            if not known_states[x] and holds(x, known_states):
+                known_states[x] = grown = True
+    return known_states
 
 
 def _words(target: list[list[int]]) -> tuple[tuple[int, ...], ...]:

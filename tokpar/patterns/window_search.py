@@ -40,13 +40,16 @@ class Decision:
         symbols, rows = range(self.size), self.rows
         left: list[list[int]] = []
         while len(left) < len(rows.sets):
-            left.append([rows.sets.behind(len(left), (c,)) for c in symbols])
+            left.append([rows.sets.set_after(len(left), (c,)) for c in symbols])
             budget.spend("left sets", len(rows.sets), MAX_SETS)
         threats = _Numbers("threat sets", budget)
         threats.number(REFUTED)
         sets = range(len(left))
         cut = [[threats.number(rows.behind_cut(here, c)) for c in symbols] for here in sets]
-        right = [[threats.number(rows.behind(here, d)) for d in symbols] for here in threats.values]
+        right = [
+            [threats.number(rows.threats_after(here, d)) for d in symbols]
+            for here in threats.values
+        ]
         certain = [rows.is_certain(here) for here in threats.values]
         return WindowTables(_array(left), _array(cut), _array(right), np.array(certain))
 
@@ -57,17 +60,17 @@ class Decision:
         budget of a decision."""
         self.budget.renew()
         best: tuple[Word, Word] | None = None
-        for item, before in self._reached(left).items():
+        for item, before in self._reachable_items(left).items():
             if item == BEGIN or not self.rows.holds_at_end(item):
                 continue
-            behind = self._realized(item, right)
+            behind = self._realize_threat(item, right)
             if behind is None:
                 continue
             if best is None or len(before) + len(behind) < len(best[0]) + len(best[1]):
                 best = before, behind
         return best
 
-    def _reached(self, left: Word) -> dict[Item, Word]:
+    def _reachable_items(self, left: Word) -> dict[Item, Word]:
         """Map each item after the left part to a shortest text before the left part."""
         words: dict[Item, Word] = {BEGIN: ()}
         queue = deque(words)
@@ -86,7 +89,7 @@ class Decision:
             words = moved
         return words
 
-    def _realized(self, item: Item, right: Word) -> Word | None:
+    def _realize_threat(self, item: Item, right: Word) -> Word | None:
         """A shortest text after the right part that makes a threat come true, or None."""
         live = self.rows.first(item, right[0])
         for d in right[1:]:
@@ -112,14 +115,14 @@ class _Numbers:
     def __init__(self, what: str, budget: Budget) -> None:
         self.what, self.budget = what, budget
         self.values: list[Any] = []
-        self._known: dict[Hashable, int] = {}
+        self._number_of: dict[Hashable, int] = {}
 
     def number(self, value: Hashable) -> int:
-        if value not in self._known:
-            self._known[value] = len(self.values)
+        if value not in self._number_of:
+            self._number_of[value] = len(self.values)
             self.values.append(value)
             self.budget.spend(self.what, len(self.values), MAX_SETS)
-        return self._known[value]
+        return self._number_of[value]
 
 
 def _array(rows: list[list[int]]) -> TableArray:

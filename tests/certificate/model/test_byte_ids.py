@@ -103,7 +103,7 @@ def test_drawn_encodings_have_no_wrong_verdict(
     assert adapter is not None
     ids = adapter.encode(text).tolist()
     proof = model_findings(adapter, text, ids)
-    assert proof.ok or proof.refused, proof
+    assert proof.ok or proof.refusal, proof
     tokens = {id_: token for token, id_ in encoding._mergeable_ranks.items()}
     for other in forged(random.Random(seed), ids, tokens):
         assert other == ids or not model_findings(adapter, text, other).ok
@@ -128,7 +128,7 @@ def test_ids_of_real_vocabularies_are_proved_and_forged_ones_are_not(name: str) 
         ids = adapter.encode(text).tolist()
         proof = model_findings(adapter, text, ids)
         outside = OUTSIDE.get(name)
-        assert (proof.ok, proof.refused and proof.refused[0]) == (outside is None, outside)
+        assert (proof.ok, proof.refusal and proof.refusal[0]) == (outside is None, outside)
         tokens = {id_: adapter.token_bytes(id_) or b"" for id_ in {*ids, *range(2000)}}
         for other in forged(random.Random(name), ids, tokens):
             assert other == ids or not model_findings(adapter, text, other).ok

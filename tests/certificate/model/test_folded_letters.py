@@ -25,7 +25,7 @@ def test_ids_of_a_folded_letter_are_not_judged(char: str, letter: str) -> None:
     assert len(right) == 1
     for ids in (right, list(whole)):
         proof = model_findings(adapter, text, ids)
-        assert proof.refused is not None
-        assert proof.refused[0] == "class"
+        assert proof.refusal is not None
+        assert proof.refusal[0] == "class"
     plain = f"'{letter}"
     assert model_findings(adapter, plain, adapter.encode(plain)).ok

@@ -197,8 +197,8 @@ def test_a_file_outside_the_gate_is_refused_by_name(name: str) -> None:
     proof = proved(outside.config, outside.text, ids)
     assert not proof.ok
     assert proof.findings == ()
-    assert proof.refused is not None
-    assert proof.refused[0] == outside.kind
+    assert proof.refusal is not None
+    assert proof.refusal[0] == outside.kind
 
 
 def test_the_merges_of_a_shared_id_are_not_greedy_merging() -> None:
@@ -233,7 +233,7 @@ def test_a_pattern_that_may_leave_text_out_is_refused_for_tiktoken() -> None:
     adapter = load_tiktoken(engine)
     assert adapter is not None
     assert engine.encode("ab") == [97]
-    refused = model_findings(adapter, "ab", [97]).refused
+    refused = model_findings(adapter, "ab", [97]).refusal
     assert refused is not None
     assert refused[0] == "gap"
 
@@ -246,13 +246,13 @@ def test_special_tokens_that_begin_alike_are_refused_for_tiktoken() -> None:
     )
     adapter = load_tiktoken(engine, allowed_special="all")
     assert adapter is not None
-    refused = model_findings(adapter, "<s>", [301]).refused
+    refused = model_findings(adapter, "<s>", [301]).refusal
     assert refused is not None
     assert refused[0] == "added token"
 
 
 def test_a_lone_surrogate_is_refused() -> None:
-    assert proved(bpe_config(BYTES), "a\ud800", [BYTES["a"]]).refused == (
+    assert proved(bpe_config(BYTES), "a\ud800", [BYTES["a"]]).refusal == (
         "surrogate",
         "the text has a lone surrogate",
     )
@@ -276,7 +276,7 @@ class Fake:
 
 
 def test_a_tokenizer_without_a_file_is_refused() -> None:
-    assert model_findings(Fake(), "a", [0]).refused == ("file", "fake does not tell its file")
+    assert model_findings(Fake(), "a", [0]).refusal == ("file", "fake does not tell its file")
 
 
 def test_no_tokenizer_encodes_for_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def test_ids_that_are_none_are_a_finding(config: Any, name: str) -> None:
     ["", "[]", "1", "{", '{"model": 1}', '{"a": 1, "a": 2}', "[" * 100_000, "{}", '{"model": {}}'],
 )
 def test_json_that_is_no_file_is_refused(file: str) -> None:
-    refused = file_findings(JsonFile(file), "a", [0]).refused
+    refused = file_findings(JsonFile(file), "a", [0]).refusal
     assert refused is not None
 
 
@@ -96,7 +96,7 @@ def test_json_that_is_no_file_is_refused(file: str) -> None:
 )
 def test_a_model_with_wrong_parts_is_refused_by_name(place: str, value: Any, kind: str) -> None:
     config = {**CONFIG, "model": {**CONFIG["model"], place: value}}
-    refused = proved(config, "ab", [97]).refused
+    refused = proved(config, "ab", [97]).refusal
     assert refused is not None
     assert refused[0] == kind
 
@@ -122,5 +122,5 @@ def test_work_is_limited_by_the_text_and_the_file() -> None:
     letters = "ab" * 3000
     config = bpe_config(numbered(*LETTERS, letters, letters + "a"))
     proof = proved(config, letters * 2, [256, 256])
-    assert proof.refused is not None
-    assert proof.refused[0] == "work"
+    assert proof.refusal is not None
+    assert proof.refusal[0] == "work"

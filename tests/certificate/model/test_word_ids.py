@@ -132,11 +132,11 @@ def test_ids_of_a_real_vocabulary_are_proved_block_by_block(
     ],
 )
 def test_a_word_file_outside_the_gate_is_refused_by_name(config: Config, kind: str) -> None:
-    refused = proved(config, "a", [1]).refused
+    refused = proved(config, "a", [1]).refusal
     assert refused is not None
     assert refused[0] == kind
 
 
 def test_a_character_that_is_not_frozen_is_refused_by_name() -> None:
-    refused = proved(word_config("a"), "a§", [1]).refused
+    refused = proved(word_config("a"), "a§", [1]).refusal
     assert refused == ("class", "what BERT makes of U+00A7 is not certain")

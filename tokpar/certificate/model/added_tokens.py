@@ -28,11 +28,11 @@ class AddedTokens:
             if present:
                 longest = sorted(present, key=len, reverse=True)
                 pattern = re.compile("|".join(map(re.escape, longest)))
-                parts = [each for part in parts for each in _divided(part, pattern, contents)]
+                parts = [each for part in parts for each in _divide(part, pattern, contents)]
         return parts
 
 
-def _divided(
+def _divide(
     part: tuple[str, int | None], pattern: re.Pattern[str], contents: Mapping[str, int]
 ) -> Iterator[tuple[str, int | None]]:
     text, known = part
@@ -82,20 +82,20 @@ def added_of_json(
     return AddedTokens((raw, normalized))
 
 
-def _next_id(given: Iterable[int], size: int) -> int:
+def _next_id(used_ids: Iterable[int], size: int) -> int:
     """Returns the id that the engine gives to a new added token."""
-    highest = max(given, default=-1)
+    highest = max(used_ids, default=-1)
     return highest + 1 if highest >= size else size
 
 
-def added_of_ranks(specials: Mapping[str, int], allowed: frozenset[str]) -> AddedTokens:
+def added_of_ranks(specials: Mapping[str, int], allowed_specials: frozenset[str]) -> AddedTokens:
     """Returns the special tokens of tiktoken that are matched. Refused if chance decides which."""
     ordered = sorted(specials)
     for short, long in pairwise(ordered):
-        chance = bool(allowed) and long.startswith(short)
+        chance = bool(allowed_specials) and long.startswith(short)
         beside = f"special token {long!r} begins with {short!r}: chance decides"
         require(not chance, "added token", beside)
-    contents = {content: id_ for content, id_ in specials.items() if content in allowed}
+    contents = {content: id_ for content, id_ in specials.items() if content in allowed_specials}
     require("" not in contents, "added token", "a special token has no content")
     require(all(map(is_id, contents.values())), "added token", "a special token has no id")
     return AddedTokens((contents,))

@@ -35,7 +35,7 @@ class ByteTokenizer:
     piece of its own; otherwise the engine drops such text."""
 
     merging: GreedyMerging
-    added: AddedTokens
+    added_tokens: AddedTokens
     normalizer: tuple[Normalize, ...]
     machines: tuple[PretokenMachine, ...]
     keep_gaps: bool
@@ -48,7 +48,7 @@ def byte_tokenizer_of_json(file: JsonFile) -> ByteTokenizer:
     tokens = vocabulary_in(model)
     normalizer = normalizer_of_json(config)
     added = added_of_json(config, tokens, file.skip_special, not normalizer)
-    spelled, numbered = _spelled(tokens, added)
+    spelled, numbered = _spellings(tokens, added)
     vocabulary = ByteVocabulary(spelled)
     number_of = {token: vocabulary.number_of[data] for token, data in numbered.items()}
     rule = pair_rule(_merges(list_in(model, "merges"), number_of))
@@ -62,7 +62,7 @@ def byte_tokenizer_of_ranks(file: RankFile) -> ByteTokenizer:
     """Returns the tokenizer of a `tiktoken.Encoding`. Refused outside the gate."""
     vocabulary = ByteVocabulary(file.ranks)
     merging = GreedyMerging(vocabulary, rank_rule(vocabulary), whole_piece=True)
-    added = added_of_ranks(file.specials, file.allowed)
+    added = added_of_ranks(file.specials, file.allowed_specials)
     _require_own_ids(vocabulary, added)
     machines = (machine_of(file.pattern, "fancy-regex"),)
     return ByteTokenizer(merging, added, (), machines, keep_gaps=False)
@@ -111,13 +111,13 @@ def _require_plain(model: Json) -> None:
         require(not text_in(model, name), "affix", f"{name} changes the atoms of a word")
 
 
-def _spelled(
-    tokens: Mapping[str, int], added: AddedTokens
+def _spellings(
+    tokens: Mapping[str, int], added_tokens: AddedTokens
 ) -> tuple[dict[bytes, int], dict[str, bytes]]:
     """Returns the id of each spelling, and the spelling of each token that is in the alphabet."""
     spelled: dict[bytes, int] = {}
     numbered: dict[str, bytes] = {}
-    contents = {content for each in added.rounds for content in each}
+    contents = {content for each in added_tokens.rounds for content in each}
     for token, id_ in tokens.items():
         data = bytes_of_letters(token)
         if data is None:
@@ -128,21 +128,21 @@ def _spelled(
     return spelled, numbered
 
 
-def _require_own_ids(vocabulary: ByteVocabulary, added: AddedTokens) -> None:
+def _require_own_ids(vocabulary: ByteVocabulary, added_tokens: AddedTokens) -> None:
     taken = {*vocabulary.ids.tolist()}
-    for content, id_ in ((c, i) for each in added.rounds for c, i in each.items()):
+    for content, id_ in ((c, i) for each in added_tokens.rounds for c, i in each.items()):
         require(id_ not in taken, "shared id", f"special token {content!r} has the id of a token")
         taken.add(id_)
 
 
 def _merges(
-    listed: list[Any], number_of: Mapping[str, int]
+    entries: list[Any], number_of: Mapping[str, int]
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Returns the merges by number: (left, right) -> (priority, token made). The last of equal
     merges counts, as in the engine."""
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
-    lines = bool(listed) and isinstance(listed[0], str)
-    for priority, entry in enumerate(_lines(listed) if lines else listed):
+    lines = bool(entries) and isinstance(entries[0], str)
+    for priority, entry in enumerate(_lines(entries) if lines else entries):
         match entry:
             case [str(left), str(right)]:
                 u, v = number_of.get(left), number_of.get(right)
@@ -156,8 +156,8 @@ def _merges(
     return pairs
 
 
-def _lines(listed: list[Any]) -> Iterator[list[str]]:
-    for line in listed:
+def _lines(entries: list[Any]) -> Iterator[list[str]]:
+    for line in entries:
         require(isinstance(line, str), "merges", "merges are written in two ways")
         if not line.startswith("#version"):
             yield line.split(" ")

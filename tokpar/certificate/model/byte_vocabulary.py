@@ -39,8 +39,8 @@ _LETTERS = {**_FOREIGN, **_TO_BYTES}
 class ByteVocabulary:
     """Tokens by number: 0, 1, ... in the order of their ids.
 
-    `ids`: the id of each token, int64, ascending. `spelled`: the bytes of each token. `number_of`:
-    the number of each spelling."""
+    `ids`: the id of each token, int64, ascending. `spellings`: the bytes of each token.
+    `number_of`: the number of each spelling."""
 
     def __init__(self, tokens: Mapping[bytes, int]) -> None:
         named = {id_: token for token, id_ in tokens.items() if is_id(id_)}
@@ -48,9 +48,9 @@ class ByteVocabulary:
         require(len(named) == len(tokens), "shared id", "two tokens have one id, or one has none")
         ordered = sorted(named)
         self.ids: IntArray = np.array(ordered, dtype=np.int64)
-        self.spelled = [named[id_] for id_ in ordered]
-        self.number_of = {token: number for number, token in enumerate(self.spelled)}
-        self.lengths: IntArray = np.fromiter(map(len, self.spelled), np.int64, len(ordered))
+        self.spellings = [named[id_] for id_ in ordered]
+        self.number_of = {token: number for number, token in enumerate(self.spellings)}
+        self.lengths: IntArray = np.fromiter(map(len, self.spellings), np.int64, len(ordered))
         self.longest = int(self.lengths.max())
         self.atoms = [self.number_of.get(bytes([byte]), NO_TOKEN) for byte in range(256)]
 
@@ -80,7 +80,7 @@ class ByteVocabulary:
 
     @cached_property
     def _data(self) -> tuple[NDArray[np.uint8], IntArray]:
-        return np.frombuffer(b"".join(self.spelled), dtype=np.uint8), offsets_of(self.lengths)
+        return np.frombuffer(b"".join(self.spellings), dtype=np.uint8), offsets_of(self.lengths)
 
     def spelled_by(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Returns the bytes of these tokens, one after the other."""

@@ -44,23 +44,23 @@ _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Members:
-    """A class: some categories, some ranges, some white space; `inverted`: all but these.
+    """A class: some categories, some ranges, some white space; `is_inverted`: all but these.
 
-    `inside`: nested classes that also belong to the class. `folded`: the class is one of ASCII
+    `nested`: nested classes that also belong to the class. `is_folded`: the class is one of ASCII
     letters in both cases, with which an engine may match a character outside the tables."""
 
     categories: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
-    inside: tuple[Members, ...] = ()
-    inverted: bool = False
-    folded: bool = False
+    nested: tuple[Members, ...] = ()
+    is_inverted: bool = False
+    is_folded: bool = False
 
     def edges(self) -> set[int]:
         """Returns the code points at which explicit ranges begin, or have just ended."""
         own = {edge for low, high in self.ranges for edge in (low, high + 1)}
-        return own.union(*(each.edges() for each in self.inside))
+        return own.union(*(each.edges() for each in self.nested))
 
-    def decided(self, starts: IntArray, possible: IntArray) -> tuple[Mask, Mask]:
+    def decide_ranges(self, starts: IntArray, possible: IntArray) -> tuple[Mask, Mask]:
         """Returns which ranges of code points surely are members, and which surely are not.
 
         `starts`: the first code point of each range. `possible`: categories, as bits."""
@@ -69,12 +69,12 @@ class Members:
         for low, high in self.ranges:
             own = (low <= starts) & (starts <= high)
             found, never = found | own, never & ~own
-        if self.folded:
+        if self.is_folded:
             never = never & (possible != _ALL)
-        for each in self.inside:
-            also, not_also = each.decided(starts, possible)
+        for each in self.nested:
+            also, not_also = each.decide_ranges(starts, possible)
             found, never = found | also, never & not_also
-        return (never, found) if self.inverted else (found, never)
+        return (never, found) if self.is_inverted else (found, never)
 
 
 def read_class(source: str) -> Members:
@@ -83,7 +83,7 @@ def read_class(source: str) -> Members:
     if folded is not None:
         return _both_cases(read_class(folded[1]), source)
     if source == ".":
-        return Members(ranges=((10, 10),), inverted=True)
+        return Members(ranges=((10, 10),), is_inverted=True)
     tokens = [*_TOKEN.finditer(source)]
     if "".join(token[0] for token in tokens) != source or not tokens:
         raise RefusedError("pattern", f"class {source!r} is not known")
@@ -97,53 +97,57 @@ def read_class(source: str) -> Members:
     return found
 
 
-def _set(tokens: list[re.Match[str]], at: int, source: str) -> tuple[Members, int]:
+def _set(tokens: list[re.Match[str]], index: int, source: str) -> tuple[Members, int]:
     """Returns the set that begins at a token, and the index of the token after the set."""
-    inverted, at = len(tokens[at][0]) == 2, at + 1
+    inverted, index = len(tokens[index][0]) == 2, index + 1
     parts: list[Members] = []
-    while at + 1 < len(tokens) and tokens[at]["close"] is None:
-        if tokens[at]["open"] is not None:
-            inner, at = _set(tokens, at, source)
+    while index + 1 < len(tokens) and tokens[index]["close"] is None:
+        if tokens[index]["open"] is not None:
+            inner, index = _set(tokens, index, source)
             parts.append(inner)
             continue
-        _require_plain(tokens, at, source)
-        low = _code(tokens[at])
-        ranged = at + 2 < len(tokens) and tokens[at + 1]["one"] == "-"
-        high = _code(tokens[at + 2]) if ranged and tokens[at + 2]["close"] is None else None
-        if ranged and tokens[at + 2]["close"] is None:
+        _require_plain(tokens, index, source)
+        low = _code(tokens[index])
+        ranged = index + 2 < len(tokens) and tokens[index + 1]["one"] == "-"
+        high = _code(tokens[index + 2]) if ranged and tokens[index + 2]["close"] is None else None
+        if ranged and tokens[index + 2]["close"] is None:
             if low is None or high is None or high < low:
                 raise RefusedError("pattern", f"range in class {source!r} is not known")
             parts.append(Members(ranges=((low, high),)))
-            at += 3
+            index += 3
         else:
-            parts.append(_single(tokens[at], source))
-            at += 1
-    if at >= len(tokens) or tokens[at]["close"] is None:
+            parts.append(_single(tokens[index], source))
+            index += 1
+    if index >= len(tokens) or tokens[index]["close"] is None:
         raise RefusedError("pattern", f"class {source!r} is not closed")
-    return _united(parts, inverted), at + 1
+    return _unite(parts, inverted), index + 1
 
 
-def _require_plain(tokens: list[re.Match[str]], at: int, source: str) -> None:
+def _require_plain(tokens: list[re.Match[str]], index: int, source: str) -> None:
     """Refuse operators of sets, and a "-" whose meaning depends on its place."""
-    double = at + 1 < len(tokens) and tokens[at][0] == tokens[at + 1][0] and tokens[at][0] in "&|~-"
-    edge = tokens[at]["one"] != "-" or tokens[at - 1]["open"] or tokens[at + 1]["close"]
+    double = (
+        index + 1 < len(tokens)
+        and tokens[index][0] == tokens[index + 1][0]
+        and tokens[index][0] in "&|~-"
+    )
+    edge = tokens[index]["one"] != "-" or tokens[index - 1]["open"] or tokens[index + 1]["close"]
     if double or not edge:
         raise RefusedError("pattern", f"class {source!r} may have an operator")
 
 
-def _united(parts: list[Members], inverted: bool) -> Members:
+def _unite(parts: list[Members], is_inverted: bool) -> Members:
     """Returns one class of all parts. Categories are joined: "P or S" is decided where only P and S
     are possible."""
-    flat = [part for part in parts if not part.inverted and not part.inside]
+    flat = [part for part in parts if not part.is_inverted and not part.nested]
     return Members(
-        categories=_joined(part.categories for part in flat),
+        categories=_join_masks(part.categories for part in flat),
         ranges=tuple(each for part in flat for each in part.ranges),
-        inside=tuple(part for part in parts if part.inverted or part.inside),
-        inverted=inverted,
+        nested=tuple(part for part in parts if part.is_inverted or part.nested),
+        is_inverted=is_inverted,
     )
 
 
-def _joined(masks: Iterable[int]) -> int:
+def _join_masks(masks: Iterable[int]) -> int:
     return reduce(or_, masks, 0)
 
 
@@ -156,7 +160,7 @@ def _single(token: re.Match[str], source: str) -> Members:
         return Members(categories=_ALL & ~mask if negated else mask)
     letter = token["letter"]
     if letter is not None and letter in "sS":
-        return Members(ranges=tuple((ord(c), ord(c)) for c in SPACES), inverted=letter == "S")
+        return Members(ranges=tuple((ord(c), ord(c)) for c in SPACES), is_inverted=letter == "S")
     code = _code(token)
     if code is None:
         raise RefusedError("pattern", f"{token[0]!r} of class {source!r} is not in the tables")
@@ -176,18 +180,18 @@ def _code(token: re.Match[str]) -> int | None:
 
 def _category(name: str) -> int:
     """Returns the bits of a general category, "L" or "Lu"; 0 if there is none of this name."""
-    return _joined(bit for known, bit in _BITS.items() if name in (known, known[0]))
+    return _join_masks(bit for known, bit in _BITS.items() if name in (known, known[0]))
 
 
 def _both_cases(members: Members, source: str) -> Members:
     """Returns a class of ASCII characters in both cases. No engine matches another character of
     the tables by such a class."""
     codes = {code for low, high in members.ranges for code in range(low, high + 1)}
-    plain = not (members.categories or members.inside or members.inverted)
+    plain = not (members.categories or members.nested or members.is_inverted)
     if not plain or not codes or max(codes) > 0x7F:
         raise RefusedError("pattern", f"class {source!r} is folded")
     cases = {ord(case) for code in codes for case in (chr(code).lower(), chr(code).upper())}
-    return Members(ranges=tuple((code, code) for code in sorted(cases)), folded=True)
+    return Members(ranges=tuple((code, code) for code in sorted(cases)), is_folded=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +213,7 @@ def partition(sources: tuple[str, ...]) -> Partition:
     """Returns the symbols for some classes. Refused if a class is not known."""
     members = [read_class(source) for source in sources]
     starts, possible = _possible(frozenset().union(*(each.edges() for each in members)))
-    decided = [each.decided(starts, possible) for each in members]
+    decided = [each.decide_ranges(starts, possible) for each in members]
     known = np.ones(len(starts), dtype=np.bool_)
     for inside, outside in decided:
         known &= inside | outside
@@ -240,7 +244,7 @@ def _table() -> tuple[IntArray, IntArray]:
     ranges = [(low, high, _bits_of(name)) for low, high, name in load_tables().ranges]
     ranges += [(low, high, _category("S")) for low, high in load_pictographs()]
     for names, spans in load_categories().items():
-        bits = _joined(map(_category, names.split()))
+        bits = _join_masks(map(_category, names.split()))
         ranges += [(low, high, bits) for low, high in spans]
     possible = np.full(POINTS, _ALL, dtype=np.int64)
     for low, high, bits in ranges:

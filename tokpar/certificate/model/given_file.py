@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.strict_json import digest_of, parsed
+from tokpar.certificate.model.strict_json import digest_of, parse_config
 from tokpar.errors import TokparError
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import AddedToken
@@ -27,7 +27,7 @@ class JsonFile:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The parsed file. Refused if it is no JSON object."""
-        return parsed(self.source)
+        return parse_config(self.source)
 
     @cached_property
     def digest(self) -> str:
@@ -39,12 +39,12 @@ class JsonFile:
 class RankFile:
     """The arguments of a `tiktoken.Encoding`. fancy-regex runs its pattern.
 
-    `allowed`: the special tokens that the engine matches."""
+    `allowed_specials`: the special tokens that the engine matches."""
 
     ranks: Mapping[bytes, int]
     pattern: str
     specials: Mapping[str, int]
-    allowed: frozenset[str]
+    allowed_specials: frozenset[str]
     digest: str
 
 
@@ -86,9 +86,11 @@ def given_file(tokenizer: TokenizerAdapter) -> JsonFile | RankFile | VocabularyF
     return vocabulary
 
 
-def _ranks(encoding: Mapping[str, Any], allowed: Iterable[str]) -> RankFile:
+def _ranks(encoding: Mapping[str, Any], allowed_specials: Iterable[str]) -> RankFile:
     ranks, specials = encoding["mergeable_ranks"], encoding["special_tokens"]
-    pattern, allowed = encoding["pat_str"], frozenset(allowed)
-    digest = hashlib.sha256(repr((pattern, sorted(specials.items()), sorted(allowed))).encode())
+    pattern, allowed_specials = encoding["pat_str"], frozenset(allowed_specials)
+    digest = hashlib.sha256(
+        repr((pattern, sorted(specials.items()), sorted(allowed_specials))).encode()
+    )
     digest.update(repr(list(ranks.items())).encode())
-    return RankFile(ranks, pattern, specials, allowed, digest.hexdigest())
+    return RankFile(ranks, pattern, specials, allowed_specials, digest.hexdigest())

@@ -27,23 +27,23 @@ class GreedyMerging:
         self.vocabulary = vocabulary
         self.whole_piece = whole_piece
         self._rule = rule
-        self._kept: set[int] = set()
+        self._kept_pairs: set[int] = set()
 
     def first_unkept(self, keys: IntArray, width: int, work: Work) -> int | None:
         """Returns the first of some rows that D does not leave as it is; None if D keeps all.
 
         `keys`: one or two tokens each: the number of the first times the number of all tokens, plus
         the number of the second; with `width` 1, the number of the only token."""
-        spelled, count = self.vocabulary.spelled, len(self.vocabulary.ids)
-        for key in {*(keys - count * (width == 1)).tolist()} - self._kept:
+        spelled, count = self.vocabulary.spellings, len(self.vocabulary.ids)
+        for key in {*(keys - count * (width == 1)).tolist()} - self._kept_pairs:
             row = [*divmod(key, count)] if width == 2 else [key + count]
             data = b"".join([spelled[number] for number in row])
             work.spend(len(data) ** 2)
-            if self.merged(data) != row:
+            if self.merge_bytes(data) != row:
                 return int(key) + count * (width == 1)
-            if len(self._kept) >= _MOST_KNOWN:
-                self._kept.clear()
-            self._kept.add(key)
+            if len(self._kept_pairs) >= _MOST_KNOWN:
+                self._kept_pairs.clear()
+            self._kept_pairs.add(key)
         return None
 
     def require_bytes(self, codes: NDArray[np.uint8]) -> None:
@@ -52,7 +52,7 @@ class GreedyMerging:
         some = missing[np.isin(missing, codes)] if len(missing) else missing
         require(not len(some), "missing byte", f"the text has bytes that are no tokens: {some}")
 
-    def merged(self, data: bytes) -> list[int]:
+    def merge_bytes(self, data: bytes) -> list[int]:
         """Returns D of some bytes, as numbers of tokens. Every byte must be a token."""
         row = [self.vocabulary.atoms[byte] for byte in data]
         found = [self._rule(u, v) for u, v in pairwise(row)]
@@ -79,18 +79,18 @@ class Work:
     `limit`: the steps that are allowed, before they are refused."""
 
     def __init__(self, limit: int) -> None:
-        self.left = limit
+        self.steps_left = limit
 
     def spend(self, steps: int) -> None:
         """Refuse if these steps exceed the limit."""
-        self.left -= steps
-        require(self.left >= 0, "work", "the text and the file ask for too many steps")
+        self.steps_left -= steps
+        require(self.steps_left >= 0, "work", "the text and the file ask for too many steps")
 
 
 def rank_rule(vocabulary: ByteVocabulary) -> Rule:
     """Returns the rule of tiktoken: two tokens merge if they are a token together, least id
     first."""
-    spelled, number_of = vocabulary.spelled, vocabulary.number_of
+    spelled, number_of = vocabulary.spellings, vocabulary.number_of
 
     def rule(u: int, v: int) -> tuple[int, int] | None:
         number = number_of.get(spelled[u] + spelled[v])

@@ -9,7 +9,7 @@ from tokpar.arrays import IntArray
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.model.byte_file import ByteTokenizer
 from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.normal_form import normalized
+from tokpar.certificate.model.normal_form import normalize_text
 from tokpar.certificate.model.pretoken_machine import PretokenMachine
 from tokpar.certificate.model.pretoken_scan import Marks, mark_pretokens
 from tokpar.certificate.tokenizer_probe import Utf8Text
@@ -20,13 +20,13 @@ _BLOCK = 1 << 20
 class LaidText:
     """The text of the model: normalized between added tokens, added tokens as they are.
 
-    `pieces`: where a pre-token or an added token begins, and the end; bytes. `added`: start, stop
-    and id of each added token, int64 (n, 3). Refused outside the gate."""
+    `pieces`: where a pre-token or an added token begins, and the end; bytes. `added_spans`: start,
+    stop and id of each added token, int64 (n, 3). Refused outside the gate."""
 
     def __init__(self, tokenizer: ByteTokenizer, text: str, work: Work) -> None:
-        parts = tokenizer.added.parts(text)
+        parts = tokenizer.added_tokens.parts(text)
         stages = tokenizer.normalizer
-        laid = [part if id_ is not None else normalized(part, stages) for part, id_ in parts]
+        laid = [part if id_ is not None else normalize_text(part, stages) for part, id_ in parts]
         whole = text if len(laid) == 1 and laid[0] == text else "".join(laid)
         self._same = whole == text
         self.text = Utf8Text(whole)
@@ -42,12 +42,12 @@ class LaidText:
                 _require_gapless(machine, symbols)
             mark_pretokens(machine, symbols, marks, work)
         self._erase_inside(marks)
-        self.pieces: IntArray = self.text.at(np.flatnonzero(marks))
+        self.pieces: IntArray = self.text.byte_offsets(np.flatnonzero(marks))
         ids = [id_ for _, id_ in parts if id_ is not None]
-        self.added: IntArray = np.array(
-            [*self.text.at(self._ranges.reshape(-1)).reshape(2, -1), ids], dtype=np.int64
+        self.added_spans: IntArray = np.array(
+            [*self.text.byte_offsets(self._ranges.reshape(-1)).reshape(2, -1), ids], dtype=np.int64
         ).T
-        self.added_sizes = {id_: stop - start for start, stop, id_ in self.added.tolist()}
+        self.added_sizes = {id_: stop - start for start, stop, id_ in self.added_spans.tolist()}
 
     def position(self, byte: int) -> int | None:
         """Returns the code point of the text that holds a byte, if the text is laid as it is."""

@@ -39,17 +39,17 @@ WORK = 256
 class ModelProof:
     """What level `model` found.
 
-    `findings`: why the ids are wrong. `refused`: why nothing is proved, or None: (kind, sentence).
+    `findings`: why the ids are wrong. `refusal`: why nothing is proved, or None: (kind, sentence).
     `assumptions`: sentences that the proof assumes, the digest of the class tables among them."""
 
     findings: tuple[Finding, ...]
     assumptions: tuple[str, ...]
-    refused: tuple[str, str] | None = None
+    refusal: tuple[str, str] | None = None
 
     @property
     def ok(self) -> bool:
         """True if the ids are proved to be the ids of the text."""
-        return not self.findings and self.refused is None
+        return not self.findings and self.refusal is None
 
 
 def model_findings(tokenizer: TokenizerAdapter, text: str, ids: object) -> ModelProof:
@@ -75,13 +75,15 @@ def file_findings(file: JsonFile | RankFile | VocabularyFile, text: str, ids: ob
     return ModelProof(tuple(findings), _assumptions(file))
 
 
-def _findings(known: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:
-    if isinstance(known, WordTokenizer):
-        return word_id_findings(known, text, row, Work(WORK * (len(text) + len(known.vocabulary))))
-    work = Work(WORK * (len(text) + len(known.merging.vocabulary.ids)))
-    laid = LaidText(known, text, work)
-    known.merging.require_bytes(laid.text.codes)
-    return byte_id_findings(known, laid, row, work)
+def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:
+    if isinstance(tokenizer, WordTokenizer):
+        return word_id_findings(
+            tokenizer, text, row, Work(WORK * (len(text) + len(tokenizer.vocabulary)))
+        )
+    work = Work(WORK * (len(text) + len(tokenizer.merging.vocabulary.ids)))
+    laid = LaidText(tokenizer, text, work)
+    tokenizer.merging.require_bytes(laid.text.codes)
+    return byte_id_findings(tokenizer, laid, row, work)
 
 
 _files: OrderedDict[str, ByteTokenizer | WordTokenizer] = OrderedDict()

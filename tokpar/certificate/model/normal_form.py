@@ -42,7 +42,7 @@ def _stage(kind: str) -> Normalize:
     raise RefusedError("normalizer", f"normalizer {kind} is not known")
 
 
-def normalized(text: str, stages: tuple[Normalize, ...]) -> str:
+def normalize_text(text: str, stages: tuple[Normalize, ...]) -> str:
     """Returns the normalized form of a text. Refused for a character that is not frozen."""
     if not stages:
         return text

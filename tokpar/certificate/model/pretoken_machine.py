@@ -52,7 +52,7 @@ def machine_of(pattern: str, engine: str) -> PretokenMachine:
         spelled = reader.tree(symbols.classes.__getitem__, symbols.size)
         if engine == "fancy-regex":
             require_kept(spelled)
-        states, hits = _closed((plain((read_tree(spelled, symbols.size, 0),)),), symbols.size)
+        states, hits = _reach_states((plain((read_tree(spelled, symbols.size, 0),)),), symbols.size)
     except (RefusedProofError, RecursionError) as error:
         raise RefusedError("pattern", f"pattern {pattern[:200]!r}: {error}") from error
     return _tables(pattern, symbols, states, hits)
@@ -60,11 +60,11 @@ def machine_of(pattern: str, engine: str) -> PretokenMachine:
 
 def _require_no_quirk(reader: PatternReader, pattern: str, engine: str) -> None:
     """Refuse `{m,n}+` and `{m,n}?` of Oniguruma, which are counted groups there (0'.8)."""
-    quirk = engine == "oniguruma" and reader.stacked
+    quirk = engine == "oniguruma" and reader.has_stacked
     require(not quirk, "pattern", f"pattern {pattern[:200]!r}: }}+ or }}? of Oniguruma")
 
 
-def _closed(start: State, size: int) -> tuple[list[list[int]], list[list[bool]]]:
+def _reach_states(start: State, size: int) -> tuple[list[list[int]], list[list[bool]]]:
     """Returns the next states and the hits of all states that the start reaches."""
     numbers = {start: 0}
     todo, states, hits = [start], [], []

@@ -48,7 +48,7 @@ def mark_pretokens(
     chars[ends_at] = False
     row[ends_at] = machine.size
     whole = len(row) - len(starts) == len(symbols)
-    kept = slice(None) if whole else _inside(begins, stops, len(symbols))
+    kept = slice(None) if whole else _lies_inside(begins, stops, len(symbols))
     row[chars] = symbols[kept]
     found = _matches(machine, row, starts, work)
     marks[:-1][kept] |= found[chars]
@@ -67,7 +67,7 @@ def _busy(busy: NDArray[np.bool_], edges: IntArray) -> tuple[IntArray, IntArray]
     return np.flatnonzero(begins), np.flatnonzero(stops)
 
 
-def _inside(begins: IntArray, stops: IntArray, count: int) -> NDArray[np.bool_]:
+def _lies_inside(begins: IntArray, stops: IntArray, count: int) -> NDArray[np.bool_]:
     """Returns which of `count` places lie in one of the ranges, which do not overlap."""
     steps = np.zeros(count + 1, dtype=np.int8)
     steps[begins] += 1
@@ -88,7 +88,7 @@ def _matches(
         for start in starts.tolist():
             one.run(start, visited)
     else:
-        chains = _guessed(row, starts, machine.size, int(machine.symbols.symbol_of[ord(" ")]))
+        chains = _guess_chains(row, starts, machine.size, int(machine.symbols.symbol_of[ord(" ")]))
         visited[chains.begins] = VISITED
         chains.run(machine, row, visited)
         chains.repair(one, visited)
@@ -99,7 +99,7 @@ def _matches(
     return found
 
 
-def _guessed(row: NDArray[np.uint8], starts: IntArray, end: int, space: int) -> Chains:
+def _guess_chains(row: NDArray[np.uint8], starts: IntArray, end: int, space: int) -> Chains:
     """Returns chains that begin at the parts' starts, and about every `_LANE` characters inside,
     where possible before a `space` after another symbol."""
     stops = np.append(starts[1:], len(row)) - 1
@@ -125,20 +125,20 @@ class Chains:
         self.begins, self.goal = begins, goal
         self.exits = begins.copy()
         """The start of the attempt at or behind the goal; before the goal if it took too long."""
-        self.arrived = np.zeros(len(begins), dtype=np.bool_)
+        self.exits_by_match = np.zeros(len(begins), dtype=np.bool_)
         """True if a match ends at the exit."""
 
-    def run(self, machine: PretokenMachine, row: NDArray[np.uint8], visited: Marks) -> None:
+    def run(self, machine: PretokenMachine, row: NDArray[np.uint8], marks: Marks) -> None:
         """Run all chains, some at a time."""
         for k in range(0, len(self.begins), _TOGETHER):
-            self._run(np.arange(k, min(k + _TOGETHER, len(self.begins))), machine, row, visited)
+            self._run(np.arange(k, min(k + _TOGETHER, len(self.begins))), machine, row, marks)
 
     def _run(
         self,
         alive: IntArray,
         machine: PretokenMachine,
         row: NDArray[np.uint8],
-        visited: Marks,
+        marks: Marks,
     ) -> None:
         """Run these chains, step by step."""
         moves, goal = machine.moves, self.goal[alive]
@@ -159,10 +159,10 @@ class Chains:
             place[done] = after + ((move[done] & AGAIN) != 0)
             hit[done] = -1
             over = after >= goal[done]
-            visited[after[~over]] = VISITED + ARRIVED * matched[~over]
+            marks[after[~over]] = VISITED + ARRIVED * matched[~over]
             if over.any():
                 out = done[over]
-                self.exits[alive[out]], self.arrived[alive[out]] = after[over], matched[over]
+                self.exits[alive[out]], self.exits_by_match[alive[out]] = after[over], matched[over]
                 kept = np.ones(len(alive), dtype=np.bool_)
                 kept[out] = False
                 alive, first, place = alive[kept], first[kept], place[kept]
@@ -171,32 +171,32 @@ class Chains:
                     return
         self.exits[alive] = first
 
-    def repair(self, one: OneAttempt, visited: Marks) -> None:
+    def repair(self, one: OneAttempt, marks: Marks) -> None:
         """Run attempt after attempt where a chain did not end at its goal, until it meets another
         chain."""
         right = self.exits == self.goal
         known = 0
         for k in np.flatnonzero(~right).tolist():
             if k >= known:
-                known = self._meet(k, one, visited)
+                known = self._meet(k, one, marks)
                 right[k:known] = False
-        visited[self.goal[right]] |= (VISITED + ARRIVED * self.arrived[right]).astype(np.uint8)
+        marks[self.goal[right]] |= (VISITED + ARRIVED * self.exits_by_match[right]).astype(np.uint8)
 
-    def _meet(self, here: int, one: OneAttempt, visited: Marks) -> int:
+    def _meet(self, here: int, one: OneAttempt, marks: Marks) -> int:
         """Run attempts from the exit of a chain to one of a later chain, or to the END of the part.
         Returns that chain, or the first chain of the next part."""
         start, goal = int(self.exits[here]), int(self.goal[here])
-        place, arrived = start, bool(self.arrived[here])
+        place, arrived = start, bool(self.exits_by_match[here])
         behind = start + 1 if start < goal else goal
         trail = [] if start < goal else [(start, arrived)]
-        while not one.at_end(place) and (place < goal or not visited[place]):
+        while not one.at_end(place) and (place < goal or not marks[place]):
             ended = one.end(place)
             arrived = ended >= 0
             place = ended if arrived else place + 1
             trail.append((place, arrived))
-        visited[behind:place] = 0
+        marks[behind:place] = 0
         for at, by_match in trail:
-            visited[at] = VISITED + ARRIVED * by_match
+            marks[at] = VISITED + ARRIVED * by_match
         following = int(np.searchsorted(self.begins, place, side="right"))
         return following if one.at_end(place) else following - 1
 
@@ -228,9 +228,9 @@ class OneAttempt:
         """True at the END of a part."""
         return self._symbols[place] == self._size
 
-    def run(self, start: int, visited: Marks) -> None:
+    def run(self, start: int, marks: Marks) -> None:
         """Run attempts to the END of a part."""
         while not self.at_end(start):
             ended = self.end(start)
             start = ended if ended >= 0 else start + 1
-            visited[start] = VISITED + ARRIVED * (ended >= 0)
+            marks[start] = VISITED + ARRIVED * (ended >= 0)

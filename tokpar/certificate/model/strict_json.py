@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 MOST_ID = (1 << 32) - 1
 
 
-def parsed(config: str | Json) -> Json:
+def parse_config(config: str | Json) -> Json:
     """Returns a JSON object, given as JSON or parsed. Refused if the JSON is malformed."""
     try:
         data = json.loads(config, object_pairs_hook=_object) if isinstance(config, str) else config

@@ -40,7 +40,7 @@ class WordTokenizer:
     prefix: str
     limit: int
     longest: int
-    added: AddedTokens
+    added_tokens: AddedTokens
     normalizer: tuple[Normalize, ...]
     kind_of: Callable[[str], Kind]
 
@@ -90,7 +90,7 @@ def word_tokenizer_of_json(file: JsonFile) -> WordTokenizer:
         prefix="##" if prefix is None else prefix,
         limit=limit,
         longest=max(map(len, vocabulary)),
-        added=added_of_json(config, vocabulary, file.skip_special, alike),
+        added_tokens=added_of_json(config, vocabulary, file.skip_special, alike),
         normalizer=stages,
         kind_of=kind_of,
     )

@@ -11,7 +11,7 @@ from tokpar.arrays import IntArray, offsets_of
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.model.bert_characters import SINGLE, SPACE, WORD, require_known
 from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.normal_form import normalized
+from tokpar.certificate.model.normal_form import normalize_text
 from tokpar.certificate.model.word_file import WordTokenizer
 from tokpar.certificate.window_classes import POINTS
 
@@ -26,8 +26,8 @@ def word_id_findings(
 
     `ids`: int64, (n,), without those that post-processing inserts. Refused outside the gate."""
     at, words = 0, WordRows(tokenizer, work)
-    for part, id_ in tokenizer.added.parts(text):
-        rows = words.of(part) if id_ is None else [np.array([id_], dtype=np.int64)]
+    for part, id_ in tokenizer.added_tokens.parts(text):
+        rows = words.ids_of(part) if id_ is None else [np.array([id_], dtype=np.int64)]
         for expected in rows:
             own = ids[at : at + len(expected)]
             if not np.array_equal(own, expected):
@@ -38,12 +38,12 @@ def word_id_findings(
     return []
 
 
-def _difference(own: IntArray, expected: IntArray, at: int) -> Finding:
-    unequal = np.flatnonzero(own != expected[: len(own)])
+def _difference(own: IntArray, expected_ids: IntArray, start: int) -> Finding:
+    unequal = np.flatnonzero(own != expected_ids[: len(own)])
     if not len(unequal):
-        return Finding("ids", f"expected more than {at + len(own)} ids")
+        return Finding("ids", f"expected more than {start + len(own)} ids")
     k = int(unequal[0])
-    return Finding("ids", f"id {at + k}: expected {expected[k]}, got {own[k]}")
+    return Finding("ids", f"id {start + k}: expected {expected_ids[k]}, got {own[k]}")
 
 
 class WordRows:
@@ -55,11 +55,11 @@ class WordRows:
         self._rows: list[list[int]] = []
         self._kinds = np.full(POINTS, SPACE, dtype=np.uint8)
         self._forms: dict[int, str] = {}
-        self._asked = np.zeros(POINTS, dtype=np.bool_)
+        self._has_kind = np.zeros(POINTS, dtype=np.bool_)
 
-    def of(self, text: str) -> Iterator[IntArray]:
+    def ids_of(self, text: str) -> Iterator[IntArray]:
         """Yields the ids of a text between added tokens, block by block."""
-        text = normalized(text, self._tokenizer.normalizer)
+        text = normalize_text(text, self._tokenizer.normalizer)
         start = 0
         while start < len(text):
             stop = min(start + _BLOCK, len(text))
@@ -88,10 +88,10 @@ class WordRows:
     def _kinds_of(self, text: str) -> NDArray[np.uint8]:
         """Returns the kind of each character. Refused if one is not known."""
         codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-        for code in np.unique(codes[~self._asked[codes]]).tolist():
+        for code in np.unique(codes[~self._has_kind[codes]]).tolist():
             char = chr(code)
             kind, form = require_known(self._tokenizer.kind_of(char), char)
-            self._kinds[code], self._asked[code] = kind, True
+            self._kinds[code], self._has_kind[code] = kind, True
             if form != char:
                 self._forms[code] = form
         kinds: NDArray[np.uint8] = self._kinds[codes]
@@ -110,9 +110,9 @@ class WordRows:
             number[each] = len(number)
             self._rows.append(self._tokenizer.row(each.translate(self._forms), self._work))
         which = np.fromiter(map(number.__getitem__, words), np.int64, len(words))
-        return self._together(which)
+        return self._concatenate(which)
 
-    def _together(self, which: IntArray) -> IntArray:
+    def _concatenate(self, which: IntArray) -> IntArray:
         """Returns the ids of these words, one after the other."""
         offsets = offsets_of(map(len, self._rows))
         every = np.array([id_ for row in self._rows for id_ in row], dtype=np.int64)
