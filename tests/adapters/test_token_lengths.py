@@ -76,13 +76,13 @@ def test_lengths_are_those_given_however_far_ids_are_apart(
 ) -> None:
     lengths = TokenLengths(given_lengths, given_lengths.values())
     asked = [*given_lengths, *others]
-    found = lengths.of(np.array(asked, dtype=np.uint32))
+    found = lengths.lengths_of(np.array(asked, dtype=np.uint32))
     assert found.tolist() == [given_lengths.get(id_, 0) for id_ in asked]
 
 
 def test_of_an_id_given_twice_the_later_length_counts() -> None:
     lengths = TokenLengths([5, 3, 5], [1, 2, 4])
-    assert lengths.of(np.array([3, 5, 4], dtype=np.uint32)).tolist() == [2, 4, 0]
+    assert lengths.lengths_of(np.array([3, 5, 4], dtype=np.uint32)).tolist() == [2, 4, 0]
 
 
 def harmony(names: Iterable[str]) -> tiktoken.Encoding:

@@ -126,7 +126,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
     name: str, rows: list[str], left: Any, spared: str, at: int
 ) -> None:
     """The kernel, the array function of the seams, the checker's regex and `next_cut` agree."""
-    cut = SpaceCut(left, spared=frozenset(spared), joined=frozenset(spared))
+    cut = SpaceCut(left, spared_chars=frozenset(spared), chars_before_mark=frozenset(spared))
     spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), neighbours_of(cut))
     licence = Seam(
         0, "K3", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))
@@ -475,7 +475,7 @@ def test_ids_of_tokens_of_two_lengths_are_no_certain_ones() -> None:
     lengths = TokenLengths([0, 1, 1, 2], [1, 2, 3, 4])
     ids = np.array([0, 1, 2, 7], dtype=np.uint32)
     assert lengths.certain(ids).tolist() == [1, 0, 4, 0]
-    assert lengths.of(ids).tolist() == [1, 3, 4, 0]
+    assert lengths.lengths_of(ids).tolist() == [1, 3, 4, 0]
 
 
 @pytest.mark.parametrize(("value", "said"), [("none", "none"), ("fast", "TOKPAR_KERNEL must be")])

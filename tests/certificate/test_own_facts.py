@@ -150,7 +150,7 @@ def test_odd_tokenizers_are_read_alike(name: str) -> None:
 def test_both_formats_of_a_file_are_read_as_the_planner_reads_them(sample: str, name: str) -> None:
     config = file_formats.sample(sample, name)
     own = facts_of_file(TokenizerFile(in_format_one(config), lists_classes=True))
-    told = facts_with_tokens(as_format_one(config), asked=True)
+    told = facts_with_tokens(as_format_one(config), lists_classes=True)
     assert [each.message for each in differences(told, own)] == []
     assert (own.unprovable is None) == (told.unprovable is None)
     assert (own.scheme, own.family) == (told.scheme, told.family)

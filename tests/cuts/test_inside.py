@@ -387,7 +387,7 @@ def test_forced_places_are_those_that_no_token_reaches_across(
     start = data.draw(st.integers(1, len(text) - 1))
     stop = data.draw(st.integers(start + 1, len(text)))
     known = [token.encode() for token in tokens] + [b"\xa9a"]
-    found = Vocabulary(known).forced(text, (0, len(text)), start, stop)
+    found = Vocabulary(known).find_uncrossed(text, (0, len(text)), start, stop)
     free = [
         p for p in range(start, stop) if not by_hand(known, text.encode(), len(text[:p].encode()))
     ]

@@ -470,7 +470,7 @@ def test_lengths_count_bytes_of_text() -> None:
     tokenizer.add_tokens([AddedToken("¿中?")])
     config = json.loads(tokenizer.to_str())
     lengths = token_lengths(config)
-    found = lengths.of(np.arange(259, dtype=np.uint32))
+    found = lengths.lengths_of(np.arange(259, dtype=np.uint32))
     assert found.dtype == np.int64
     assert found.tolist() == [1] * 256 + [2, 6, 0]
     assert facts_from_json(config).longest_token == 6

@@ -23,7 +23,7 @@ from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking
 from tokpar.patterns.char_partition import alphabet
 from tokpar.patterns.charclass_cache import kept_members
-from tokpar.patterns.charclass_members import EVERY, matched, members
+from tokpar.patterns.charclass_members import EVERY, matches_of, members
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
 from tokpar.patterns.splits import SplitStage, decide_windows, machines_of
@@ -55,7 +55,7 @@ def test_classes_hold_what_the_engine_says(engine: str) -> None:
     for source in classes:
         own = MEMBERS[engine](source, SAMPLE)
         assert {char for char in SAMPLE if inside(found[source], char)} == own, source
-        said = matched(source, engine, "".join(sorted(SAMPLE)))
+        said = matches_of(source, engine, "".join(sorted(SAMPLE)))
         assert {c for c, yes in zip(sorted(SAMPLE), said, strict=True) if yes} == own
 
 

@@ -24,10 +24,10 @@ from tokpar.cuts.window_tables import (
     behind_each,
     window_finder,
 )
-from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merged
+from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.stored_windows import Decided, stored_windows
+from tokpar.patterns.stored_windows import PatternWindows, stored_windows
 from tokpar.patterns.window_search import Windows
 
 SPELLINGS = [
@@ -35,7 +35,10 @@ SPELLINGS = [
 ]
 FEW = [(name, source) for name, source in SPELLINGS if source.engine == "oniguruma"]
 FROZEN = np.concatenate(
-    [np.arange(low, high + 1) for low, high in merged(s for v in load_atoms().values() for s in v)]
+    [
+        np.arange(low, high + 1)
+        for low, high in merge_ranges(s for v in load_atoms().values() for s in v)
+    ]
 )
 
 
@@ -55,7 +58,7 @@ def fresh(source: Spelling) -> Windows:
     return decide_windows([SplitStage(pattern, source.engine) for pattern in source.patterns])
 
 
-def stored(name: str, source: Spelling) -> Decided:
+def stored(name: str, source: Spelling) -> PatternWindows:
     found = stored_windows(name, source.engine, source.patterns)
     assert found is not None
     return found
@@ -94,7 +97,7 @@ def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None
             assert (why is None) == kept.tables.holds(*own), (left, right, why)
 
 
-def symbols(kept: Decided) -> list[int]:
+def symbols(kept: PatternWindows) -> list[int]:
     """Those that a frozen character has."""
     return sorted(set(kept.symbol_of[FROZEN].tolist()))
 

@@ -10,7 +10,7 @@ from tests.support.windows_brute import Edges, edges_of
 from tests.support.windows_drawn import DEEPSEEK
 from tokpar.facts.families import CL100K, GPT2, O200K
 from tokpar.patterns.charclass_members import members
-from tokpar.patterns.class_tables import Ranges, load_atoms, merged
+from tokpar.patterns.class_tables import Ranges, load_atoms, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.window_search import Windows
@@ -109,14 +109,14 @@ def test_theorem_40_needs_characters_that_stand_outside_the_window() -> None:
     """Over the frozen code points alone, all of which are assigned, the first alternative never
     begins; it does with a character that no window holds."""
     pattern = r"\p{Cn}\S+|\S|\s+"
-    frozen = merged(span for spans in load_atoms().values() for span in spans)
+    frozen = merge_ranges(span for spans in load_atoms().values() for span in spans)
 
     def ask(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
         return {source: within(ranges) for source, ranges in members(sources, engine).items()}
 
     def within(ranges: Ranges) -> Ranges:
         pairs = ((max(a, c), min(b, d)) for a, b in ranges for c, d in frozen)
-        return merged((low, high) for low, high in pairs if low <= high)
+        return merge_ranges((low, high) for low, high in pairs if low <= high)
 
     assert decide_windows([SplitStage(pattern, "regex")], ask, frozen).window("a", "b")
     assert not windows([pattern]).window("a", "b")

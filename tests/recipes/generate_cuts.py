@@ -26,7 +26,7 @@ from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
 from tests.recipes.known import SHARED, SINGLES
 from tests.recipes.pattern import Alt, Atom, Chars, char_sets, parse, walk
-from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
+from tokpar.patterns.class_tables import WHITESPACE, Ranges, merge_ranges
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"
@@ -76,7 +76,9 @@ def make_atoms() -> tuple[Atom, ...]:
     by_category = np.array(category)
     for name, (wanted, region) in SHARED.items():
         mask = frozen & _mask(region) & (by_category == wanted)
-        atoms.append(Atom(name, wanted, merged((p, p) for p in np.flatnonzero(mask).tolist())))
+        atoms.append(
+            Atom(name, wanted, merge_ranges((p, p) for p in np.flatnonzero(mask).tolist()))
+        )
         frozen &= ~mask
     check_sets(atoms, text)
     return tuple(atoms)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tokpar.certificate.window_pattern import ENGINES
-from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
+from tokpar.patterns.class_tables import WHITESPACE, Ranges, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 
@@ -304,7 +304,7 @@ class _Parser:
 
     def members(self, ranges: Iterable[tuple[int, int]]) -> frozenset[str]:
         """Atoms whose code points all lie in `ranges`; an atom that is cut in two is refused."""
-        wanted = merged(ranges)
+        wanted = merge_ranges(ranges)
         starts = [low for low, _ in wanted]
         found = set()
         ends = [high for _, high in wanted]

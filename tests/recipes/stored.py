@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tokpar.patterns.class_tables import Ranges, Spelling, load_atoms, merged, range_class
+from tokpar.patterns.class_tables import Ranges, Spelling, load_atoms, merge_ranges, range_class
 
 FAMILIES = Path(__file__).parents[2] / "tokpar" / "data" / "tables" / "families.json"
 CONTEXTS = Path(__file__).parent / "contexts.json"
@@ -45,7 +45,7 @@ class Stored:
 
     def ranges(self, name: str) -> Ranges:
         """Code points of one class."""
-        return merged(span for atom in self.classes[name] for span in load_atoms()[atom])
+        return merge_ranges(span for atom in self.classes[name] for span in load_atoms()[atom])
 
 
 @cache

@@ -72,7 +72,7 @@ def facts_of_copy(
     read = read_model(copy, caller.file_bytes, byte_level)
     config = _config(copy, stages, read.vocabulary)
     special = caller.encode_special_tokens
-    facts = facts_from_json(config, encode_special_tokens=special, asked=True)
+    facts = facts_from_json(config, encode_special_tokens=special, lists_classes=True)
     random = _RANDOM if _is_random(caller.own.model) else None
     tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
     facts = replace(

@@ -236,7 +236,7 @@ class FileTokenizer(_InPython):
     def facts(self) -> Facts:
         """What proofs may use: by the rules for Hugging Face, with the pattern family of this
         engine."""
-        facts = facts_with_tokens(self.config, asked=True)
+        facts = facts_with_tokens(self.config, lists_classes=True)
         family, patterns = facts.family, tuple(map(flatten_sets, facts.patterns))
         if facts.scheme == "regex":
             found = recognise(ENGINE, patterns)

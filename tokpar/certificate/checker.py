@@ -105,13 +105,13 @@ def _report(
     findings: Sequence[Finding],
     seams: int,
     level: Level,
-    proved: tuple[str, ...],
+    proved_claims: tuple[str, ...],
     not_proved: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> CheckReport:
     if findings:
-        proved, not_proved = (), (*proved, *not_proved)
-    return CheckReport(tuple(findings), seams, level, proved, not_proved, notes)
+        proved_claims, not_proved = (), (*proved_claims, *not_proved)
+    return CheckReport(tuple(findings), seams, level, proved_claims, not_proved, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:

@@ -17,7 +17,7 @@ from tokpar.certificate.check_context import (
     require,
     witness_numbers,
 )
-from tokpar.certificate.tokenizer_probe import Laid, TokenizerProbe, require_probe
+from tokpar.certificate.tokenizer_probe import IdsWithSpans, TokenizerProbe, require_probe
 from tokpar.types import Rule
 
 _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
@@ -104,7 +104,7 @@ class Words:
             self._ground.require_added_safe(edge)
 
 
-def _ids_at(tokens: Laid, span: tuple[int, int]) -> list[int]:
+def _ids_at(tokens: IdsWithSpans, span: tuple[int, int]) -> list[int]:
     """The id at a span, and the next id. Refused unless exactly one id lies at the span."""
     found = tokens.numbers.get(span, [])
     one = len(found) == 1

@@ -24,7 +24,7 @@ from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACE
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.token_edge_rule import Edges
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
-from tokpar.certificate.within_pretoken_rule import Inside
+from tokpar.certificate.within_pretoken_rule import WithinPretokenRule
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem
 
@@ -68,7 +68,10 @@ class RuleChecker:
             Theorem.ANCHORED_WINDOW: self._window,
             Theorem.STAGES_AT_SPACE: Spaces(ground).require,
         }
-        inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
+        inside, words = (
+            WithinPretokenRule(ground, self._require_cut, answers),
+            Words(ground, answers),
+        )
         by_parts: dict[Theorem, Callable[[SeamContext], None]] = {
             Theorem.NO_TOKEN_ACROSS: inside.no_token_across,
             Theorem.COMMON_BOUNDARIES: inside.agreeing,

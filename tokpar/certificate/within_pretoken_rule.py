@@ -31,7 +31,7 @@ _MOST_TRIED = 4096
 edges of ids on characters would be searched without end."""
 
 
-class Inside:
+class WithinPretokenRule:
     """Checks the seams inside the pre-tokens of one text.
 
     `require_cut` refuses a position that is no K1 cut. `answers`: None if the tokenizer may not be

@@ -11,7 +11,13 @@ from typing import Literal
 
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import replaced_string
-from tokpar.patterns.class_tables import CharSet, char_set, load_atoms, load_pictographs, merged
+from tokpar.patterns.class_tables import (
+    CharSet,
+    char_set,
+    load_atoms,
+    load_pictographs,
+    merge_ranges,
+)
 from tokpar.types import Facts
 
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -133,5 +139,5 @@ def _same(chars: list[str], images: str) -> list[str]:
 def _agreed_chars() -> list[str]:
     """All characters that every engine knows and puts into the same class."""
     atoms = (span for spans in load_atoms().values() for span in spans)
-    ranges = merged([*atoms, *load_pictographs()])
+    ranges = merge_ranges([*atoms, *load_pictographs()])
     return [chr(point) for low, high in ranges for point in range(low, high + 1)]

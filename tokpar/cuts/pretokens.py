@@ -127,7 +127,7 @@ def _reader(
     symbol_of = known.symbol_of.copy()
     for low, high in load_pictographs():
         symbol_of[low : high + 1] = symbol_of[load_atoms()["S"][0][0]]
-    return WindowFinder(symbol_of, known.size, known.tables), known.unbroken
+    return WindowFinder(symbol_of, known.size, known.tables), known.unbroken_sets
 
 
 def scanner_for(facts: Facts) -> Scanner:

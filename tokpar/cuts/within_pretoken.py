@@ -241,7 +241,7 @@ class PretokenPlanner:
     ) -> Place | None:
         """A place at, or shortly after, the target that no token crosses (lemma 24), or None."""
         stop = min(target + FORCED_REACH, piece[1] - self.facts.longest_token)
-        place = tokens.forced(text, piece, target, stop)
+        place = tokens.find_uncrossed(text, piece, target, stop)
         if place is None or not self.is_closed_nearby(text, piece, place):
             return None
         return place_at(Seam.licensed_by(Theorem.NO_TOKEN_ACROSS, place, region.witness))

@@ -24,7 +24,7 @@ from tokpar.facts.hf_vocabulary import (
     utf8,
     vocabulary,
 )
-from tokpar.facts.space_stages import MARK, SpaceCut, bare, decided, only_marks
+from tokpar.facts.space_stages import MARK, SpaceCut, bare, find_space_cut, only_marks
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.parts import Json, stages
@@ -58,19 +58,18 @@ class _Falling:
     family: str | None = None
     patterns: tuple[str, ...] = ()
     why: str | None = None
-    joined: frozenset[str] | None = None
+    chars_before_mark: frozenset[str] | None = None
 
 
 def facts_from_json(
-    config: Json, *, encode_special_tokens: bool = False, asked: bool = False
+    config: Json, *, encode_special_tokens: bool = False, lists_classes: bool = False
 ) -> Facts:
     """The facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
 
     `encode_special_tokens`: the tokenizer's flag, which the file does not contain. With this flag
-    the engine does not match special tokens, so the facts omit them. `asked`: the engine can list
-    the members of character classes, so an unknown pattern does not make the facts `unprovable`.
-    Raises KeyError if there is no model.
-    """
+    the engine does not match special tokens, so the facts omit them. `lists_classes`: the engine
+    can list the members of character classes, so an unknown pattern does not make the facts
+    `unprovable`. Raises KeyError if there is no model."""
     model: Json = config["model"]
     staged = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
@@ -98,12 +97,12 @@ def facts_from_json(
         byte_level=byte_level,
         tiles=kept and not normalizers,
         longest_token=longest_token(model, everything, byte_level),
-        unprovable=(None if asked and falling.patterns else falling.why)
+        unprovable=(None if lists_classes and falling.patterns else falling.why)
         or _normalizer_reason(normalizers)
         or _model_reason(model, falling.scheme)
         or _prefixed_reason((*added, *skipped), falling.scheme)
         or hidden,
-        chars_before_mark=falling.joined,
+        chars_before_mark=falling.chars_before_mark,
         added_token_cuts_refused=_random_reason(model)
         or _unknown_reason(pieces, staged, model)
         or hidden,
@@ -131,11 +130,13 @@ def _at_spaces(
     `always`: why theorem 50 does not apply to this tokenizer, or None."""
     across = joined_to_marks(model)
     joined = None if isinstance(across, str) else across
-    found = decided(normalizers, pre_tokenizers, joined)
+    found = find_space_cut(normalizers, pre_tokenizers, joined)
     moved = _moved_reason(facts.added_tokens, normalizers)
     why = always or (found if isinstance(found, str) else moved)
     if why is None:
-        any_pair = isinstance(found, SpaceCut) and found.left == "unjoined" and bare(pre_tokenizers)
+        any_pair = (
+            isinstance(found, SpaceCut) and found.left_kind == "unjoined" and bare(pre_tokenizers)
+        )
         return replace(
             facts,
             scheme="spaces",
@@ -152,9 +153,9 @@ def _at_spaces(
     return replace(facts, unprovable=why if facts.scheme == "none" else facts.unprovable)
 
 
-def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
+def facts_with_tokens(config: Json, *, lists_classes: bool = False) -> Facts:
     """As `facts_from_json`, with the bytes of all tokens if cuts inside pre-tokens are possible."""
-    facts = facts_from_json(config, asked=asked)
+    facts = facts_from_json(config, lists_classes=lists_classes)
     if facts.pretoken_cuts_refused is not None:
         return facts
     tokens = tuple(config["model"]["vocab"])
@@ -167,7 +168,7 @@ def dividing(
     """Add to the facts what cuts inside pre-tokens need: token bytes, token count and sizes.
 
     `pretoken_cuts_refused` must be None."""
-    sizes = None if facts.tiles else token_lengths(config).of
+    sizes = None if facts.tiles else token_lengths(config).lengths_of
     return replace(facts, tokens=tokens, token_count=count, sizes=sizes)
 
 
@@ -214,7 +215,7 @@ def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Jso
         joined = joined_to_marks(model)
         if isinstance(joined, str):
             return _Falling("dummy", why=joined)
-        return _Falling("dummy", joined=joined)
+        return _Falling("dummy", chars_before_mark=joined)
     if kinds == ["BertPreTokenizer"] and _is_bert(stages):
         return _Falling("bert", "bert")
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
@@ -318,32 +319,34 @@ def _unknown_reason(
     return MISPLACED if _misplaces(model) else None
 
 
-def _moved_reason(added: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]) -> str | None:
+def _moved_reason(
+    added_tokens: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]
+) -> str | None:
     """Why an added token is searched in a text that is unknown around every space, or None."""
-    moved = next((token.content for token in added if token.normalized), None)
+    moved = next((token.content for token in added_tokens if token.normalized), None)
     reason = _normalizer_reason(stages)
     if any(s.kind == "Replace" and s.setting("pattern") == " " for s in stages):
         reason = "the normalizer changes every space"
     return reason and moved and f"{reason}, where added token {moved!r} is searched"
 
 
-def _prefixed_reason(added: Sequence[AddedToken], scheme: Scheme) -> str | None:
-    moved = next((token.content for token in added if token.normalized), None)
+def _prefixed_reason(added_tokens: Sequence[AddedToken], scheme: Scheme) -> str | None:
+    moved = next((token.content for token in added_tokens if token.normalized), None)
     if scheme == "dummy" and moved:
         return f"added token {moved!r} is matched with the dummy prefix in front"
     return None
 
 
 def _skipped_reason(
-    matched: Sequence[AddedToken],
-    skipped: Sequence[AddedToken],
+    matched_tokens: Sequence[AddedToken],
+    skipped_tokens: Sequence[AddedToken],
     stages: tuple[NormalizerStage, ...],
 ) -> str | None:
     """Why a skipped special token (`encode_special_tokens`) may hide a matched token, or None."""
-    if stages and any(token.normalized for token in skipped):
+    if stages and any(token.normalized for token in skipped_tokens):
         return "encode_special_tokens with a special token that is matched in normalized text"
     # The engine still finds skipped tokens, and then misses a token that begins inside one.
-    for one, other in product(skipped, matched):
+    for one, other in product(skipped_tokens, matched_tokens):
         if one.content == other.content or can_overlap(one.content, other.content):
             shown = f"{one.content!r} and {other.content!r}"
             return f"encode_special_tokens: {shown} overlap, so one hides the other"

@@ -22,19 +22,19 @@ _BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
 class VocabularyArrays:
     """A vocabulary as arrays, instead of a model's dictionary. No two tokens share an id.
 
-    `ids`: the id of each token. `characters`: the number of characters of each token. `spelled`:
+    `ids`: the id of each token. `characters`: the number of characters of each token. `is_spelled`:
     True if all characters of the token are letters of the byte alphabet. `has_all_bytes`: each of
     the 256 letters is a token. `tokens`: builds the dictionary token -> id."""
 
     ids: IntArray
     characters: IntArray
-    spelled: NDArray[np.bool_]
+    is_spelled: NDArray[np.bool_]
     has_all_bytes: bool
     tokens: Callable[[], dict[str, int]]
 
     def spelled_lengths(self, ids: Iterable[int]) -> dict[int, int]:
         """Map id to number of characters, for the `ids` whose tokens use the byte alphabet."""
-        found = np.flatnonzero(np.isin(self.ids, list(ids)) & self.spelled)
+        found = np.flatnonzero(np.isin(self.ids, list(ids)) & self.is_spelled)
         return dict(zip(self.ids[found].tolist(), self.characters[found].tolist(), strict=True))
 
 
@@ -126,29 +126,36 @@ def joined_to_marks(model: Json) -> frozenset[str] | str:
     return frozenset(pair[0] for pair in pairs if pair[1] == MARK) - {MARK}
 
 
-def tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
+def tiles(pieces: list[Json], model: Json, added_tokens: tuple[AddedToken, ...]) -> bool:
     """True if every byte of the text is in exactly one token, and each id has one length."""
     keeps = all(p.get("behavior") == "Isolated" for p in pieces[:-1])
     plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
     if not keeps or not plain or model_kind(model) != "BPE":
         return False
-    if any(token.lstrip or token.rstrip for token in added):
+    if any(token.lstrip or token.rstrip for token in added_tokens):
         return False
-    wanted, vocab, alphabet = {token.id for token in added}, model["vocab"], byte_alphabet().keys()
+    wanted, vocab, alphabet = (
+        {token.id for token in added_tokens},
+        model["vocab"],
+        byte_alphabet().keys(),
+    )
     if isinstance(vocab, VocabularyArrays):
-        return vocab.has_all_bytes and not _ambiguous(added, vocab.spelled_lengths(wanted))
+        return vocab.has_all_bytes and not _ambiguous(added_tokens, vocab.spelled_lengths(wanted))
     tokens = vocabulary(model)
     merged = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
     }
-    return alphabet <= tokens.keys() and not _ambiguous(added, merged)
+    return alphabet <= tokens.keys() and not _ambiguous(added_tokens, merged)
 
 
-def _ambiguous(added: Iterable[AddedToken], merged: dict[int, int]) -> bool:
+def _ambiguous(added_tokens: Iterable[AddedToken], merged_lengths: dict[int, int]) -> bool:
     """True if an added token shares its id with a token of another length, added or merged.
 
-    `merged`: number of bytes by id. A byte-level letter is one byte: the token "é" is byte E9."""
-    return any(merged.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added)
+    `merged_lengths`: number of bytes by id. A byte-level letter is one byte: the token "é" is byte
+    E9."""
+    return any(
+        merged_lengths.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added_tokens
+    )
 
 
 def longest_word(model: Json) -> int:
@@ -157,7 +164,7 @@ def longest_word(model: Json) -> int:
     return int(model.get("max_input_chars_per_word", 100))
 
 
-def longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) -> int:
+def longest_token(model: Json, added_tokens: Iterable[AddedToken], byte_level: bool) -> int:
     vocab, prefix = model["vocab"], model.get("continuing_subword_prefix") or ""
     if isinstance(vocab, VocabularyArrays) and byte_level and not prefix:
         longest = int(vocab.characters.max(initial=0))
@@ -165,7 +172,7 @@ def longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) ->
         tokens, measure = vocabulary(model), len if byte_level else utf8
         bare: Iterable[str] = (token.removeprefix(prefix) for token in tokens) if prefix else tokens
         longest = max(map(measure, bare), default=0)
-    return max(longest, max((utf8(token.content) for token in added), default=0))
+    return max(longest, max((utf8(token.content) for token in added_tokens), default=0))
 
 
 def utf8(token: str) -> int:

@@ -17,7 +17,7 @@ from tokpar.facts.charsmap import Charsmap
 from tokpar.patterns.class_tables import recognise
 from tokpar.types import Facts, NormalizerStage
 
-Left = Literal["any", "non-space", "sure", "unjoined"]
+LeftKind = Literal["any", "non-space", "sure", "unjoined"]
 """The condition on the character before the space: see the page of theorem 50."""
 
 MARK = "▁"
@@ -53,31 +53,33 @@ class _Place:
     window: bool = False
     ascii: bool = False
     right: frozenset[str] = frozenset(" ")
-    spared: frozenset[str] = frozenset()
+    spared_chars: frozenset[str] = frozenset()
     tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SpaceCut:
-    """The certain cuts of a pipeline: before a space, after a character that meets `left`.
+    """The certain cuts of a pipeline: before a space, after a character that meets `left_kind`.
 
     "sure": the two characters before the space, and the one after it, must be `SURE` characters."""
 
-    left: Left
-    behind: str = " "
-    joined: frozenset[str] = frozenset()
+    left_kind: LeftKind
+    char_behind: str = " "
+    chars_before_mark: frozenset[str] = frozenset()
     ascii: bool = False
-    spared: frozenset[str] = frozenset()
+    spared_chars: frozenset[str] = frozenset()
     tables: tuple[str, ...] = ()
 
     def holds(self, text: str, p: int) -> bool:
         """True if the characters around code point `p`, 0 < p < len(text), meet the conditions."""
         before = text[p - 1]
-        if text[p] != self.behind or (self.left == "unjoined" and before in self.joined):
+        if text[p] != self.char_behind or (
+            self.left_kind == "unjoined" and before in self.chars_before_mark
+        ):
             return False
-        if self.left == "non-space":
+        if self.left_kind == "non-space":
             return _SPACE.match(before) is None
-        if self.left == "sure":
+        if self.left_kind == "sure":
             behind = p + 1 == len(text) or self._sure(text[p + 1])
             further = p == 1 or text[p - 2] in self._blank or self._sure(text[p - 2])
             return behind and further and self._sure(before)
@@ -85,9 +87,9 @@ class SpaceCut:
 
     @cached_property
     def spared_ascii(self) -> str:
-        """ASCII characters that must not be next to the space, in addition to `left`."""
-        some = self.joined - {" "} if self.left == "unjoined" else self.spared
-        if self.left == "sure":
+        """ASCII characters that must not be next to the space, in addition to `left_kind`."""
+        some = self.chars_before_mark - {" "} if self.left_kind == "unjoined" else self.spared_chars
+        if self.left_kind == "sure":
             some |= {char for char in map(chr, range(33, 127)) if not self._sure(char)}
         return "".join(sorted(filter(str.isascii, some)))
 
@@ -102,20 +104,20 @@ class SpaceCut:
     @cached_property
     def _joined_others(self) -> frozenset[str]:
         """The characters that tokens join with a space and that `sides` cannot express."""
-        some = self.joined if self.left == "unjoined" else ()
+        some = self.chars_before_mark if self.left_kind == "unjoined" else ()
         return frozenset(char for char in some if not char.isascii())
 
     @cached_property
     def sides(self) -> bytes:
         """The conditions on the neighbours of a space, in the form of `spaces_behind_text`."""
-        return sides_of_spaces(self.left, self.spared_ascii)
+        return sides_of_spaces(self.left_kind, self.spared_ascii)
 
     @cached_property
     def _blank(self) -> frozenset[str]:
-        return frozenset(" \t\n\r") - self.spared
+        return frozenset(" \t\n\r") - self.spared_chars
 
     @cached_property
-    def _known(self) -> dict[str, bool]:
+    def _verdicts(self) -> dict[str, bool]:
         return {}
 
     @cached_property
@@ -127,11 +129,11 @@ class SpaceCut:
         return [Charsmap(table) for table in self.tables]
 
     def _sure(self, char: str) -> bool:
-        if char not in self._known:
-            ordinary = self._class.match(char) is not None and char not in self.spared
+        if char not in self._verdicts:
+            ordinary = self._class.match(char) is not None and char not in self.spared_chars
             forms = {char, char.lower()} if self.ascii else {char}
-            self._known[char] = ordinary and all(m.keeps(c) for m in self._maps for c in forms)
-        return self._known[char]
+            self._verdicts[char] = ordinary and all(m.keeps(c) for m in self._maps for c in forms)
+        return self._verdicts[char]
 
 
 _SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -140,50 +142,52 @@ _SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
 def space_cuts(facts: Facts) -> tuple[SpaceCut, ...]:
     """The certain cuts of a tokenizer with the scheme "spaces": before spaces, then before line
     ends if these are certain, too."""
-    at_spaces = decided(facts.normalizers, facts.pre_tokenizers, facts.chars_before_mark)
-    at_lines = decided(facts.normalizers, facts.pre_tokenizers, None, "\n")
+    at_spaces = find_space_cut(facts.normalizers, facts.pre_tokenizers, facts.chars_before_mark)
+    at_lines = find_space_cut(facts.normalizers, facts.pre_tokenizers, None, "\n")
     return tuple(found for found in (at_spaces, at_lines) if isinstance(found, SpaceCut))
 
 
-def decided(
+def find_space_cut(
     normalizers: Sequence[NormalizerStage],
     pre_tokenizers: Sequence[NormalizerStage],
-    joined: frozenset[str] | None,
-    behind: str = " ",
+    chars_before_mark: frozenset[str] | None,
+    char_behind: str = " ",
 ) -> SpaceCut | str:
-    """The largest set of certain cuts before `behind`, or the stage that prevents all of them.
+    """The largest set of certain cuts before `char_behind`, or the stage that prevents all of them.
 
-    `joined`: the characters that some token has before "▁". None: the model may join any two
-    characters."""
+    `chars_before_mark`: the characters that some token has before "▁". None: the model may join any
+    two characters."""
     why = ""
     for left, place in _LEVELS:
-        place = replace(place, right=frozenset(behind))
-        found = _followed(left, place, normalizers, pre_tokenizers)
+        place = replace(place, right=frozenset(char_behind))
+        found = _follow_stages(left, place, normalizers, pre_tokenizers)
         if isinstance(found, SpaceCut):
-            return replace(found, behind=behind)
+            return replace(found, char_behind=char_behind)
         why = found
-    if joined is not None and only_marks(normalizers, pre_tokenizers):
-        return SpaceCut("unjoined", joined=joined | {" ", MARK})
+    if chars_before_mark is not None and only_marks(normalizers, pre_tokenizers):
+        return SpaceCut("unjoined", chars_before_mark=chars_before_mark | {" ", MARK})
     return why
 
 
-def _followed(
-    left: Left,
+def _follow_stages(
+    left_kind: LeftKind,
     place: _Place,
     normalizers: Sequence[NormalizerStage],
     pre_tokenizers: Sequence[NormalizerStage],
 ) -> SpaceCut | str:
     try:
         for stage in normalizers:
-            place = _normalized(stage, place)
-        if _parted(pre_tokenizers, place):
-            return SpaceCut(left, ascii=place.ascii, spared=place.spared, tables=place.tables)
+            place = _place_after(stage, place)
+        if _cuts_at(pre_tokenizers, place):
+            return SpaceCut(
+                left_kind, ascii=place.ascii, spared_chars=place.spared_chars, tables=place.tables
+            )
     except _UnprovedError as unproved:
         return f"nothing is proved about {unproved}"
     return _uncut(pre_tokenizers)
 
 
-_LEVELS: tuple[tuple[Left, _Place], ...] = (
+_LEVELS: tuple[tuple[LeftKind, _Place], ...] = (
     ("any", _Place()),
     ("non-space", _Place(solid=True)),
     ("sure", _Place(solid=True, window=True)),
@@ -197,7 +201,7 @@ def _uncut(pre_tokenizers: Sequence[NormalizerStage]) -> str:
     return f"nothing is proved about the pre-tokenizer {row}: no stage is certain to cut at spaces"
 
 
-def _normalized(stage: NormalizerStage, place: _Place) -> _Place:
+def _place_after(stage: NormalizerStage, place: _Place) -> _Place:
     kind = stage.kind
     lasting = replace(place, ascii=True, solid=place.solid and place.window)
     if kind in ("NFD", "NFKD", "Lowercase"):
@@ -214,13 +218,13 @@ def _normalized(stage: NormalizerStage, place: _Place) -> _Place:
             raise _UnprovedError("the normalizer Strip, which takes white space off the left")
         return place
     if kind == "Replace":
-        return _replaced(stage, place)
+        return _place_after_replace(stage, place)
     if kind == "Precompiled":
         return _by_table(stage, place)
     raise _UnprovedError(f"the normalizer {kind}")
 
 
-def _replaced(stage: NormalizerStage, place: _Place) -> _Place:
+def _place_after_replace(stage: NormalizerStage, place: _Place) -> _Place:
     pattern, content = stage.setting("pattern"), str(stage.setting("content"))
     runs = pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK)
     if runs and place.right == {"\n"}:
@@ -236,8 +240,8 @@ def _replaced(stage: NormalizerStage, place: _Place) -> _Place:
     if place.right & set(pattern):
         raise _UnprovedError(f"the normalizer Replace of {pattern!r}, which may lie across a space")
     kept = place.window or (content != "" and _SPACE.match(content[-1]) is None)
-    spared = place.spared.union(*((c, c.lower(), c.upper()) for c in pattern))
-    return replace(place, solid=place.solid and kept, spared=spared)
+    spared = place.spared_chars.union(*((c, c.lower(), c.upper()) for c in pattern))
+    return replace(place, solid=place.solid and kept, spared_chars=spared)
 
 
 def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
@@ -252,7 +256,7 @@ def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
     return replace(place, window=False, tables=(*place.tables, table), right=frozenset(image))
 
 
-def _parted(stages: Sequence[NormalizerStage], place: _Place) -> bool:
+def _cuts_at(stages: Sequence[NormalizerStage], place: _Place) -> bool:
     """True if one of the stages certainly cuts at the position.
 
     Each stage before this one must be split-closed: it cuts at the position, or only fails
@@ -350,14 +354,16 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
     raise _UnprovedError(f"the pre-tokenizer Split on {pattern!r} ({how})")
 
 
-def _edge(behavior: str, invert: bool, before: bool, after: bool, *, run: bool = False) -> bool:
+def _edge(
+    behavior: str, invert: bool, left_matches: bool, right_matches: bool, *, run: bool = False
+) -> bool:
     """True if a Split certainly cuts between two characters.
 
-    `before`, `after`: the left and the right character matches. `run`: matching neighbours are one
-    match."""
-    if before == after and (run or not before):  # one match, or one gap
-        return behavior == "Removed" and before != invert
-    one, other = before != invert, after != invert
+    `left_matches`, `right_matches`: the left and the right character matches. `run`: matching
+    neighbours are one match."""
+    if left_matches == right_matches and (run or not left_matches):  # one match, or one gap
+        return behavior == "Removed" and left_matches != invert
+    one, other = left_matches != invert, right_matches != invert
     if behavior == "Contiguous":
         return one != other
     if behavior == "MergedWithPrevious":
@@ -376,8 +382,8 @@ def only_marks(
         for stage in normalizers:
             if stage.kind != "Replace" or stage.setting("pattern") != " ":
                 return False
-            place = _normalized(stage, place)
-        if _parted(pre_tokenizers, place):
+            place = _place_after(stage, place)
+        if _cuts_at(pre_tokenizers, place):
             return False  # a later stage is unknown: otherwise nothing calls this function
         for stage in pre_tokenizers:
             _, place = _step(stage, place)

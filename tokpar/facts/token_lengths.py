@@ -27,11 +27,11 @@ class TokenLengths:
         self,
         ids: Iterable[int] | IntArray,
         lengths: Iterable[int] | IntArray,
-        shared: Mapping[int, Sequence[bytes]] | None = None,
+        shared_tokens: Mapping[int, Sequence[bytes]] | None = None,
     ) -> None:
         given, sizes = _integers(ids), _integers(lengths)
-        self._shared = dict(shared or {})
-        shares = np.fromiter(self._shared, np.int64, len(self._shared))
+        self._shared_tokens = dict(shared_tokens or {})
+        shares = np.fromiter(self._shared_tokens, np.int64, len(self._shared_tokens))
         self._table: IntArray | None = None
         self._ids, self._sizes = given[:0], given[:0]
         if len(given) and given.min() >= 0 and given.max() < _DENSE * (len(given) + 1024):
@@ -40,7 +40,7 @@ class TokenLengths:
         else:
             self._ids, last = np.unique(given[::-1], return_index=True)
             self._sizes = sizes[::-1][last]
-        others = given[sizes != self.of(given)]
+        others = given[sizes != self.lengths_of(given)]
         self._doubtful = np.unique(np.append(others, shares))
         if self._table is not None:
             self._table[shares[shares < len(self._table)]] = 0
@@ -51,7 +51,7 @@ class TokenLengths:
         """True if some id belongs to tokens of different lengths."""
         return len(self._doubtful) > 0
 
-    def of(self, ids: IdArray | IntArray) -> IntArray:
+    def lengths_of(self, ids: IdArray | IntArray) -> IntArray:
         """The length of each token, int64; 0 for unknown ids: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
         if self._table is not None:
             try:  # cheaper than looking for the highest id first
@@ -67,8 +67,8 @@ class TokenLengths:
         return found
 
     def certain(self, ids: IdArray) -> IntArray:
-        """As `of`, and 0 for ids that belong to tokens of different lengths."""
-        lengths = self.of(ids)
+        """As `lengths_of`, and 0 for ids that belong to tokens of different lengths."""
+        lengths = self.lengths_of(ids)
         if len(self._doubtful):
             lengths[np.isin(ids, self._doubtful)] = 0
         return lengths
@@ -80,8 +80,8 @@ class TokenLengths:
         edges: IntArray = np.zeros(len(ids) + 1, dtype=np.int64)
         lengths = edges[1:]
         for k in range(0, len(ids), _BLOCK):
-            lengths[k : k + _BLOCK] = self.of(ids[k : k + _BLOCK])
-        if self._shared:
+            lengths[k : k + _BLOCK] = self.lengths_of(ids[k : k + _BLOCK])
+        if self._shared_tokens:
             self._measure(ids, text, lengths)
         total, expected = int(edges.cumsum(out=edges)[-1]), byte_length(text)
         if total != expected or np.count_nonzero(edges[1:] == edges[:-1]):
@@ -91,13 +91,13 @@ class TokenLengths:
 
     def _measure(self, ids: IdArray, text: str, lengths: IntArray) -> None:
         """Fill in the lengths that shared ids have in this text, from left to right."""
-        places = np.flatnonzero(np.isin(ids, list(self._shared)))
+        places = np.flatnonzero(np.isin(ids, list(self._shared_tokens)))
         if not len(places):
             return
         data, starts, more = text.encode("utf-8", "surrogatepass"), np.cumsum(lengths), 0
         for k in places.tolist():
             start = int(starts[k]) + more
-            tokens = self._shared[int(ids[k])]
+            tokens = self._shared_tokens[int(ids[k])]
             lengths[k] = next((len(token) for token in tokens if data.startswith(token, start)), 0)
             more += int(lengths[k])
 
@@ -138,7 +138,9 @@ class Vocabulary:
         low, high = np.searchsorted(self._keys, (first, first + (1 << 32)))
         return tuple((self._keys[low:high][::-1] - first).tolist())
 
-    def forced(self, text: str, piece: tuple[int, int], start: int, stop: int) -> int | None:
+    def find_uncrossed(
+        self, text: str, piece: tuple[int, int], start: int, stop: int
+    ) -> int | None:
         """The first position in [start, stop) that no token occurrence in text[slice(*piece)]
         crosses, or None.
 
@@ -165,14 +167,14 @@ def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
     None if the facts have no tokens, or a token longer than `longest_token`. Also None while the
     vocabulary does not pay: 200,000 tokens take 0.1 to 0.4 s to prepare. It pays after the callers
     have asked for enough text; this call adds `text` code points."""
-    asked = facts.derive(_asked)
+    asked = facts.derive(_counter)
     asked[0] += text
     if facts.token_count > max(_SOON, asked[0] // _PAYS):
         return None
     return facts.derive(_vocabulary)
 
 
-def _asked(_: Facts) -> list[int]:
+def _counter(_: Facts) -> list[int]:
     """Count the code points for which callers asked for the tokens. Threads may lose counts."""
     return [0]
 

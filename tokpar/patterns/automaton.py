@@ -50,7 +50,7 @@ class Automaton:
         """The states that match whatever follows."""
         return frozenset(x for x, avoid in enumerate(self.avoid) if not avoid)
 
-    def behind(self, word: Iterable[int]) -> int:
+    def state_after(self, word: Iterable[int]) -> int:
         """The state after reading `word` from the start."""
         x = 0
         for c in word:
@@ -66,11 +66,11 @@ def automaton(tree: Tree, size: int, budget: Budget) -> Automaton:
     words = _words(target)
     target, hit = _minimal(target, hit, budget)
 
-    def lives(x: int, known: list[bool]) -> bool:
-        return any(hit[x]) or any(known[y] for y in target[x])
+    def lives(x: int, flags: list[bool]) -> bool:
+        return any(hit[x]) or any(flags[y] for y in target[x])
 
-    def avoids(x: int, known: list[bool]) -> bool:
-        quiet = (known[y] for c, y in enumerate(target[x]) if not hit[x][c])
+    def avoids(x: int, flags: list[bool]) -> bool:
+        quiet = (flags[y] for c, y in enumerate(target[x]) if not hit[x][c])
         return not hit[x][size] or any(quiet)
 
     return Automaton(
@@ -204,10 +204,10 @@ def _minimal(
     target: list[list[int]], hit: list[list[bool]], budget: Budget
 ) -> tuple[list[list[int]], list[list[bool]]]:
     """Merge the states that have the same matches on all continuations. The start stays state 0."""
-    block = _numbered([tuple(flags) for flags in hit])
+    block = _number_keys([tuple(flags) for flags in hit])
     while True:
         budget.spend("states")
-        finer = _numbered(
+        finer = _number_keys(
             [(block[x], *(block[y] for y in moves)) for x, moves in enumerate(target)]
         )
         if max(finer) == max(block):
@@ -218,7 +218,7 @@ def _minimal(
     return [[block[y] for y in target[x]] for x in kept], [hit[x] for x in kept]
 
 
-def _numbered(keys: list[tuple[int, ...]]) -> list[int]:
+def _number_keys(keys: list[tuple[int, ...]]) -> list[int]:
     """Number the keys in order of first appearance. Equal keys get equal numbers."""
     numbers: dict[tuple[int, ...], int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]

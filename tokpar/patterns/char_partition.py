@@ -36,18 +36,19 @@ class Alphabet:
         return tuple(int(self.symbol_of[ord(char)]) for char in text)
 
 
-def alphabet(classes: Mapping[Hashable, Ranges], asked: Ranges = EVERY) -> Alphabet:
-    """The coarsest partition of `asked`, all code points by default, that every class respects.
+def alphabet(classes: Mapping[Hashable, Ranges], code_points: Ranges = EVERY) -> Alphabet:
+    """The coarsest partition of `code_points`, all code points by default, that every class
+    respects.
 
     Each class is a union of symbols."""
     edges = {0, CODE_POINTS}
-    for ranges in (asked, *classes.values()):
+    for ranges in (code_points, *classes.values()):
         for low, high in ranges:
             edges |= {low, high + 1}
     starts = sorted(edges)
     place = {start: i for i, start in enumerate(starts)}
     keys = [0] * (len(starts) - 1)
-    for bit, ranges in enumerate((asked, *classes.values())):
+    for bit, ranges in enumerate((code_points, *classes.values())):
         for low, high in ranges:
             for i in range(place[low], place[high + 1]):
                 keys[i] |= 1 << bit
@@ -65,10 +66,10 @@ def alphabet(classes: Mapping[Hashable, Ranges], asked: Ranges = EVERY) -> Alpha
     return Alphabet(size, np.repeat(symbols, np.diff(starts)), sets, examples)
 
 
-def _spans(starts: list[int], found: list[int], size: int) -> list[tuple[int, int]]:
+def _spans(starts: list[int], symbols: list[int], size: int) -> list[tuple[int, int]]:
     """The first code point range of each symbol."""
     spans: dict[int, tuple[int, int]] = {}
-    for i, c in enumerate(found):
+    for i, c in enumerate(symbols):
         spans.setdefault(c, (starts[i], starts[i + 1]))
     return [spans[c] for c in range(size)]
 

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from tokpar.parity.result_cache import digest, directory, write
-from tokpar.patterns.charclass_members import CODE_POINTS, SURROGATES, is_plain, matched, members
+from tokpar.patterns.charclass_members import CODE_POINTS, SURROGATES, is_plain, matches_of, members
 from tokpar.patterns.class_tables import Ranges
 
 KIND = "classes"
@@ -34,7 +34,7 @@ def kept_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     found = _read((folder / f"{key}.json"), key, asked, engine)
     if found is None:
         found = members(asked, engine)
-        text = _written(found)
+        text = _write_classes(found)
         write(folder, key, {"key": key, "hash": digest([text]), "classes": text})
     return members((source for source in wanted if is_plain(source)), engine) | found
 
@@ -47,11 +47,13 @@ def _version(engine: str) -> str | None:
         return None
 
 
-def _written(found: Mapping[str, Ranges]) -> str:
-    return json.dumps({source: found[source] for source in sorted(found)}, separators=(",", ":"))
+def _write_classes(classes: Mapping[str, Ranges]) -> str:
+    return json.dumps(
+        {source: classes[source] for source in sorted(classes)}, separators=(",", ":")
+    )
 
 
-def _read(path: object, key: str, asked: list[str], engine: str) -> dict[str, Ranges] | None:
+def _read(path: object, key: str, sources: list[str], engine: str) -> dict[str, Ranges] | None:
     """The classes in a cache file if the file passes all checks, else None."""
     try:
         with open(str(path), encoding="utf-8") as file:
@@ -62,18 +64,18 @@ def _read(path: object, key: str, asked: list[str], engine: str) -> dict[str, Ra
         case {"key": str(name), "hash": str(seal), "classes": str(text)} if name == key:
             if digest([text]) != seal:
                 return None
-            found = _parsed(text)
-            if found is None or sorted(found) != asked:
+            found = _parse_classes(text)
+            if found is None or sorted(found) != sources:
                 return None
             try:
-                right = all(_agrees(source, engine, found[source]) for source in asked)
+                right = all(_agrees(source, engine, found[source]) for source in sources)
             except Exception:  # each engine has its own error types
                 return None
             return found if right else None
     return None
 
 
-def _parsed(text: str) -> dict[str, Ranges] | None:
+def _parse_classes(text: str) -> dict[str, Ranges] | None:
     """Parse the text of a cache file into classes, or return None.
 
     Ranges must be ascending, disjoint and without surrogates."""
@@ -102,4 +104,4 @@ def _agrees(source: str, engine: str, ranges: Ranges) -> bool:
     )
     edges = np.array([0] + [p for low, high in ranges for p in (low, high + 1)])
     inside = np.searchsorted(edges, points, side="right") % 2 == 0
-    return np.array_equal(matched(source, engine, "".join(map(chr, points))), inside)
+    return np.array_equal(matches_of(source, engine, "".join(map(chr, points))), inside)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.patterns.class_tables import Ranges, merged
+from tokpar.patterns.class_tables import Ranges, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 CODE_POINTS = 0x110000
@@ -48,7 +48,7 @@ def is_plain(source: str) -> bool:
     return len(source) == 1 and source not in ".^$\\[](){}|*+?"
 
 
-def matched(source: str, engine: str, text: str) -> BoolArray:
+def matches_of(source: str, engine: str, text: str) -> BoolArray:
     """True for each character of the text that a one-character regex matches; (characters,).
 
     The characters of the text must be ascending and distinct."""
@@ -69,7 +69,7 @@ def _matched_by_regex(source: str, text: str) -> BoolArray:
 
 
 def _matched_by_fancy(source: str, text: str) -> BoolArray:
-    """As `matched`, by tiktoken. tiktoken encodes only the matched characters, byte by byte."""
+    """As `matches_of`, by tiktoken. tiktoken encodes only the matched characters, byte by byte."""
     found = bytes(_encoding(source).encode_ordinary(text)).decode()
     return np.isin(_points(text), _points(found))
 
@@ -106,7 +106,7 @@ def _with_regex(sources: Sequence[str]) -> dict[str, Ranges]:
     found: dict[str, Ranges] = {}
     for source in sources:
         pattern = regex.compile(f"(?:{source})+", regex.VERSION0)
-        found[source] = merged(
+        found[source] = merge_ranges(
             (low + match.start(), low + match.end() - 1)
             for low, text in _blocks()
             for match in pattern.finditer(text)
@@ -128,7 +128,7 @@ def _with_fancy(sources: Sequence[str]) -> dict[str, Ranges]:
                 spans.append((low, low + len(text) - 1))
             elif ids:
                 spans += _runs(_points(bytes(ids).decode()))
-        found[source] = merged(spans)
+        found[source] = merge_ranges(spans)
     return found
 
 
@@ -163,7 +163,7 @@ def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
     found: dict[str, Ranges] = {}
     for source in sources:
         inside = _matched_by_oniguruma(source, sample)
-        found[source] = merged(pieces[i] for i in np.flatnonzero(inside).tolist())
+        found[source] = merge_ranges(pieces[i] for i in np.flatnonzero(inside).tolist())
     return found
 
 

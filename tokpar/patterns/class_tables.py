@@ -53,7 +53,7 @@ class Family:
         point = ord(char)
         if point < 0x80:
             return self._ascii[point]
-        return self._beyond(point)
+        return self._class_beyond(point)
 
     def theorem(self, left: str, right: str) -> str | None:
         """The theorem that proves the cut (left|right) in every surrounding text, or None."""
@@ -61,7 +61,7 @@ class Family:
 
     def ranges(self, name: str) -> Ranges:
         """The code points of one class."""
-        return merged(span for atom in self.classes[name] for span in load_atoms()[atom])
+        return merge_ranges(span for atom in self.classes[name] for span in load_atoms()[atom])
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int], list[str]]:
@@ -71,9 +71,9 @@ class Family:
 
     @cached_property
     def _ascii(self) -> tuple[str | None, ...]:
-        return tuple(self._beyond(point) for point in range(0x80))
+        return tuple(self._class_beyond(point) for point in range(0x80))
 
-    def _beyond(self, point: int) -> str | None:
+    def _class_beyond(self, point: int) -> str | None:
         lows, highs, names = self._spans
         place = bisect_right(lows, point) - 1
         return names[place] if place >= 0 and point <= highs[place] else None
@@ -141,7 +141,7 @@ def pair_pattern(family: Family) -> re.Pattern[str]:
 
 def range_class(ranges: Iterable[tuple[int, int]]) -> str:
     """Build a regex class from inclusive code point ranges: [(48, 57)] -> "[0-9]"."""
-    ends = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merged(ranges))
+    ends = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merge_ranges(ranges))
     return "[" + "".join(f"{low}-{high}" for low, high in ends) + "]"
 
 
@@ -169,7 +169,7 @@ def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
     return CharSet(has)
 
 
-def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+def merge_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Merge ranges to ascending ranges that neither overlap nor touch."""
     result: list[tuple[int, int]] = []
     for low, high in sorted(ranges):

@@ -26,7 +26,7 @@ def require_engine(
     or more symbols, within MOST_TEXTS. `examples`: one character of each symbol."""
     words = _words(machine)
     texts = ["".join(examples[c] for c in word) for word in words]
-    found = _found(pattern, engine, texts)
+    found = _find_pieces(pattern, engine, texts)
     for word, text, own in zip(words, texts, found, strict=True):
         expected = [text[start:stop] for start, stop in matches(machine, word)]
         if own != expected:
@@ -35,7 +35,7 @@ def require_engine(
             )
 
 
-def _found(pattern: str, engine: str, texts: Sequence[str]) -> list[list[str]]:
+def _find_pieces(pattern: str, engine: str, texts: Sequence[str]) -> list[list[str]]:
     try:
         return _FOUND[engine](pattern, texts)
     except BaseException as error:  # engines have own error types; a panic is no Exception

@@ -30,22 +30,22 @@ Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
 def decide_windows(
     splits: Sequence[SplitStage],
     ask: Ask = kept_members,
-    asked: Ranges = EVERY,
+    code_points: Ranges = EVERY,
     seconds: float = SECONDS,
 ) -> Windows:
-    """Compute the windows of a sequence of Splits, for texts over the code points `asked`.
+    """Compute the windows of a sequence of Splits, for texts over the code points `code_points`.
 
     `seconds` bounds the processor time, without the time that the engine takes to list classes.
     Raises `UnsupportedPatternError` with the reason."""
     budget = Budget(seconds)
-    symbols, machines = machines_of(splits, ask, asked, budget)
+    symbols, machines = machines_of(splits, ask, code_points, budget)
     return Windows(symbols, Decision(machines, budget))
 
 
 def machines_of(
     splits: Sequence[SplitStage],
     ask: Ask = kept_members,
-    asked: Ranges = EVERY,
+    code_points: Ranges = EVERY,
     budget: Budget | None = None,
 ) -> tuple[Alphabet, tuple[Automaton, ...]]:
     """Build the automaton of each Split, over common symbols. Raises as `decide_windows`."""
@@ -56,7 +56,7 @@ def machines_of(
         wanted = {source for each in readers if each.engine == engine for source in each.sources}
         for source, ranges in ask(wanted, engine).items():
             classes[engine, source] = ranges
-    symbols = alphabet(classes, asked)
+    symbols = alphabet(classes, code_points)
     budget.renew()  # the budget does not cover listing the classes
     machines = []
     for split in splits:

@@ -48,23 +48,23 @@ class WindowTables:
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class PatternWindows:
     """The windows of a pattern.
 
     `symbol_of`: uint8, (0x110000,); the symbol `size` stands for all unknown code points. `proof`:
     where a checker finds the proof of the windows: the name of a family, or the sha256, in hex, of
-    the proof in `Facts.proofs`. `unbroken`: pairs of symbol sets; a text over the first set that
-    ends with a symbol of the second set is one pre-token."""
+    the proof in `Facts.proofs`. `unbroken_sets`: pairs of symbol sets; a text over the first set
+    that ends with a symbol of the second set is one pre-token."""
 
     symbol_of: SymbolArray
     size: int
     tables: WindowTables
     proof: tuple[str, str]
-    unbroken: tuple[tuple[bytes, bytes], ...] = ()
+    unbroken_sets: tuple[tuple[bytes, bytes], ...] = ()
 
 
 @lru_cache(maxsize=16)
-def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Decided | None:
+def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> PatternWindows | None:
     """The stored windows of a family for this engine and these patterns, or None.
 
     They cover the frozen code points."""
@@ -82,4 +82,4 @@ def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Decid
     left, cut, right = (np.array(entry[name], np.int32) for name in ("left", "cut", "right"))
     tables = WindowTables(left, cut, right, np.array(entry["certain"], np.bool_))
     unbroken = tuple((bytes(chars), bytes(lasts)) for chars, lasts in entry["unbroken"])
-    return Decided(symbol_of, entry["size"], tables, ("family", family), unbroken)
+    return PatternWindows(symbol_of, entry["size"], tables, ("family", family), unbroken)

@@ -39,7 +39,7 @@ def prove_windows(windows: Windows, splits: Sequence[SplitStage]) -> tuple[Windo
 
 
 def _proof(windows: Windows, machine: Automaton, split: SplitStage) -> WindowProof:
-    states = list(enumerate(map(machine.behind, machine.words)))
+    states = list(enumerate(map(machine.state_after, machine.words)))
     return WindowProof(
         machine.size,
         tree_of(split, windows.alphabet),

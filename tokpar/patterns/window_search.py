@@ -60,17 +60,17 @@ class Decision:
         budget of a decision."""
         self.budget.renew()
         best: tuple[Word, Word] | None = None
-        for item, before in self._reached(left).items():
+        for item, before in self._items_after(left).items():
             if item == BEGIN or not self.rows.holds_at_end(item):
                 continue
-            behind = self._realized(item, right)
+            behind = self._text_realizing(item, right)
             if behind is None:
                 continue
             if best is None or len(before) + len(behind) < len(best[0]) + len(best[1]):
                 best = before, behind
         return best
 
-    def _reached(self, left: Word) -> dict[Item, Word]:
+    def _items_after(self, left: Word) -> dict[Item, Word]:
         """Map each item after the left part to a shortest text before the left part."""
         words: dict[Item, Word] = {BEGIN: ()}
         queue = deque(words)
@@ -89,7 +89,7 @@ class Decision:
             words = moved
         return words
 
-    def _realized(self, item: Item, right: Word) -> Word | None:
+    def _text_realizing(self, item: Item, right: Word) -> Word | None:
         """A shortest text after the right part that makes a threat come true, or None."""
         live = self.rows.first(item, right[0])
         for d in right[1:]:
@@ -115,14 +115,14 @@ class _Numbers:
     def __init__(self, what: str, budget: Budget) -> None:
         self.what, self.budget = what, budget
         self.values: list[Any] = []
-        self._known: dict[Hashable, int] = {}
+        self._number_of: dict[Hashable, int] = {}
 
     def number(self, value: Hashable) -> int:
-        if value not in self._known:
-            self._known[value] = len(self.values)
+        if value not in self._number_of:
+            self._number_of[value] = len(self.values)
             self.values.append(value)
             self.budget.spend(self.what, len(self.values), MAX_SETS)
-        return self._known[value]
+        return self._number_of[value]
 
 
 def _array(rows: list[list[int]]) -> TableArray:
