@@ -259,10 +259,10 @@ def unmoved(spans: Any, part: Any) -> Any:
 
 def never_first(*given: Any) -> Any:
     spans, before, behind, is_first, stages = given
-    return hf_trimming_trimmed(spans, before, behind, np.zeros_like(is_first), stages)
+    return true_trim_spans(spans, before, behind, np.zeros_like(is_first), stages)
 
 
-hf_trimming_trimmed = hf_trimming._trimmed
+true_trim_spans = hf_trimming._trim_spans
 
 
 @pytest.mark.parametrize(

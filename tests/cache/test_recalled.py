@@ -291,7 +291,7 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
 
 def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:
     def goes_on(policy: CachePolicy, looked: int, known: int = 0, new: int = 0) -> bool:
-        return CallState(policy, 1000, 0, looked=looked, known_bytes=known, new=new).goes_on
+        return CallState(policy, 1000, 0, looked_bytes=looked, known_bytes=known, new=new).goes_on
 
     assert goes_on(USUAL, 1 << 60, new=1 << 40)
     assert goes_on(FAST_ENGINE, FAST_ENGINE.first - 1)

@@ -62,7 +62,7 @@ INNER = {
         "tokpar.executors.pipes",
         "tokpar.facts.families",
         "tokpar.arrays",
-        "tokpar.pure.added",
+        "tokpar.pure.added_tokens",
         "tokpar.pure.patterns",
         "tokpar.pure.pretokenize",
     },

@@ -162,7 +162,14 @@ def test_what_is_kept_does_not_grow_with_the_text() -> None:
     drawn = table([("a", "a"), ("aa", "aa"), ("b", "a")])
     eager = EagerBPE(drawn.dictionary)
     eager.feed(b"baaaaab" * 10_000)
-    kept = (eager._last, eager._bytes, eager._node, eager._open, eager._unknown, eager._below)
+    kept = (
+        eager._last,
+        eager._bytes,
+        eager._node,
+        eager._open,
+        eager._unknown,
+        eager._child_counts,
+    )
     assert max(map(len, kept)) < 10 * STRIDE
 
 

@@ -25,7 +25,7 @@ from tokpar.pure.formats import read_ranks, read_tokenizer_json
 from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary_of
 from tokpar.pure.incremental_search import Automaton, Part, suffix_tree
-from tokpar.pure.properize import is_proper, properized
+from tokpar.pure.properize import is_proper, make_proper
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
 IMPROPER = [("ab", "c"), ("a", "b")]
@@ -229,7 +229,7 @@ def test_a_properized_dictionary_is_proper_and_gives_the_same_tokens(
     drawn: Table, data: bytes
 ) -> None:
     try:
-        proper = properized(drawn.dictionary)
+        proper = make_proper(drawn.dictionary)
     except OptionError:
         return
     assert is_proper(proper)
@@ -245,15 +245,15 @@ def test_an_improper_table_is_properized() -> None:
     """Priorities of (a, b) and (ab, c) change places."""
     some = table(IMPROPER).dictionary
     assert not is_proper(some)
-    proper = properized(some)
+    proper = make_proper(some)
     assert proper.priority[proper.number[b"ab"]] < proper.priority[proper.number[b"abc"]]
-    assert properized(proper) is proper
+    assert make_proper(proper) is proper
 
 
 def test_a_table_that_cannot_be_proper_is_refused_with_the_reason() -> None:
     drawn = table(NEVER_PROPER)
     with pytest.raises(OptionError) as refused:
-        properized(drawn.dictionary)
+        make_proper(drawn.dictionary)
     assert str(refused.value) == (
         "drawn: no proper order of the merges gives the same tokens: each of these would have to "
         "come before the next: b'aa' + b'a' (priority 0), b'a' + b'a' (priority 1), "
@@ -283,7 +283,7 @@ def test_what_is_refused_has_no_proper_order(drawn: Table) -> None:
 
 def is_refused(some: Dictionary) -> bool:
     try:
-        properized(some)
+        make_proper(some)
     except OptionError:
         return True
     return False

@@ -29,7 +29,7 @@ from tests.support.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure import patterns
-from tokpar.pure.added import AddedTokens
+from tokpar.pure.added_tokens import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
 from tokpar.pure.decoders import read_decoder
 from tokpar.pure.forms import Form
@@ -37,7 +37,7 @@ from tokpar.pure.normalizers import read_normalizer
 from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
-from tokpar.pure.traced import Traced
+from tokpar.pure.traced_text import TracedText
 from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Rows
 
@@ -250,7 +250,7 @@ def test_pre_tokenizers_give_the_pieces_and_offsets_of_hf(stages: list[Any], tex
     native = pre_tokenizers.Sequence(stages)
     ours = read_pre_tokenizer(json_of(native))
     expected = native.pre_tokenize_str(text)
-    traced = ours.trace(Traced(text, range(len(text))))
+    traced = ours.trace(TracedText(text, range(len(text))))
     assert [(piece.text, piece.span(0, len(piece.text))) for piece in traced] == expected
     if not ours.needs_origin:
         assert ours.split(text) == [piece for piece, _ in expected]
@@ -263,7 +263,7 @@ def test_byte_level_gives_the_pieces_of_hf(prefix: bool, own: bool, before: Any,
     native = pre_tokenizers.Sequence([before, byte_level]) if before else byte_level
     ours = read_pre_tokenizer(json_of(native))
     expected = native.pre_tokenize_str(text)
-    traced = ours.trace(Traced(text, range(len(text))))
+    traced = ours.trace(TracedText(text, range(len(text))))
     assert [(drawn.byte_text(t.text), t.span(0, len(t.text))) for t in traced] == expected
     assert list(map(drawn.byte_text, ours.split(text))) == [piece for piece, _ in expected]
 
@@ -291,7 +291,7 @@ def test_stages_behind_byte_level_give_the_pieces_of_hf(
     native = pre_tokenizers.Sequence([*before, byte_level, *behind])
     expected = native.pre_tokenize_str(text)
     config = json_of(native)
-    traced = read_pre_tokenizer(config).trace(Traced(text, range(len(text))))
+    traced = read_pre_tokenizer(config).trace(TracedText(text, range(len(text))))
     shown = drawn.byte_text if is_byte_level(config) else str
     assert [(shown(t.text), t.span(0, len(t.text))) for t in traced] == expected
     if not any(stage in METASPACES for stage in [*before, *behind]):

@@ -17,15 +17,15 @@ from tokpar.types import CERTIFIED_CUTS, Seam
 class Part:
     """text[start:stop] of the text with index `row`.
 
-    `absorbed`: the tokenizer puts a prefix in front of each text; in front of this part, the prefix
-    stands for so many code points of the text before `start` (theorem 6.4). `way`: what gives the
-    offsets: token lengths, the cache (else the engine), or the engine. `is_whole`: the text has no
-    other parts."""
+    `absorbed_chars`: the tokenizer puts a prefix in front of each text; in front of this part, the
+    prefix stands for so many code points of the text before `start` (theorem 6.4). `way`: what
+    gives the offsets: token lengths, the cache (else the engine), or the engine. `is_whole`: the
+    text has no other parts."""
 
     row: int
     start: int
     stop: int
-    absorbed: int = 0
+    absorbed_chars: int = 0
     way: Literal["lengths", "cache", "engine"] = "engine"
     is_whole: bool = False
 
@@ -88,11 +88,11 @@ def check_spans(
 def shift_spans(spans: SpanArray, part: Part) -> SpanArray:
     """Returns the offsets of a part's tokens in the whole text."""
     found = spans + part.start
-    if part.absorbed and len(found):
+    if part.absorbed_chars and len(found):
         # The engine places the prefix on the character after it: the same character as the next
         # token, if the prefix is a token of its own. In the whole text, the prefix is the absorbed
         # space.
-        found[0, 0] = part.start - part.absorbed
+        found[0, 0] = part.start - part.absorbed_chars
         if len(found) > 1 and found[1, 0] == part.start:
             found[0, 1] = part.start
     return found

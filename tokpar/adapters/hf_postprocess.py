@@ -21,7 +21,7 @@ from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import CachedRows
 from tokpar.pure.parts import Json
-from tokpar.pure.postprocess import Around, read_around
+from tokpar.pure.postprocess import InsertedIds, read_around
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def postprocess_of(
 
 
 def postprocess_from(
-    inserted_ids: Around | str,
+    inserted_ids: InsertedIds | str,
     add_special_tokens: bool,
     truncation: Json | None,
     padding: Json | None,
@@ -291,7 +291,7 @@ def postprocess_from(
     return PostProcess(np.array(prefix, np.uint32), np.array(suffix, np.uint32), cut, pad)
 
 
-def around_of(post: Json | None) -> Around | str:
+def around_of(post: Json | None) -> InsertedIds | str:
     """Returns the ids that a post-processor adds before and after a text, or why it does more than
     that."""
     try:

@@ -46,7 +46,7 @@ from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_upgrade import as_format_one
-from tokpar.pure.postprocess import Around
+from tokpar.pure.postprocess import InsertedIds
 from tokpar.pure.pretokenize import PUNCTUATION
 from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
 
@@ -273,7 +273,7 @@ def _with_its_punctuation(stage: Any) -> Any:
 
 
 def _postprocess(
-    inserted_ids: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
+    inserted_ids: InsertedIds | str, settings: Mapping[str, bool], truncation: Any, padding: Any
 ) -> PostProcess:
     """Returns the post-processing. If special tokens take all the room, nothing of the text is
     kept. There is no stride."""
@@ -295,7 +295,7 @@ class JsonFacts:
 
     digest: str
     facts: Facts
-    inserted_ids: Around | str
+    inserted_ids: InsertedIds | str
     lengths: TokenLengths | None
 
 

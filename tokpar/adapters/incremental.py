@@ -26,7 +26,7 @@ from tokpar.pure.incremental_characters import CharacterModel
 from tokpar.pure.incremental_dictionary import dictionary_of
 from tokpar.pure.pairs import PairBPE
 from tokpar.pure.pretokenize import is_byte_level
-from tokpar.pure.properize import properized
+from tokpar.pure.properize import make_proper
 from tokpar.pure.vocabulary import Vocabulary, letters_of
 
 
@@ -138,4 +138,4 @@ class CharacterFile(FileTokenizer):
 
 def _tables(vocabulary: Vocabulary, properize: bool) -> Tables:
     dictionary = dictionary_of(vocabulary)
-    return Tables(properized(dictionary) if properize else dictionary)
+    return Tables(make_proper(dictionary) if properize else dictionary)

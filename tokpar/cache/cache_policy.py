@@ -84,13 +84,13 @@ class CacheState:
         earned = call.known_bytes // KNOWN_EARNS + straight // STRAIGHT_EARNS
         return replace(
             self,
-            looked=self.looked + call.looked,
+            looked=self.looked + call.looked_bytes,
             segments=self.segments + call.segments,
-            missed=self.missed + call.missed,
+            missed=self.missed + call.misses,
             new=self.new + call.new,
             straight=self.straight + straight,
             pieces=self.pieces + call.pretokens,
-            merged=self.merged + call.merged,
+            merged=self.merged + call.merged_pretokens,
             budget=min(MOST_BUDGET, self.budget + earned - call.new * call.policy.has_budget),
         )
 
@@ -100,21 +100,22 @@ class CallState:
     """What one call of a cache did so far.
 
     `budget`: the most bytes in new segments, for a bounded policy. `wave`: code points that are
-    looked up together. `size`: code points of all texts. `looked`: bytes looked up. `known_bytes`:
-    bytes looked up before the first wave in which too much was new. `new`: bytes in new segments.
-    `segments`, `missed`, `pretokens`, `merged`: see `CacheState`."""
+    looked up together. `size`: code points of all texts. `looked_bytes`: bytes looked up.
+    `known_bytes`: bytes looked up before the first wave in which too much was new. `new`: bytes in
+    new segments. `segments`, `misses`, `pretokens`, `merged_pretokens`: `segments`, `missed`,
+    `pieces` and `merged` of `CacheState`, for this call."""
 
     policy: CachePolicy
     budget: int
     wave: int
     size: int = 0
-    looked: int = 0
+    looked_bytes: int = 0
     known_bytes: int = 0
     new: int = 0
     segments: int = 0
-    missed: int = 0
+    misses: int = 0
     pretokens: int = 0
-    merged: int = 0
+    merged_pretokens: int = 0
 
     @property
     def goes_on(self) -> bool:
@@ -122,16 +123,16 @@ class CallState:
         policy = self.policy
         if policy.has_budget and self.new >= self.budget:
             return False
-        return self.looked < max(policy.first, 4 * self.known_bytes)
+        return self.looked_bytes < max(policy.first, 4 * self.known_bytes)
 
     def add(self, size: int, new: int, segments: int, misses: int) -> None:
         """Count a wave of `size` bytes, `new` of them in new segments."""
-        if self.known_bytes == self.looked and new <= self.policy.most_new * size:
+        if self.known_bytes == self.looked_bytes and new <= self.policy.most_new * size:
             self.known_bytes += size
-        self.looked += size
+        self.looked_bytes += size
         self.new += new
         self.segments += segments
-        self.missed += misses
+        self.misses += misses
 
 
 def require_bytes(cache_bytes: int) -> int:

@@ -132,7 +132,7 @@ class Learner:
         )
         left = ~is_skipped
         share = int(new.lengths.sum()) / max(1, int(rows[0].sum()))
-        expected = state.new + call.new + int(share * (call.size - call.looked))
+        expected = state.new + call.new + int(share * (call.size - call.looked_bytes))
         pieces = self.pieces(engine.make_pieces, expected)
         if pieces is not None:
             which = np.flatnonzero(~(holds_token | is_skipped) & (new.lengths <= LONGEST))
@@ -142,7 +142,7 @@ class Learner:
             for some, found in ((which, solved), (token_parts.segments, parts)):
                 collector.add(some, found)
                 left[some] = found.stops < 0
-        young = state.looked + call.looked < call.policy.young
+        young = state.looked + call.looked_bytes < call.policy.young
         if left.any() and not (call.policy.has_budget or young):
             is_skipped |= _too_new(*rows, new.lengths * left)
             left &= ~is_skipped
@@ -201,7 +201,7 @@ class Learner:
             if self._pieces is pieces:
                 self._tables.put(new.part(part), found.fresh, times_met[part], found.table)
             call.pretokens += found.pieces
-            call.merged += found.new
+            call.merged_pretokens += found.new
         return SegmentIds.concatenate([found.fresh for found in solved])
 
     def _by_parts(

@@ -39,7 +39,7 @@ from tokpar.types import DecodingParts
 JOINING = frozenset({"ByteLevel", "Fuse"})
 
 
-def read_stages(decoding_parts: DecodingParts) -> list[Stage]:
+def interpret_stages(decoding_parts: DecodingParts) -> list[Stage]:
     """Returns the stages of a decoder; without one, tokens are joined by spaces.
 
     Raises OptionError for a stage whose text may change without bound, and FileFormatError for one

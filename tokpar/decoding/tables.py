@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import cast
 
-from tokpar.decoding.reading import read_stages, replacement_stages
+from tokpar.decoding.reading import interpret_stages, replacement_stages
 from tokpar.decoding.stages import EachToken, Stage, State, Token, Utf8, comes_again
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
@@ -44,7 +44,7 @@ class DecodeTable:
     Raises OptionError if the text of the decoder may change without bound."""
 
     def __init__(self, parts: DecodingParts) -> None:
-        read = [Utf8()] if parts.in_bytes else read_stages(parts)
+        read = [Utf8()] if parts.in_bytes else interpret_stages(parts)
         self._stages: list[Stage] = [*read, *replacement_stages(parts.replacements)]
         self._token_of = parts.token_of
         self._changes = []

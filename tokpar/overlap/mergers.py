@@ -63,14 +63,18 @@ class OverlapMerger:
         return joins if licences.has_no_pretoken_cuts else licences.filter_joins(joins)
 
     def mend(
-        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        failed_seams: Sequence[int],
+        tokenizer: TokenizerAdapter,
     ) -> list[Chunk] | None:
         """Returns chunks that meet, without overlap, at a certified cut near each failed seam.
 
         Without such a cut, the two chunks become one chunk. None with `restart`."""
         if self.restart:
             return None
-        licences, broken = Licences.of(text, tokenizer), set(failed)
+        licences, broken = Licences.of(text, tokenizer), set(failed_seams)
         mended: list[Chunk] = [chunks[0]]
         for i, right in enumerate(chunks[1:], start=1):
             if i not in broken:
@@ -116,12 +120,16 @@ class InsideMerger:
         return licences.filter_joins(_joins(chunks, pieces, join))
 
     def mend(
-        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        failed_seams: Sequence[int],
+        tokenizer: TokenizerAdapter,
     ) -> list[Chunk]:
         """Returns one chunk around each failed seam.
 
         The chunk unites more neighbours where the text would otherwise be scanned differently."""
-        licences, broken = Licences.of(text, tokenizer), set(failed)
+        licences, broken = Licences.of(text, tokenizer), set(failed_seams)
         while True:
             mended = fuse_chunks(chunks, sorted(broken))
             firsts = [i for i in range(len(chunks)) if i not in broken]
@@ -188,9 +196,13 @@ class LicensedMerger:
         return kept
 
     def mend(
-        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        failed_seams: Sequence[int],
+        tokenizer: TokenizerAdapter,
     ) -> list[Chunk] | None:
-        return mend_of(self.merger)(text, chunks, failed, tokenizer)
+        return mend_of(self.merger)(text, chunks, failed_seams, tokenizer)
 
 
 def _joins(

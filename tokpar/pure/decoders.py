@@ -16,7 +16,16 @@ from itertools import groupby
 
 from tokpar.errors import EngineError
 from tokpar.pure.formats import byte_alphabet
-from tokpar.pure.parts import Json, character, choice, flag, number, pattern_of, read_stages, string
+from tokpar.pure.parts import (
+    Json,
+    character,
+    choice,
+    flag,
+    interpret_stages,
+    number,
+    pattern_of,
+    string,
+)
 from tokpar.pure.patterns import replace_matches
 from tokpar.pure.pretokenize import SCHEMES
 
@@ -37,7 +46,7 @@ def read_decoder(config: Json | None) -> Decoder:
     spaces. Raises FileFormatError that names a part that is not supported."""
     if config is None:
         return " ".join
-    steps = read_stages(config, "decoder", "decoders", _READERS)
+    steps = interpret_stages(config, "decoder", "decoders", _READERS)
 
     def decode(tokens: Tokens) -> str:
         for step in steps:

@@ -18,7 +18,7 @@ from typing import Protocol
 from tokpar.pure import forms
 from tokpar.pure.classes import present, recent_lowercase, white
 from tokpar.pure.forms import FORMS, Form
-from tokpar.pure.parts import Json, choice, flag, pattern_of, read_stages, string
+from tokpar.pure.parts import Json, choice, flag, interpret_stages, pattern_of, string
 from tokpar.pure.patterns import AnyPattern, replace_matches, spans
 
 
@@ -83,7 +83,7 @@ class Lowercase(_ByCharacter):
 
 
 @dataclass(frozen=True)
-class Without(_ByCharacter):
+class RemoveClass(_ByCharacter):
     """Takes out all characters of a class."""
 
     name: str
@@ -93,7 +93,7 @@ class Without(_ByCharacter):
         return text.translate(dict.fromkeys(map(ord, gone))) if gone else text
 
 
-class Spaced(_ByCharacter):
+class WhiteToSpaces(_ByCharacter):
     """A space for each white character: "a\\n\\tb" -> "a  b"."""
 
     def __call__(self, text: str) -> str:
@@ -175,11 +175,11 @@ def bert_normalizer(
     *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool | None, lowercase: bool
 ) -> Chain:
     """BertNormalizer; `strip_accents` None means as `lowercase`."""
-    chain: list[Normalizer] = [Without("removed"), Spaced()] if clean_text else []
+    chain: list[Normalizer] = [RemoveClass("removed"), WhiteToSpaces()] if clean_text else []
     if handle_chinese_chars:
         chain.append(ChineseApart())
     if lowercase if strip_accents is None else strip_accents:
-        chain += [UnicodeForm("NFD"), Without("nonspacing")]
+        chain += [UnicodeForm("NFD"), RemoveClass("nonspacing")]
     if lowercase:
         chain.append(Lowercase())
     return Chain(tuple(chain))
@@ -188,7 +188,7 @@ def bert_normalizer(
 def read_normalizer(config: Json | None) -> Normalizer | None:
     """The "normalizer" of a ``tokenizer.json``; None if it leaves texts as they are.
     FileFormatError names the part that is not supported."""
-    read = read_stages(config, "normalizer", "normalizers", _READERS)
+    read = interpret_stages(config, "normalizer", "normalizers", _READERS)
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
 
 
@@ -215,5 +215,5 @@ _READERS: dict[str, Callable[[Json, str], Normalizer]] = {
     "Strip": lambda stage, where: Strip(
         flag(stage, "strip_left", where), flag(stage, "strip_right", where)
     ),
-    "StripAccents": lambda *_: Without("mark"),
+    "StripAccents": lambda *_: RemoveClass("mark"),
 }

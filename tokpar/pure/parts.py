@@ -35,7 +35,7 @@ def stages(part: Any, what: str, members: str) -> Iterator[Json]:
         yield from stages(member, what, members)
 
 
-def read_stages(
+def interpret_stages(
     part: Any, what: str, members: str, readers: Mapping[str, Callable[[Json, str], Stage]]
 ) -> list[Stage]:
     """Returns the stages, each made by the reader of its kind. `what`: the part, for errors."""

@@ -96,11 +96,11 @@ def _with_padding(postprocess: PostProcess, settings: Json) -> PostProcess:
     )
 
 
-Around = tuple[tuple[int, ...], tuple[int, ...]]
+InsertedIds = tuple[tuple[int, ...], tuple[int, ...]]
 """Ids before and after a text."""
 
 
-def read_around(config: Json | None) -> Around:
+def read_around(config: Json | None) -> InsertedIds:
     """Ids that a "post_processor" puts before and after a text. FileFormatError for others than
     those that do just that."""
     every = stages(config, "post-processor", "processors")
@@ -125,7 +125,7 @@ def _second(stage: Json, key: str, where: str) -> tuple[int]:
     raise FileFormatError(f"{where}: expected a token and its id as {key}")
 
 
-def _template(stage: Json, where: str) -> Around:
+def _template(stage: Json, where: str) -> InsertedIds:
     pieces = stage.get("single")
     if not isinstance(pieces, list):
         raise FileFormatError(f"{where}: expected a list as single")

@@ -1,6 +1,6 @@
 """Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
 patterns of tiktoken. `split` takes and gives plain strings; `trace` texts that know where they come
-from (`Traced`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
+from (`TracedText`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ from tokpar.pure.patterns import (
     divide,
     spans,
 )
-from tokpar.pure.traced import Traced
+from tokpar.pure.traced_text import TracedText
 from tokpar.pure.vocabulary import letters_of
 
 Scheme = Literal["always", "first", "never"]
@@ -33,7 +33,7 @@ class Stage(Protocol):
 
     def split(self, text: str) -> list[str]: ...
 
-    def trace(self, piece: Traced) -> list[Traced]: ...
+    def trace(self, piece: TracedText) -> list[TracedText]: ...
 
 
 class Split:
@@ -54,7 +54,7 @@ class Split:
                 return found
         return [text[start:stop] for start, stop in self._slices(text)]
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [piece.part(start, stop) for start, stop in self._slices(piece.text)]
 
     def _slices(self, text: str) -> list[tuple[int, int]]:
@@ -68,14 +68,14 @@ class Whole:
     def split(self, text: str) -> list[str]:
         return [text] if text else []
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [piece] if piece.text else []
 
 
 @dataclass(frozen=True)
 class ByteLevel:
     """The last stage of a byte-level tokenizer; the bytes themselves are the model's business.
-    Stages behind it see letters (`Lettered`)."""
+    Stages behind it see letters (`ByteLetters`)."""
 
     prefix_space: bool
     inner: Split | Whole
@@ -84,13 +84,13 @@ class ByteLevel:
         space = self.prefix_space and not text.startswith(" ")
         return self.inner.split(" " + text if space else text)
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         space = self.prefix_space and not piece.text.startswith(" ")
-        return self.inner.trace(piece.prefixed(" ") if space else piece)
+        return self.inner.trace(piece.with_prefix(" ") if space else piece)
 
 
 @dataclass(frozen=True)
-class Lettered:
+class ByteLetters:
     """ByteLevel before other stages: they see the letter of each byte, and may divide characters.
 
     >>> Lettered(ByteLevel(False, Whole())).split("é")
@@ -102,14 +102,14 @@ class Lettered:
     def split(self, text: str) -> list[str]:
         return [letters_of(part.encode("utf-8")) for part in self.inner.split(text)]
 
-    def trace(self, piece: Traced) -> list[Traced]:
+    def trace(self, piece: TracedText) -> list[TracedText]:
         return [_to_letters(part) for part in self.inner.trace(piece)]
 
 
-def _to_letters(piece: Traced) -> Traced:
+def _to_letters(piece: TracedText) -> TracedText:
     sizes = (len(character.encode("utf-8")) for character in piece.text)
     origin = [where for where, size in zip(piece.origin, sizes, strict=True) for _ in range(size)]
-    return Traced(letters_of(piece.text.encode("utf-8")), origin)
+    return TracedText(letters_of(piece.text.encode("utf-8")), origin)
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,11 @@ class Metaspace:
         starts = self.scheme == "never" or text.startswith(self.replacement)
         return self.inner.split(text if starts else self.replacement + text)
 
-    def trace(self, piece: Traced) -> list[Traced]:
-        piece = Traced(piece.text.replace(" ", self.replacement), piece.origin)
+    def trace(self, piece: TracedText) -> list[TracedText]:
+        piece = TracedText(piece.text.replace(" ", self.replacement), piece.origin)
         wanted = self.scheme == "always" or (self.scheme == "first" and piece.origin[0] == 0)
         if wanted and not piece.text.startswith(self.replacement):
-            piece = piece.prefixed(self.replacement)
+            piece = piece.with_prefix(self.replacement)
         return self.inner.trace(piece)
 
 
@@ -151,7 +151,7 @@ class Stages:
             pieces = [part for piece in pieces for part in stage.split(piece)]
         return pieces
 
-    def trace(self, text: Traced) -> list[Traced]:
+    def trace(self, text: TracedText) -> list[TracedText]:
         """The same, with where they come from."""
         pieces = [text] if text.text else []
         for stage in self._stages:
@@ -178,8 +178,10 @@ def is_byte_level(config: Json | None) -> bool:
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
-    stages = parts.read_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
-    before = (Lettered(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1])
+    stages = parts.interpret_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
+    before = (
+        ByteLetters(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1]
+    )
     return Stages([*before, *stages[-1:]])
 
 

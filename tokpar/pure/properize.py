@@ -11,7 +11,7 @@ from tokpar.errors import OptionError
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, Rule, dictionary
 from tokpar.pure.incremental_search import children
 
-Before = tuple[object, object]
+Demand = tuple[object, object]
 """The first must be made before the second."""
 
 
@@ -20,7 +20,7 @@ def is_proper(some: Dictionary) -> bool:
     return some.level == some.priority
 
 
-def properized(some: Dictionary) -> Dictionary:
+def make_proper(some: Dictionary) -> Dictionary:
     """The dictionary itself if it is proper, else one with new priorities 0, 1, ... OptionError,
     which names tokens that would come before one another in a circle, if there is none."""
     if is_proper(some):
@@ -44,7 +44,7 @@ def properized(some: Dictionary) -> Dictionary:
     return replace(made, unreachable=some.unreachable, whole=some.whole)
 
 
-def _demands(some: Dictionary) -> Iterator[Before]:
+def _demands(some: Dictionary) -> Iterator[Demand]:
     """All demands; those on the rivals of a token go through stations ("from", part, i) and
     ("up to", part, i), which stand for all rivals from the i-th on, and all before it."""
     rivals = children(some)
@@ -63,7 +63,7 @@ def _demands(some: Dictionary) -> Iterator[Before]:
             yield from _places(some, token, rivals[part])
 
 
-def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Before]:
+def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Demand]:
     """Before the rivals that it beats, after the others."""
     if token in rivals:
         for rival in rivals:

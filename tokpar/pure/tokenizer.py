@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.pure.added import AddedTokens
+from tokpar.pure.added_tokens import AddedTokens
 from tokpar.pure.bpe import RankBPE
 from tokpar.pure.decoders import Decoder, read_decoder
 from tokpar.pure.formats import read_added
@@ -20,7 +20,7 @@ from tokpar.pure.normalizers import Normalizer, read_normalizer
 from tokpar.pure.pairs import PairBPE, PairSettings
 from tokpar.pure.patterns import Engine
 from tokpar.pure.pretokenize import PreTokenizer, Stages, is_byte_level, read_pre_tokenizer
-from tokpar.pure.traced import Traced
+from tokpar.pure.traced_text import TracedText
 from tokpar.pure.vocabulary import Vocabulary, letters_of
 
 
@@ -76,9 +76,9 @@ class Tokenizer:
         except KeyError as error:
             raise LookupError(f"there is no token with id {error}") from None
 
-    def _trace_segments(self, text: str) -> Iterator[tuple[Traced, int | None]]:
+    def _trace_segments(self, text: str) -> Iterator[tuple[TracedText, int | None]]:
         """Normalized segments and added tokens, with where they come from."""
-        whole = Traced(text, range(len(text)))
+        whole = TracedText(text, range(len(text)))
         for start, stop, id_ in self.added.raw(text):
             segment = whole.part(start, stop)
             if id_ is not None:
@@ -86,7 +86,7 @@ class Tokenizer:
                 continue
             if self.normalizer is not None:
                 changed = self.normalizer(segment.text)
-                segment = segment.changed(changed, self.normalizer.trace(segment.text))
+                segment = segment.with_text(changed, self.normalizer.trace(segment.text))
             for left, right, inner in self.added.normalized(segment.text):
                 yield segment.part(left, right), inner
 

@@ -30,7 +30,7 @@ class PreTokenCounter:
     text, then `pattern` splits it, and what it does not match is a pre-token too."""
 
     def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
-        from tokpar.pure.added import AddedTokens
+        from tokpar.pure.added_tokens import AddedTokens
         from tokpar.pure.pretokenize import PreTokenizer
 
         added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]

@@ -9,7 +9,7 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.classes import runs, single, white
 from tokpar.types import AddedToken
 
-Found = tuple[int, int, int | None]
+TextPart = tuple[int, int, int | None]
 """(start, stop, id): [start, stop) in code points, and the id of the added token there. The id is
 None for the text between two added tokens."""
 
@@ -61,14 +61,14 @@ class AddedTokens:
         return segments
 
 
-def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
+def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[TextPart]]:
     if not tokens:
         return lambda text: [(0, len(text), None)] if text else []
     contents = sorted(tokens, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, contents)))
 
-    def find(text: str) -> list[Found]:
-        found: list[Found] = []
+    def find(text: str) -> list[TextPart]:
+        found: list[TextPart] = []
         end = 0
         for match in pattern.finditer(text):
             token = tokens[match[0]]

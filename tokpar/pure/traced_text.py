@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Traced(NamedTuple):
+class TracedText(NamedTuple):
     """`origin[i]`: which code point of the original `text[i]` stands for, as Hugging Face keeps it;
     a token's span reaches from the origin of its first character to that of its last, inclusive."""
 
     text: str
     origin: Sequence[int]
 
-    def part(self, start: int, stop: int) -> Traced:
+    def part(self, start: int, stop: int) -> TracedText:
         """The characters [start, stop)."""
-        return Traced(self.text[start:stop], self.origin[start:stop])
+        return TracedText(self.text[start:stop], self.origin[start:stop])
 
     def span(self, start: int, stop: int) -> tuple[int, int]:
         """Code points of the original from the character `start` to the one before `stop`; of no
@@ -24,10 +24,10 @@ class Traced(NamedTuple):
             return self.origin[0], self.origin[0]
         return self.origin[start], self.origin[stop - 1] + 1
 
-    def prefixed(self, prefix: str) -> Traced:
+    def with_prefix(self, prefix: str) -> TracedText:
         """With a prefix that comes from where the first character comes from."""
-        return Traced(prefix + self.text, [self.origin[0]] * len(prefix) + list(self.origin))
+        return TracedText(prefix + self.text, [self.origin[0]] * len(prefix) + list(self.origin))
 
-    def changed(self, text: str, indices: Sequence[int]) -> Traced:
+    def with_text(self, text: str, indices: Sequence[int]) -> TracedText:
         """After a change that made `text`; `indices` as a normalizer's `trace` gives them."""
-        return Traced(text, [self.origin[i] for i in indices])
+        return TracedText(text, [self.origin[i] for i in indices])
