@@ -24,8 +24,8 @@ from tests.support.stages_drawn import TEXTS, drawn_tokenizer
 from tokpar.arrays import IdArray, SpanArray, byte_starts, clean_split
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.hf_facts import MISPLACED
-from tokpar.facts.misplaced_offsets import _first_characters, why_misplaced
 from tokpar.facts.space_stages import SURE
+from tokpar.facts.wrong_offsets import _first_characters, why_misplaced
 from tokpar.interfaces import facts_of
 from tokpar.overlap.acceptance import by_rule
 from tokpar.overlap.licences import overlap_of

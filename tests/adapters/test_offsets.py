@@ -40,7 +40,7 @@ from tokpar.adapters.hf_trimming import Trimming
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
 from tokpar.cache.offset_rows import OffsetRows, pack_rows, unpack_rows
-from tokpar.facts.misplaced_offsets import why_misplaced
+from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.interfaces import inserted_ids
 from tokpar.types import Rows
 

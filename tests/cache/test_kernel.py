@@ -126,7 +126,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
     name: str, rows: list[str], left: Any, spared: str, at: int
 ) -> None:
     """The kernel, the array function of the seams, the checker's regex and `next_cut` agree."""
-    cut = SpaceCut(left, spared_chars=frozenset(spared), chars_before_mark=frozenset(spared))
+    cut = SpaceCut(left, spared_chars=frozenset(spared), joined_chars=frozenset(spared))
     spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), neighbours_of(cut))
     licence = Seam(
         0, "K3", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))

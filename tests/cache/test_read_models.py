@@ -110,7 +110,7 @@ def test_arrays_are_of_as_many_tokens_as_ids_or_none(name: str) -> None:
     assert found is not None
     assert found.ids.tolist() == [0, 7, 3, 1, 2]
     assert found.characters.tolist() == [1, 2, 2, 0, 1]
-    assert found.is_spelled.tolist() == [True, False, True, True, False]
+    assert found.in_byte_alphabet.tolist() == [True, False, True, True, False]
     assert found.spelled_lengths([3, 7, 9]) == {3: 2}
     assert not found.has_all_bytes
     whole = arrays(json.dumps({"vocab": plain_bpe().vocab}), 256)

@@ -21,7 +21,7 @@ from tokpar.cuts.all_cuts import every_window
 from tokpar.cuts.window_tables import WindowFinder, window_finder
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
 from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.stored_windows import PatternWindows
+from tokpar.patterns.stored_windows import DecidedWindows
 from tokpar.patterns.window_search import Windows
 
 PATTERNS = {
@@ -43,7 +43,7 @@ def windows_of(name: str) -> Windows:
 
 def finder_for_windows(windows: Windows) -> WindowFinder:
     alphabet = windows.alphabet
-    decided = PatternWindows(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", ""))
+    decided = DecidedWindows(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", ""))
     return window_finder(decided)
 
 

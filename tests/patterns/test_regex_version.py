@@ -68,7 +68,7 @@ assert not regex.fullmatch("[a||b]", "|")
 
 from tokpar.certificate import pretoken_regions as certificate
 from tokpar.cuts import pretokens
-from tokpar.patterns.charclass_members import matched, members
+from tokpar.patterns.charclass_members import match_chars, members
 from tokpar.pure.patterns import compile_pattern
 from tokpar.types import Facts
 
@@ -77,7 +77,7 @@ for scanner in (pretokens.Scanner(facts), certificate.Scanner(facts)):
     assert scanner.edges("a|b").tolist() == [0, 3], scanner
 assert compile_pattern("[a||b]", "oniguruma").search("|")
 assert (ord("|"), ord("|")) in members(["[a||b]"], "regex")["[a||b]"]
-assert matched("[a||b]", "regex", "b|").tolist() == [True, True]
+assert match_chars("[a||b]", "regex", "b|").tolist() == [True, True]
 """
 
 

@@ -105,7 +105,7 @@ def test_an_engine_that_fails_on_a_text_is_not_trusted(monkeypatch: pytest.Monke
     def fails(pattern: str, texts: object) -> list[list[str]]:
         raise RuntimeError("backtrack limit")
 
-    monkeypatch.setitem(engine_crosscheck._FOUND, "fancy-regex", fails)
+    monkeypatch.setitem(engine_crosscheck._FINDERS, "fancy-regex", fails)
     engine_crosscheck.require_engine.cache_clear()
     found = tokpar.encode("ab" * 200, tokenizer=encoding_of(KEPT[0]), strategy="cut", chunk_chars=1)
     assert "fancy-regex fails on a text: backtrack limit" in found.report.why
@@ -160,6 +160,6 @@ def test_what_is_decided_is_what_the_engine_does(pattern: str, engine: str) -> N
         assume(False)
     (machine,) = windows.decision.stages
     texts = ["".join(word) for size in range(1, 6) for word in product(ATOMS[:4], repeat=size)]
-    for text, own in zip(texts, engine_crosscheck._FOUND[engine](pattern, texts), strict=True):
+    for text, own in zip(texts, engine_crosscheck._FINDERS[engine](pattern, texts), strict=True):
         word = windows.alphabet.symbols(text)
         assert own == [text[start:stop] for start, stop in engine_crosscheck.matches(machine, word)]

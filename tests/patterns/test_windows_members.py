@@ -22,8 +22,8 @@ from tokpar.facts.families import O200K
 from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking
 from tokpar.patterns.char_partition import alphabet
-from tokpar.patterns.charclass_cache import kept_members
-from tokpar.patterns.charclass_members import EVERY, matches_of, members
+from tokpar.patterns.charclass_cache import cached_members
+from tokpar.patterns.charclass_members import EVERY, match_chars, members
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
 from tokpar.patterns.splits import SplitStage, decide_windows, machines_of
@@ -55,7 +55,7 @@ def test_classes_hold_what_the_engine_says(engine: str) -> None:
     for source in classes:
         own = MEMBERS[engine](source, SAMPLE)
         assert {char for char in SAMPLE if inside(found[source], char)} == own, source
-        said = matches_of(source, engine, "".join(sorted(SAMPLE)))
+        said = match_chars(source, engine, "".join(sorted(SAMPLE)))
         assert {c for c, yes in zip(sorted(SAMPLE), said, strict=True) if yes} == own
 
 
@@ -111,8 +111,8 @@ def asks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_engine_is_asked_once(folder: Path, asks: list[str]) -> None:
-    first = kept_members([r"\p{N}", "a"], "regex")
-    assert kept_members(["a", r"\p{N}"], "regex") == first == members([r"\p{N}", "a"], "regex")
+    first = cached_members([r"\p{N}", "a"], "regex")
+    assert cached_members(["a", r"\p{N}"], "regex") == first == members([r"\p{N}", "a"], "regex")
     assert asks == ["regex"]
     [file] = folder.iterdir()
     assert file.suffix == ".json"
@@ -121,10 +121,10 @@ def test_the_engine_is_asked_once(folder: Path, asks: list[str]) -> None:
 def test_another_version_of_the_engine_is_asked_again(
     folder: Path, asks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_members([r"\s"], "regex")
+    cached_members([r"\s"], "regex")
     monkeypatch.setattr(kept, "version", lambda package: "another")
-    kept_members([r"\s"], "regex")
-    kept_members([r"\s"], "fancy-regex")
+    cached_members([r"\s"], "regex")
+    cached_members([r"\s"], "fancy-regex")
     assert asks == ["regex", "regex", "fancy-regex"]
     assert len(list(folder.iterdir())) == 3
 
@@ -169,12 +169,12 @@ CHANGES = (
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_spoilt_file_is_no_authority(folder: Path, asks: list[str], change: str) -> None:
-    right = kept_members([r"\p{N}"], "regex")
+    right = cached_members([r"\p{N}"], "regex")
     [file] = folder.iterdir()
     whole = file.read_bytes()
     file.write_bytes(rewritten(whole, change))
     assert file.read_bytes() != whole
-    assert kept_members([r"\p{N}"], "regex") == right
+    assert cached_members([r"\p{N}"], "regex") == right
     assert asks == ["regex", "regex"]
     assert file.read_bytes() == whole
     assert list(folder.iterdir()) == [file]
@@ -184,10 +184,10 @@ def test_without_a_directory_nothing_is_kept(
     tmp_path: Path, asks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", "")
-    assert kept_members([r"\s"], "regex") == kept_members([r"\s"], "regex")
+    assert cached_members([r"\s"], "regex") == cached_members([r"\s"], "regex")
     (tmp_path / "file").touch()
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "file"))
-    kept_members([r"\s"], "regex")
+    cached_members([r"\s"], "regex")
     assert asks == ["regex"] * 3
 
 

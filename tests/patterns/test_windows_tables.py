@@ -27,7 +27,7 @@ from tokpar.cuts.window_tables import (
 from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.stored_windows import PatternWindows, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
 from tokpar.patterns.window_search import Windows
 
 SPELLINGS = [
@@ -58,7 +58,7 @@ def fresh(source: Spelling) -> Windows:
     return decide_windows([SplitStage(pattern, source.engine) for pattern in source.patterns])
 
 
-def stored(name: str, source: Spelling) -> PatternWindows:
+def stored(name: str, source: Spelling) -> DecidedWindows:
     found = stored_windows(name, source.engine, source.patterns)
     assert found is not None
     return found
@@ -97,7 +97,7 @@ def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None
             assert (why is None) == kept.tables.holds(*own), (left, right, why)
 
 
-def symbols(kept: PatternWindows) -> list[int]:
+def symbols(kept: DecidedWindows) -> list[int]:
     """Those that a frozen character has."""
     return sorted(set(kept.symbol_of[FROZEN].tolist()))
 

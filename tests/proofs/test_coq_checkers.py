@@ -22,7 +22,7 @@ from tokpar.certificate.model.model_proof import model_findings
 from tokpar.certificate.window_proof_check import ANYWHERE, WindowChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.splits import SplitStage
-from tokpar.patterns.stored_windows import PatternWindows, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
 from tokpar.patterns.window_proof import WindowProof, prove_windows
 from tokpar.types import Seam
 
@@ -120,7 +120,7 @@ class Drawn:
         return tokpar.load(tokenizer)
 
     @cached_property
-    def windows(self) -> PatternWindows:
+    def windows(self) -> DecidedWindows:
         found = stored_windows(self.family, "oniguruma", oniguruma_patterns(self.family))
         assert found is not None
         return found

@@ -25,7 +25,7 @@ from tests.support.plain_bpe import (
     rank_rule,
 )
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.patterns.charclass_members import matches_of
+from tokpar.patterns.charclass_members import match_chars
 from tokpar.pure.added_tokens import AddedTokens
 from tokpar.pure.formats import (
     GPT2_PATTERN,
@@ -214,8 +214,8 @@ def test_sets_in_sets_hold_what_they_hold_for_the_engines(source: str) -> None:
         except FileFormatError:
             continue
         ours = [compiled.fullmatch(char) is not None for char in SAMPLE]
-        assert ours == matches_of(source, engine, SAMPLE).tolist()
-        assert ours == matches_of(flatten_sets(source), "regex", SAMPLE).tolist()
+        assert ours == match_chars(source, engine, SAMPLE).tolist()
+        assert ours == match_chars(flatten_sets(source), "regex", SAMPLE).tolist()
 
 
 @pytest.mark.parametrize(

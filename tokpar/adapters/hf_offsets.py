@@ -197,7 +197,7 @@ class EngineOffsets:
         if not text or not any(s.kind == "Precompiled" for s in self.facts.normalizers):
             return True
         cut = next(iter(space_cuts(self.facts)), None) if self.facts.scheme == "spaces" else None
-        if cut is None or cut.left_kind != "sure" or not cut.holds(f"{text[:1]} ", 1):
+        if cut is None or cut.left != "sure" or not cut.holds(f"{text[:1]} ", 1):
             return False
         return not any(token.content in text for token in self.facts.added_tokens)
 

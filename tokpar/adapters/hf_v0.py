@@ -61,7 +61,7 @@ from tokpar.cache.stored_tables import Source
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
-from tokpar.facts.misplaced_offsets import why_misplaced
+from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, EngineTraits, Origin, Piece, Rows
 

@@ -60,13 +60,13 @@ def _can_cache(facts: Facts, cache_bytes: int) -> bool:
     cut = _cut_of(facts)
     if facts.scheme == "dummy":  # the licence must bar no character
         return cut is not None and not cut.spared_ascii
-    return facts.scheme != "spaces" or (cut is not None and cut.char_behind == " ")
+    return facts.scheme != "spaces" or (cut is not None and cut.space_char == " ")
 
 
 def _cut_of(facts: Facts) -> SpaceCut | None:
     """Returns where texts may be cut by theorem 50 or by the characters before "▁"; else None."""
     if facts.scheme == "dummy":
         return SpaceCut(
-            "unjoined", chars_before_mark=(facts.chars_before_mark or frozenset()) | {" ", MARK}
+            "unjoined", joined_chars=(facts.chars_before_mark or frozenset()) | {" ", MARK}
         )
     return next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None

@@ -172,20 +172,18 @@ def _planned_findings(
     edges = np.concatenate(([0], planned_seams.positions, [length]))
     before = np.maximum.accumulate(edges)[:-2]
     placed = (planned_seams.positions > before) & (planned_seams.positions < length)
-    rule_checker = RuleChecker(ground, probe)
-    for k in np.flatnonzero(~surely_licensed(planned_seams, placed, ground, rule_checker)).tolist():
+    rules = RuleChecker(ground, probe)
+    for k in np.flatnonzero(~surely_licensed(planned_seams, placed, ground, rules)).tolist():
         seam, previous = planned_seams.seam(k), planned_seams.seam(k - 1) if k else None
         try:
             _require_place(seam, int(before[k]), length)
-            rule_checker.require_licence(
-                SeamContext(seam, previous, int(edges[k]), int(edges[k + 2]))
-            )
+            rules.require_licence(SeamContext(seam, previous, int(edges[k]), int(edges[k + 2])))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
 
 
 def surely_licensed(
-    columns: Columns, inside_text: Mask, ground: CheckContext, rule_checker: RuleChecker
+    columns: Columns, inside_text: Mask, ground: CheckContext, rules: RuleChecker
 ) -> Mask:
     """True for each seam of `inside_text` that is certainly licensed; bool, (seams,). A fast check.
 
@@ -200,9 +198,7 @@ def surely_licensed(
     at, codes = columns.positions[rows].tolist(), columns.codes[rows].tolist()
     alike = [(code, ground.text[p - 1 : p + 1]) for code, p in zip(codes, at, strict=True)]
     first = dict(zip(reversed(alike), rows[::-1].tolist(), strict=True))
-    known = {
-        key: _holds(rule_checker.require_characters, columns.seam(k)) for key, k in first.items()
-    }
+    known = {key: _holds(rules.require_characters, columns.seam(k)) for key, k in first.items()}
     sure[rows] = [known[key] for key in alike]
     if ground.raw.contents or ground.normalized_tokens:
         held = np.flatnonzero(sure)
@@ -290,10 +286,10 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
         return
     places = everywhere.positions(text).tolist()
     alike = {(text[p - 1], p + 1 == len(text)): p for p in reversed(places)}
-    rule_checker = RuleChecker(ground)
+    rules = RuleChecker(ground)
     for p in sorted(alike.values()):
         try:
-            rule_checker.require_licence(
+            rules.require_licence(
                 SeamContext(replace(everywhere.licence, position=p), None, 0, len(text))
             )
         except RefusedError as refusal:
@@ -327,8 +323,8 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
         return  # as above
     rule = f"{key[0]} by theorem {key[1]}"
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
-    rule_checker = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
-    rule_checker.require_characters(replace(licence, position=1))
+    rules = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
+    rules.require_characters(replace(licence, position=1))
     named = "windows" if licence.rule == Rule.WINDOW else "family"
     sides = witness_values(licence, named, "left", "right")[1:]
     require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")

@@ -28,7 +28,7 @@ class Machine:
     """The moves of one pattern, from a proof that holds. Raises `RefusedProofError` for another
     proof.
 
-    `to[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
+    `target[x][c]` is the state after symbol c in state x; c = `size` is the end of the text.
     `hit[x][c]` is True if a match ends before c. State 0 is the start; `states` are the states of
     the words of the proof."""
 
@@ -54,8 +54,8 @@ class Machine:
             raise RefusedProofError("the first word does not lead to the start")
         self.hit = [[step(x, c)[1] for c in range(self.size + 1)] for x in states]
         found = [[states.get(step(x, c)[0]) for c in range(self.size)] for x in states]
-        self.next_state = [[y for y in row if y is not None] for row in found]
-        if any(len(row) != self.size for row in self.next_state):
+        self.target = [[y for y in row if y is not None] for row in found]
+        if any(len(row) != self.size for row in self.target):
             raise RefusedProofError("a state is missing")
         if any(self.hit[0]):
             raise RefusedProofError("the pattern matches the empty text")
@@ -63,10 +63,10 @@ class Machine:
 
     def _check_marked(self) -> None:
         for x in self.dead:
-            if any(self.hit[x]) or any(y not in self.dead for y in self.next_state[x]):
+            if any(self.hit[x]) or any(y not in self.dead for y in self.target[x]):
                 raise RefusedProofError(f"state {x} is not dead")
         for x in self.sure:
-            quiet = [y for c, y in enumerate(self.next_state[x]) if not self.hit[x][c]]
+            quiet = [y for c, y in enumerate(self.target[x]) if not self.hit[x][c]]
             if not self.hit[x][self.size] or any(y not in self.sure for y in quiet):
                 raise RefusedProofError(f"state {x} is not sure to match")
 

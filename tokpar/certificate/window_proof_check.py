@@ -98,7 +98,7 @@ class WindowChecker(Machine):
     def _fresh(self, c: int, debts: Debts) -> list[Item]:
         """True if an attempt begins before symbol c, or if c is in a gap because the attempt will
         fail."""
-        y = self.next_state[0][c]
+        y = self.target[0][c]
         items = [(y, debts)] if y not in self.dead else []
         return items if y in self.sure else [*items, (GAP, debts | self._debt(y))]
 
@@ -106,10 +106,10 @@ class WindowChecker(Machine):
         x, before = item
         if any(self.hit[y][c] for y in before):
             return []
-        owed = frozenset().union(*(self._debt(self.next_state[y][c]) for y in before))
+        owed = frozenset().union(*(self._debt(self.target[y][c]) for y in before))
         if x in (GAP, BEGIN):
             return self._fresh(c, owed)
-        y = self.next_state[x][c]
+        y = self.target[x][c]
         going = [(y, owed)] if y not in self.dead else []
         return going + (self._fresh(c, owed | self._debt(y)) if self.hit[x][c] else [])
 
@@ -122,19 +122,19 @@ class WindowChecker(Machine):
         if any(self.hit[y][self.size] for y in owed):
             return None
         if x == GAP:
-            y = self.next_state[0][right[0]]
+            y = self.target[0][right[0]]
             for c in right[1:]:
                 if self.hit[y][c]:
                     return None
-                y = self.next_state[y][c]
+                y = self.target[y][c]
             return None if y in self.sure else "a gap may go on over the cut"
         if self.hit[x][self.size] != self.hit[x][right[0]]:
             return "the cut itself is seen"
-        y = self.next_state[x][right[0]]
+        y = self.target[x][right[0]]
         for c in right[1:]:
             if self.hit[y][c]:
                 return "a longer match"
-            y = self.next_state[y][c]
+            y = self.target[y][c]
         return None if y in self.dead else "perhaps a longer match"
 
 

@@ -45,7 +45,7 @@ class Stage(Protocol):
     def size(self) -> int: ...
 
     @property
-    def next_state(self) -> Sequence[Sequence[int]]: ...
+    def target(self) -> Sequence[Sequence[int]]: ...
 
     @property
     def hit(self) -> Sequence[Sequence[bool]]: ...
@@ -116,10 +116,10 @@ class RowWindows:
             missed = [x for i, x in owed if i <= first and self.stages[i].hit[x][c]]
             if ended or missed:
                 continue
-            debts = {(i, self.stages[i].next_state[x][c]) for i, x in owed if i <= first}
+            debts = {(i, self.stages[i].target[x][c]) for i, x in owed if i <= first}
             going = []
             for i, x in enumerate(lineages[:first]):
-                y = self.stages[i].next_state[max(x, 0)][c]
+                y = self.stages[i].target[max(x, 0)][c]
                 going.append(GAP if x == GAP else y)
                 debts |= {(i, y)} if x == GAP else set()
             if any(y != GAP and y in self.stages[i].dead for i, y in enumerate(going)):
@@ -127,7 +127,7 @@ class RowWindows:
             if first < len(lineages) and lineages[first] != GAP:
                 if not self.stages[first].hit[lineages[first]][c]:
                     continue
-                debts.add((first, self.stages[first].next_state[lineages[first]][c]))
+                debts.add((first, self.stages[first].target[lineages[first]][c]))
             if any(y in self.stages[i].sure for i, y in debts):
                 continue
             begun = self._begin_stages(tuple(going), frozenset(debts), first, c)
@@ -141,14 +141,14 @@ class RowWindows:
         attempt or in a gap."""
         options = []
         for stage in self.stages[first:]:
-            y = stage.next_state[0][c]
+            y = stage.target[0][c]
             options.append(
                 ([y] if y not in stage.dead else []) + ([GAP] if y not in stage.sure else [])
             )
         found: list[Item] = []
         for fresh in product(*options):
             gaps = {
-                (first + k, self.stages[first + k].next_state[0][c])
+                (first + k, self.stages[first + k].target[0][c])
                 for k, x in enumerate(fresh)
                 if x == GAP
             }
@@ -167,7 +167,7 @@ class RowWindows:
             stage, onward = self.stages[i], self._onward(above, c)
             if onward is None:  # a piece of an earlier stage ends at the cut
                 break
-            start = stage.next_state[0][c]
+            start = stage.target[0][c]
             if x == GAP:
                 if i == self.last:
                     return found | {*self._unmatched_threats(i, onward, start)}
@@ -175,7 +175,7 @@ class RowWindows:
                     break
                 above = (*above, frozenset(o for j, o in owed if j == i))
                 continue
-            y, edge = stage.next_state[x][c], stage.hit[x][c]
+            y, edge = stage.target[x][c], stage.hit[x][c]
             if i == self.last or not stage.hit[x][self.size]:
                 if edge != stage.hit[x][self.size]:
                     return found | {self._broken_threat(i, onward)}
@@ -202,7 +202,7 @@ class RowWindows:
             return [WRONG]
         if onward is None:
             return []
-        y = stage.next_state[x][d]
+        y = stage.target[x][d]
         if stage.hit[x][d]:
             return [self._broken_threat(i, onward)] if kind == "longer" else []
         if kind == "unmatched":
@@ -229,7 +229,7 @@ class RowWindows:
         if onward is None:
             return []
         return self._unclean(
-            i, onward, stage.next_state[x][d], stage.next_state[y][d], *match_after(d), edge
+            i, onward, stage.target[x][d], stage.target[y][d], *match_after(d), edge
         )
 
     def _unclean(
@@ -259,10 +259,10 @@ class RowWindows:
             return True
         if d == self.size or self._onward(outer_pieces[:-1], d) is None:
             return False
-        quiet = all(stage.next_state[x][d] not in stage.sure for x in attempts)
+        quiet = all(stage.target[x][d] not in stage.sure for x in attempts)
         if gap:
             quiet = quiet and not any(stage.hit[x][d] for x in attempts)
-            return quiet and stage.next_state[0][d] not in stage.dead
+            return quiet and stage.target[0][d] not in stage.dead
         return quiet and stage.hit[going][d]
 
     def _onward(self, outer_pieces: OuterPieces, d: int) -> OuterPieces | None:
@@ -270,14 +270,14 @@ class RowWindows:
         found: list[Any] = []
         for stage, going in zip(self.stages, outer_pieces, strict=False):
             if isinstance(going, frozenset):
-                moved = {stage.next_state[x][d] for x in (*going, 0)} if d < self.size else set()
+                moved = {stage.target[x][d] for x in (*going, 0)} if d < self.size else set()
                 if any(stage.hit[x][d] for x in going) or moved & stage.sure:
                     return None
                 found.append(frozenset(moved - stage.dead))
-            elif d == self.size or stage.next_state[going][d] in stage.dead:
+            elif d == self.size or stage.target[going][d] in stage.dead:
                 return None
             else:
-                found.append(stage.next_state[going][d])
+                found.append(stage.target[going][d])
         return None if d == self.size else tuple(found)
 
     def _is_safe(self, threat: Threat) -> bool:

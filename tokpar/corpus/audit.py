@@ -131,9 +131,9 @@ def _documents(
 
 
 def _report(
-    tokenizer: str, shards: list[ShardSource], run: DocumentAudit, against: bool
+    tokenizer: str, shards: list[ShardSource], run: DocumentAudit, has_input: bool
 ) -> AuditReport:
-    checks = [check for check in CHECKS if against or check not in AGAINST]
+    checks = [check for check in CHECKS if has_input or check not in AGAINST]
     if run.texts is None:
         checks = [check for check in checks if check not in ("ids", "utf8")]
     summaries = [
@@ -172,9 +172,9 @@ def _reasons_not_checked(run: DocumentAudit) -> Iterator[str]:
         return
     if run.unknown:
         yield f"the ids of {run.unknown:,} documents: the unknown token in them hides text"
-    if run.rewritten:
+    if run.rewritten_count:
         yield (
-            f"the ids of {run.rewritten:,} documents: the tokenizer does not leave the text "
+            f"the ids of {run.rewritten_count:,} documents: the tokenizer does not leave the text "
             "that they spell as it is"
         )
     if run.tokens.cut_at:

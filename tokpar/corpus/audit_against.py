@@ -137,11 +137,11 @@ def out_of_order(rows: Sequence[int]) -> set[int]:
 
 
 def compare(
-    documents: ShardDocuments, texts: InputTexts, encoder: Encoder, log: FaultLog, ordered: bool
+    documents: ShardDocuments, texts: InputTexts, encoder: Encoder, log: FaultLog, is_ordered: bool
 ) -> list[str]:
     """Reports how the documents differ from the texts; returns notes.
 
-    `ordered`: documents must be in the order of the texts."""
+    `is_ordered`: documents must be in the order of the texts."""
     known = Digests()
     for batch in texts.batches():
         _add_texts(known, batch, documents.digests, encoder)
@@ -160,7 +160,7 @@ def compare(
         unknown = matched_row is None and document not in found.row_of_double
         if unknown and document not in pairs and document not in documents.digests.empty:
             _report(documents, log, "extra", document, "no text of the input", "a text")
-    if ordered:
+    if is_ordered:
         _report_order(documents, found, log)
     left_out = [row for row in found.missing if row in known.empty]
     if left_out:
@@ -181,7 +181,7 @@ def _report(
     log.add(check, shard, number, found, expected, place)
 
 
-def _add_texts(known: Digests, batch: list[str], shard: Digests, encoder: Encoder) -> None:
+def _add_texts(text_digests: Digests, batch: list[str], shard: Digests, encoder: Encoder) -> None:
     """Adds the texts of a batch. Encodes only the texts that no checked document spells."""
     documents = [shard.document_of.get(digest_of(text.encode())) for text in batch]
     others = [text for text, found in zip(batch, documents, strict=True) if found is None]
@@ -191,9 +191,9 @@ def _add_texts(known: Digests, batch: list[str], shard: Digests, encoder: Encode
     row = 0
     for document in documents:
         if document is not None:
-            known.add_copy(shard, document)
+            text_digests.add_copy(shard, document)
         else:
-            known.add_copy(encoded, row)
+            text_digests.add_copy(encoded, row)
             row += 1
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokpar.corpus.audit_against import Digests
 from tokpar.corpus.audit_edges import Bodies, Edges, bodies_of
 from tokpar.corpus.audit_report import SHOWN, FaultLog
-from tokpar.corpus.audit_texts import Compared, TextAudit
+from tokpar.corpus.audit_texts import ComparisonResult, TextAudit
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.shards import Block, ShardSource
 
@@ -30,7 +30,7 @@ class _Comparison:
     block: Block
     usable: Mask
     first: int
-    running: Future[Compared]
+    running: Future[ComparisonResult]
 
 
 @dataclass
@@ -49,7 +49,7 @@ class DocumentAudit:
     empty: list[str] = field(default_factory=list)
     empties: int = 0
     unknown: int = 0
-    rewritten: int = 0
+    rewritten_count: int = 0
     text_bytes: int = 0
     long_runs: int = 0
 
@@ -80,9 +80,9 @@ class DocumentAudit:
         """Has the texts of a block compared in another thread, and checks the rest here."""
         usable = self._range(name, block)
         bodies = bodies_of(block, self.edges)
-        compared: Future[Compared] = Future()
+        compared: Future[ComparisonResult] = Future()
         if self.texts is None:
-            compared.set_result(Compared())
+            compared.set_result(ComparisonResult())
         else:
             compared = pool.submit(self.texts.compare, block, bodies, usable)
         self._edges(name, block, bodies)
@@ -96,7 +96,7 @@ class DocumentAudit:
         compared = comparison.running.result()
         for document, digest in compared.texts:
             self.digests.document_of[digest] = comparison.first + document
-        for total in ("unknown", "rewritten", "text_bytes"):
+        for total in ("unknown", "rewritten_count", "text_bytes"):
             setattr(self, total, getattr(self, total) + getattr(compared, total))
         doubtful = set(np.flatnonzero(~usable).tolist()) | compared.not_compared
         for each in compared.found:

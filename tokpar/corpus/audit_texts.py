@@ -37,19 +37,19 @@ class Difference:
 
 
 @dataclass
-class Compared:
+class ComparisonResult:
     """The result of comparing one block. Documents are numbers in the block.
 
     `found`: documents that differ. `not_compared`: documents that could not be compared. `unknown`:
-    how many of them hold the unknown token, which hides text. `rewritten`: how many of them have a
-    text that the tokenizer changes before it encodes the text. `text_bytes`: UTF-8 bytes that were
-    encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the tokenizer gives
-    exactly the ids of the whole document."""
+    how many of them hold the unknown token, which hides text. `rewritten_count`: how many of them
+    have a text that the tokenizer changes before it encodes the text. `text_bytes`: UTF-8 bytes
+    that were encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the
+    tokenizer gives exactly the ids of the whole document."""
 
     found: list[Difference] = field(default_factory=list)
     not_compared: set[int] = field(default_factory=set)
     unknown: int = 0
-    rewritten: int = 0
+    rewritten_count: int = 0
     text_bytes: int = 0
     texts: list[tuple[int, bytes]] = field(default_factory=list)
 
@@ -68,7 +68,7 @@ class _Part:
 class TextAudit:
     """Encodes the texts that ids spell, and compares. Threads may share it.
 
-    `with_digests`: fills `Compared.texts`."""
+    `with_digests`: fills `ComparisonResult.texts`."""
 
     tokenizer: TokenizerAdapter
     tokens: Tokens
@@ -81,9 +81,9 @@ class TextAudit:
         self._is_cut = np.zeros(self.tokens.size, np.bool_)
         self._is_cut[list(self.tokens.cut_at)] = True
 
-    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> Compared:
+    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> ComparisonResult:
         """Compares the documents of a block. `usable`: which documents hold tokens only."""
-        result = Compared()
+        result = ComparisonResult()
         texts, kept = self._texts(block, self._parts(block, bodies, usable), usable, result)
         rows = self.encoder.unprocessed_batch(texts, self.tokenizer).rows
         ids = [self._ids(block, part) for part in kept]
@@ -118,7 +118,7 @@ class TextAudit:
         return [part for each in whole for part in _divide(each, cuts_inside[each.document])]
 
     def _texts(
-        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: Compared
+        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: ComparisonResult
     ) -> tuple[list[str], list[_Part]]:
         """The text of each part that has one, and these parts."""
         texts: list[str] = []
@@ -176,13 +176,13 @@ class TextAudit:
         ids: RawIds,
         own_ids: IdArray,
         text: str,
-        result: Compared,
+        result: ComparisonResult,
     ) -> None:
         least = min(len(ids), len(own_ids))
         unequal = np.flatnonzero(ids[:least] != own_ids[:least])
         place = int(unequal[0]) if len(unequal) else least
         if self._may_be_rewritten(text, own_ids, place):
-            result.rewritten += part.document not in result.not_compared
+            result.rewritten_count += part.document not in result.not_compared
             result.not_compared.add(part.document)
             return
         if len(result.found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):

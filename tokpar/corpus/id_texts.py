@@ -183,7 +183,7 @@ def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
     return _of_config(config)
 
 
-class _Written(Protocol):
+class _WritesJson(Protocol):
     def to_str(self) -> str: ...
 
 
@@ -192,7 +192,9 @@ def _config(tokenizer: TokenizerAdapter) -> Json | None:
     own = getattr(tokenizer, "config", None)
     if isinstance(own, dict):
         return own
-    engine: _Written | None = getattr(tokenizer, "engine", None) or getattr(tokenizer, "_own", None)
+    engine: _WritesJson | None = getattr(tokenizer, "engine", None) or getattr(
+        tokenizer, "_own", None
+    )
     try:
         found = None if engine is None else json.loads(engine.to_str())
     except Exception:  # a component in Python cannot be written

@@ -267,8 +267,8 @@ class CutFinder:
             return self._universal if self.normalizer_guard.keeps_universal else None
         if self.facts.scheme == "dummy":
             return Seam.licensed_by(Theorem.ABSORBED_SPACE, 0, _ABSORBED)
-        if self.spaces and self.spaces[0].char_behind == " ":
-            left, spared = self.spaces[0].left_kind, self.spaces[0].spared_ascii
+        if self.spaces and self.spaces[0].space_char == " ":
+            left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
             witness = ("left", left), ("right", "space"), ("spared", spared)
             return Seam.licensed_by(Theorem.STAGES_AT_SPACE, 0, witness)
         if self.facts.scheme == "bert":
@@ -346,8 +346,8 @@ class CutFinder:
     def _by_stages(self, text: str, p: int) -> Seam | None:
         for cut in self.spaces:
             if cut.holds(text, p) and self.tokens_safe(text, p):
-                right = "space" if cut.char_behind == " " else "line end"
-                witness = ("left", cut.left_kind), ("right", right)
+                right = "space" if cut.space_char == " " else "line end"
+                witness = ("left", cut.left), ("right", right)
                 return Seam.licensed_by(Theorem.STAGES_AT_SPACE, p, witness)
         return None
 

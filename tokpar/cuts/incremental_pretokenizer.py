@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokpar.cuts.stream_cuts import Beginnings
 from tokpar.patterns.automaton import Automaton, automaton
 from tokpar.patterns.char_partition import alphabet
-from tokpar.patterns.charclass_cache import kept_members
+from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import SURROGATES
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import read_pattern
@@ -185,7 +185,7 @@ def machine_for(pattern: str) -> Machine:
     Raises UnsupportedPatternError if no automaton can be built."""
     reader = read_pattern(pattern, "regex")
     classes: dict[Hashable, Ranges] = {}
-    classes.update(kept_members(reader.sources, "regex").items())
+    classes.update(cached_members(reader.sources, "regex").items())
     symbols = alphabet(classes)
     symbol_of = symbols.symbol_of.copy()
     low, high = SURROGATES

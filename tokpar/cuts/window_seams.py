@@ -31,7 +31,7 @@ from tokpar.cuts.window_tables import (
     window_finder,
 )
 from tokpar.patterns.class_tables import WHITESPACE
-from tokpar.patterns.stored_windows import PatternWindows, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
 from tokpar.types import Facts, Rule, Seam, Theorem, Witness
 
 LEFT, RIGHT = 8, 8
@@ -355,7 +355,7 @@ def window_seams(
     return WindowSeams(facts, token_guard, normalizer_guard, window_finder(found), found.proof)
 
 
-def _load_windows(facts: Facts) -> PatternWindows | str:
+def _load_windows(facts: Facts) -> DecidedWindows | str:
     if facts.family is not None:
         found = stored_windows(facts.family, facts.engine, facts.patterns)
         return found or f"no windows of {facts.family!r} are known for its engine and patterns"

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokpar.patterns.class_tables import recognise
-from tokpar.patterns.stored_windows import PatternWindows, WindowTables, stored_windows
+from tokpar.patterns.stored_windows import DecidedWindows, WindowTables, stored_windows
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -218,7 +218,7 @@ class WindowFinder:
 
 
 @lru_cache(maxsize=32)
-def window_finder(windows: PatternWindows) -> WindowFinder:
+def window_finder(windows: DecidedWindows) -> WindowFinder:
     """The `WindowFinder` for computed windows, cached: tokenizers of one family share it."""
     tables = windows.tables
 
@@ -268,13 +268,13 @@ def pair_status(symbols: SymbolArray, statuses: npt.NDArray[np.uint8]) -> npt.ND
 
 
 def behind_window(
-    finder: WindowFinder, symbols: SymbolArray, places: IntArray, width: int
+    finder: WindowFinder, symbols: SymbolArray, places: IntArray, left: int
 ) -> StateArray:
-    """The left set at each position, int32, read over up to `width` characters.
+    """The left set at each position, int32, read over up to `left` characters.
 
     The reading begins with the left set `EVERYWHERE`."""
     left_sets = np.full(len(places), EVERYWHERE, np.int32)
-    for k in range(width, 0, -1):
+    for k in range(left, 0, -1):
         inside = places >= k
         moved = finder.tables.left[left_sets, symbols[places - k * inside]]
         left_sets = np.where(inside, moved, left_sets)

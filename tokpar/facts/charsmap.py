@@ -14,8 +14,8 @@ import numpy as np
 class Charsmap:
     """A replacement table, for single characters. An unreadable table keeps no character."""
 
-    def __init__(self, encoded_map: str) -> None:
-        self._units, self._replacements = _parts(encoded_map)
+    def __init__(self, base64_text: str) -> None:
+        self._units, self._replacements = _parts(base64_text)
 
     def keeps(self, char: str) -> bool:
         """True if the table certainly leaves the character unchanged when the character is a
@@ -99,9 +99,9 @@ def _offset(unit: int) -> int:
 
 
 @lru_cache(maxsize=8)
-def _parts(encoded_map: str) -> tuple[list[int], bytes]:
+def _parts(base64_text: str) -> tuple[list[int], bytes]:
     try:
-        blob = base64.b64decode(encoded_map, validate=True)
+        blob = base64.b64decode(base64_text, validate=True)
     except ValueError:
         return [], b""
     size = int.from_bytes(blob[:4], "little")

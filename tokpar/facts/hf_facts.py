@@ -51,7 +51,7 @@ _DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "c
 
 
 @dataclass(frozen=True, slots=True)
-class _Falling:
+class _PretokenizerFacts:
     """How the pre-tokenizer splits a text before the model. `why`: why this is unknown, or None."""
 
     scheme: Scheme = "none"
@@ -74,35 +74,35 @@ def facts_from_json(
     staged = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
     pieces = list(map(_dropping_nothing, pieces))
-    falling = _falling(pieces, staged, model)
-    normalizers = () if falling.scheme == "dummy" else staged
+    pretokenizer = _pretokenizer_facts(pieces, staged, model)
+    normalizers = () if pretokenizer.scheme == "dummy" else staged
     everything = _added_tokens(config)
-    skipped = tuple(t for t in everything if encode_special_tokens and t.special)
-    added = tuple(t for t in everything if not (encode_special_tokens and t.special))
+    skipped_tokens = tuple(t for t in everything if encode_special_tokens and t.special)
+    matched_tokens = tuple(t for t in everything if not (encode_special_tokens and t.special))
     byte_level = bool(pieces) and pieces[-1]["type"] == "ByteLevel"
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
-    hidden = _skipped_reason(added, skipped, staged)
-    loose = prefix_space or falling.scheme == "dummy"
+    hidden = _skipped_reason(matched_tokens, skipped_tokens, staged)
+    loose = prefix_space or pretokenizer.scheme == "dummy"
     shared = shared_id(model)
     kept = byte_level and not loose and shared is None and tiles(pieces, model, everything)
     facts = Facts(
         engine=ENGINE,
         model=model_kind(model),
-        scheme=falling.scheme,
-        family=falling.family,
-        patterns=falling.patterns,
-        added_tokens=added,
+        scheme=pretokenizer.scheme,
+        family=pretokenizer.family,
+        patterns=pretokenizer.patterns,
+        added_tokens=matched_tokens,
         normalizers=normalizers,
         prefix_space=prefix_space,
         byte_level=byte_level,
         tiles=kept and not normalizers,
         longest_token=longest_token(model, everything, byte_level),
-        unprovable=(None if lists_classes and falling.patterns else falling.why)
+        unprovable=(None if lists_classes and pretokenizer.patterns else pretokenizer.why)
         or _normalizer_reason(normalizers)
-        or _model_reason(model, falling.scheme)
-        or _prefixed_reason((*added, *skipped), falling.scheme)
+        or _model_reason(model, pretokenizer.scheme)
+        or _prefixed_reason((*matched_tokens, *skipped_tokens), pretokenizer.scheme)
         or hidden,
-        chars_before_mark=falling.chars_before_mark,
+        chars_before_mark=pretokenizer.chars_before_mark,
         added_token_cuts_refused=_random_reason(model)
         or _unknown_reason(pieces, staged, model)
         or hidden,
@@ -129,14 +129,12 @@ def _at_spaces(
 
     `always`: why theorem 50 does not apply to this tokenizer, or None."""
     across = joined_to_marks(model)
-    joined = None if isinstance(across, str) else across
-    found = find_space_cut(normalizers, pre_tokenizers, joined)
+    chars_before_mark = None if isinstance(across, str) else across
+    found = find_space_cut(normalizers, pre_tokenizers, chars_before_mark)
     moved = _moved_reason(facts.added_tokens, normalizers)
     why = always or (found if isinstance(found, str) else moved)
     if why is None:
-        any_pair = (
-            isinstance(found, SpaceCut) and found.left_kind == "unjoined" and bare(pre_tokenizers)
-        )
+        any_pair = isinstance(found, SpaceCut) and found.left == "unjoined" and bare(pre_tokenizers)
         return replace(
             facts,
             scheme="spaces",
@@ -144,7 +142,7 @@ def _at_spaces(
             patterns=(),
             normalizers=normalizers,
             pre_tokenizers=pre_tokenizers,
-            chars_before_mark=joined,
+            chars_before_mark=chars_before_mark,
             adjacent=partial(neighbours, tuple(vocabulary(model))) if any_pair else None,
             unprovable=None,
         )
@@ -209,24 +207,26 @@ def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
     )
 
 
-def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
+def _pretokenizer_facts(
+    pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json
+) -> _PretokenizerFacts:
     kinds = [piece["type"] for piece in pieces]
     if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
-        joined = joined_to_marks(model)
-        if isinstance(joined, str):
-            return _Falling("dummy", why=joined)
-        return _Falling("dummy", chars_before_mark=joined)
+        chars_before_mark = joined_to_marks(model)
+        if isinstance(chars_before_mark, str):
+            return _PretokenizerFacts("dummy", why=chars_before_mark)
+        return _PretokenizerFacts("dummy", chars_before_mark=chars_before_mark)
     if kinds == ["BertPreTokenizer"] and _is_bert(stages):
-        return _Falling("bert", "bert")
+        return _PretokenizerFacts("bert", "bert")
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
-        return _Falling("metaspace", "metaspace")
+        return _PretokenizerFacts("metaspace", "metaspace")
     if kinds == ["ByteLevel"]:
         use_regex = pieces[0].get("use_regex", True)
-        return _family((GPT2_PATTERN,)) if use_regex else _Falling("whole")
+        return _family((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")
     mapped = bool(kinds) and kinds[-1] == "ByteLevel" and not pieces[-1].get("use_regex", True)
     if mapped and all(map(_is_plain_split, pieces[:-1])):
         return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
-    return _Falling(why="nothing is known but its stages")
+    return _PretokenizerFacts(why="nothing is known but its stages")
 
 
 def _dropping_nothing(piece: Json) -> Json:
@@ -254,13 +254,13 @@ def _is_bert(stages: tuple[NormalizerStage, ...]) -> bool:
     return [s.kind for s in stages] == ["BertNormalizer"] and wanted <= {*stages[0].settings}
 
 
-def _family(patterns: tuple[str, ...]) -> _Falling:
+def _family(patterns: tuple[str, ...]) -> _PretokenizerFacts:
     found = recognise(ENGINE, patterns)
     if found is None:
         shown = " then ".join(map(repr, patterns))
         why = f"the pre-tokenizer's pattern is of no known family: {shown}"
-        return _Falling("regex", None, patterns, why)
-    return _Falling("regex", found.name, patterns)
+        return _PretokenizerFacts("regex", None, patterns, why)
+    return _PretokenizerFacts("regex", found.name, patterns)
 
 
 def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:

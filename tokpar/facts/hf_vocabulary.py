@@ -22,19 +22,20 @@ _BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
 class VocabularyArrays:
     """A vocabulary as arrays, instead of a model's dictionary. No two tokens share an id.
 
-    `ids`: the id of each token. `characters`: the number of characters of each token. `is_spelled`:
-    True if all characters of the token are letters of the byte alphabet. `has_all_bytes`: each of
-    the 256 letters is a token. `tokens`: builds the dictionary token -> id."""
+    `ids`: the id of each token. `characters`: the number of characters of each token.
+    `in_byte_alphabet`: True if all characters of the token are letters of the byte alphabet.
+    `has_all_bytes`: each of the 256 letters is a token. `tokens`: builds the dictionary token ->
+    id."""
 
     ids: IntArray
     characters: IntArray
-    is_spelled: NDArray[np.bool_]
+    in_byte_alphabet: NDArray[np.bool_]
     has_all_bytes: bool
     tokens: Callable[[], dict[str, int]]
 
     def spelled_lengths(self, ids: Iterable[int]) -> dict[int, int]:
         """Map id to number of characters, for the `ids` whose tokens use the byte alphabet."""
-        found = np.flatnonzero(np.isin(self.ids, list(ids)) & self.is_spelled)
+        found = np.flatnonzero(np.isin(self.ids, list(ids)) & self.in_byte_alphabet)
         return dict(zip(self.ids[found].tolist(), self.characters[found].tolist(), strict=True))
 
 
@@ -142,19 +143,19 @@ def tiles(pieces: list[Json], model: Json, added_tokens: tuple[AddedToken, ...])
     if isinstance(vocab, VocabularyArrays):
         return vocab.has_all_bytes and not _ambiguous(added_tokens, vocab.spelled_lengths(wanted))
     tokens = vocabulary(model)
-    merged = {
+    bytes_by_id = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
     }
-    return alphabet <= tokens.keys() and not _ambiguous(added_tokens, merged)
+    return alphabet <= tokens.keys() and not _ambiguous(added_tokens, bytes_by_id)
 
 
-def _ambiguous(added_tokens: Iterable[AddedToken], merged_lengths: dict[int, int]) -> bool:
+def _ambiguous(added_tokens: Iterable[AddedToken], bytes_by_id: dict[int, int]) -> bool:
     """True if an added token shares its id with a token of another length, added or merged.
 
-    `merged_lengths`: number of bytes by id. A byte-level letter is one byte: the token "é" is byte
-    E9."""
+    `bytes_by_id`: number of bytes of byte-level tokens. A byte-level letter is one byte: the token
+    "é" is byte E9."""
     return any(
-        merged_lengths.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added_tokens
+        bytes_by_id.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added_tokens
     )
 
 

@@ -17,7 +17,7 @@ from tokpar.facts.charsmap import Charsmap
 from tokpar.patterns.class_tables import recognise
 from tokpar.types import Facts, NormalizerStage
 
-LeftKind = Literal["any", "non-space", "sure", "unjoined"]
+LeftCondition = Literal["any", "non-space", "sure", "unjoined"]
 """The condition on the character before the space: see the page of theorem 50."""
 
 MARK = "▁"
@@ -59,13 +59,13 @@ class _Place:
 
 @dataclass(frozen=True)
 class SpaceCut:
-    """The certain cuts of a pipeline: before a space, after a character that meets `left_kind`.
+    """The certain cuts of a pipeline: before a space, after a character that meets `left`.
 
     "sure": the two characters before the space, and the one after it, must be `SURE` characters."""
 
-    left_kind: LeftKind
-    char_behind: str = " "
-    chars_before_mark: frozenset[str] = frozenset()
+    left: LeftCondition
+    space_char: str = " "
+    joined_chars: frozenset[str] = frozenset()
     ascii: bool = False
     spared_chars: frozenset[str] = frozenset()
     tables: tuple[str, ...] = ()
@@ -73,13 +73,11 @@ class SpaceCut:
     def holds(self, text: str, p: int) -> bool:
         """True if the characters around code point `p`, 0 < p < len(text), meet the conditions."""
         before = text[p - 1]
-        if text[p] != self.char_behind or (
-            self.left_kind == "unjoined" and before in self.chars_before_mark
-        ):
+        if text[p] != self.space_char or (self.left == "unjoined" and before in self.joined_chars):
             return False
-        if self.left_kind == "non-space":
+        if self.left == "non-space":
             return _SPACE.match(before) is None
-        if self.left_kind == "sure":
+        if self.left == "sure":
             behind = p + 1 == len(text) or self._sure(text[p + 1])
             further = p == 1 or text[p - 2] in self._blank or self._sure(text[p - 2])
             return behind and further and self._sure(before)
@@ -87,9 +85,9 @@ class SpaceCut:
 
     @cached_property
     def spared_ascii(self) -> str:
-        """ASCII characters that must not be next to the space, in addition to `left_kind`."""
-        some = self.chars_before_mark - {" "} if self.left_kind == "unjoined" else self.spared_chars
-        if self.left_kind == "sure":
+        """ASCII characters that must not be next to the space, in addition to `left`."""
+        some = self.joined_chars - {" "} if self.left == "unjoined" else self.spared_chars
+        if self.left == "sure":
             some |= {char for char in map(chr, range(33, 127)) if not self._sure(char)}
         return "".join(sorted(filter(str.isascii, some)))
 
@@ -104,20 +102,20 @@ class SpaceCut:
     @cached_property
     def _joined_others(self) -> frozenset[str]:
         """The characters that tokens join with a space and that `sides` cannot express."""
-        some = self.chars_before_mark if self.left_kind == "unjoined" else ()
+        some = self.joined_chars if self.left == "unjoined" else ()
         return frozenset(char for char in some if not char.isascii())
 
     @cached_property
     def sides(self) -> bytes:
         """The conditions on the neighbours of a space, in the form of `spaces_behind_text`."""
-        return sides_of_spaces(self.left_kind, self.spared_ascii)
+        return sides_of_spaces(self.left, self.spared_ascii)
 
     @cached_property
     def _blank(self) -> frozenset[str]:
         return frozenset(" \t\n\r") - self.spared_chars
 
     @cached_property
-    def _verdicts(self) -> dict[str, bool]:
+    def _sure_by_char(self) -> dict[str, bool]:
         return {}
 
     @cached_property
@@ -129,11 +127,13 @@ class SpaceCut:
         return [Charsmap(table) for table in self.tables]
 
     def _sure(self, char: str) -> bool:
-        if char not in self._verdicts:
+        if char not in self._sure_by_char:
             ordinary = self._class.match(char) is not None and char not in self.spared_chars
             forms = {char, char.lower()} if self.ascii else {char}
-            self._verdicts[char] = ordinary and all(m.keeps(c) for m in self._maps for c in forms)
-        return self._verdicts[char]
+            self._sure_by_char[char] = ordinary and all(
+                m.keeps(c) for m in self._maps for c in forms
+            )
+        return self._sure_by_char[char]
 
 
 _SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -151,43 +151,43 @@ def find_space_cut(
     normalizers: Sequence[NormalizerStage],
     pre_tokenizers: Sequence[NormalizerStage],
     chars_before_mark: frozenset[str] | None,
-    char_behind: str = " ",
+    space_char: str = " ",
 ) -> SpaceCut | str:
-    """The largest set of certain cuts before `char_behind`, or the stage that prevents all of them.
+    """The largest set of certain cuts before `space_char`, or the stage that prevents all of them.
 
     `chars_before_mark`: the characters that some token has before "▁". None: the model may join any
     two characters."""
     why = ""
     for left, place in _LEVELS:
-        place = replace(place, right=frozenset(char_behind))
-        found = _follow_stages(left, place, normalizers, pre_tokenizers)
+        place = replace(place, right=frozenset(space_char))
+        found = _find_cut(left, place, normalizers, pre_tokenizers)
         if isinstance(found, SpaceCut):
-            return replace(found, char_behind=char_behind)
+            return replace(found, space_char=space_char)
         why = found
     if chars_before_mark is not None and only_marks(normalizers, pre_tokenizers):
-        return SpaceCut("unjoined", chars_before_mark=chars_before_mark | {" ", MARK})
+        return SpaceCut("unjoined", joined_chars=chars_before_mark | {" ", MARK})
     return why
 
 
-def _follow_stages(
-    left_kind: LeftKind,
+def _find_cut(
+    left: LeftCondition,
     place: _Place,
     normalizers: Sequence[NormalizerStage],
     pre_tokenizers: Sequence[NormalizerStage],
 ) -> SpaceCut | str:
     try:
         for stage in normalizers:
-            place = _place_after(stage, place)
-        if _cuts_at(pre_tokenizers, place):
+            place = _follow_normalizer(stage, place)
+        if _is_cut(pre_tokenizers, place):
             return SpaceCut(
-                left_kind, ascii=place.ascii, spared_chars=place.spared_chars, tables=place.tables
+                left, ascii=place.ascii, spared_chars=place.spared_chars, tables=place.tables
             )
     except _UnprovedError as unproved:
         return f"nothing is proved about {unproved}"
     return _uncut(pre_tokenizers)
 
 
-_LEVELS: tuple[tuple[LeftKind, _Place], ...] = (
+_LEVELS: tuple[tuple[LeftCondition, _Place], ...] = (
     ("any", _Place()),
     ("non-space", _Place(solid=True)),
     ("sure", _Place(solid=True, window=True)),
@@ -201,7 +201,7 @@ def _uncut(pre_tokenizers: Sequence[NormalizerStage]) -> str:
     return f"nothing is proved about the pre-tokenizer {row}: no stage is certain to cut at spaces"
 
 
-def _place_after(stage: NormalizerStage, place: _Place) -> _Place:
+def _follow_normalizer(stage: NormalizerStage, place: _Place) -> _Place:
     kind = stage.kind
     lasting = replace(place, ascii=True, solid=place.solid and place.window)
     if kind in ("NFD", "NFKD", "Lowercase"):
@@ -218,13 +218,13 @@ def _place_after(stage: NormalizerStage, place: _Place) -> _Place:
             raise _UnprovedError("the normalizer Strip, which takes white space off the left")
         return place
     if kind == "Replace":
-        return _place_after_replace(stage, place)
+        return _follow_replace(stage, place)
     if kind == "Precompiled":
         return _by_table(stage, place)
     raise _UnprovedError(f"the normalizer {kind}")
 
 
-def _place_after_replace(stage: NormalizerStage, place: _Place) -> _Place:
+def _follow_replace(stage: NormalizerStage, place: _Place) -> _Place:
     pattern, content = stage.setting("pattern"), str(stage.setting("content"))
     runs = pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK)
     if runs and place.right == {"\n"}:
@@ -240,8 +240,8 @@ def _place_after_replace(stage: NormalizerStage, place: _Place) -> _Place:
     if place.right & set(pattern):
         raise _UnprovedError(f"the normalizer Replace of {pattern!r}, which may lie across a space")
     kept = place.window or (content != "" and _SPACE.match(content[-1]) is None)
-    spared = place.spared_chars.union(*((c, c.lower(), c.upper()) for c in pattern))
-    return replace(place, solid=place.solid and kept, spared_chars=spared)
+    spared_chars = place.spared_chars.union(*((c, c.lower(), c.upper()) for c in pattern))
+    return replace(place, solid=place.solid and kept, spared_chars=spared_chars)
 
 
 def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
@@ -256,7 +256,7 @@ def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
     return replace(place, window=False, tables=(*place.tables, table), right=frozenset(image))
 
 
-def _cuts_at(stages: Sequence[NormalizerStage], place: _Place) -> bool:
+def _is_cut(stages: Sequence[NormalizerStage], place: _Place) -> bool:
     """True if one of the stages certainly cuts at the position.
 
     Each stage before this one must be split-closed: it cuts at the position, or only fails
@@ -382,8 +382,8 @@ def only_marks(
         for stage in normalizers:
             if stage.kind != "Replace" or stage.setting("pattern") != " ":
                 return False
-            place = _place_after(stage, place)
-        if _cuts_at(pre_tokenizers, place):
+            place = _follow_normalizer(stage, place)
+        if _is_cut(pre_tokenizers, place):
             return False  # a later stage is unknown: otherwise nothing calls this function
         for stage in pre_tokenizers:
             _, place = _step(stage, place)

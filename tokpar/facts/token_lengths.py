@@ -20,18 +20,18 @@ _DENSE = 8  # the highest id may be this many times the number of tokens for a t
 class TokenLengths:
     """The number of UTF-8 bytes of each token, by id. The later entry of a repeated id counts.
 
-    `shared`: for an id of several tokens, the bytes of these tokens. The id means the first of them
-    that the text has at the token's position."""
+    `shared_ids`: for an id of several tokens, the bytes of these tokens. The id means the first of
+    them that the text has at the token's position."""
 
     def __init__(
         self,
         ids: Iterable[int] | IntArray,
         lengths: Iterable[int] | IntArray,
-        shared_tokens: Mapping[int, Sequence[bytes]] | None = None,
+        shared_ids: Mapping[int, Sequence[bytes]] | None = None,
     ) -> None:
         given, sizes = _integers(ids), _integers(lengths)
-        self._shared_tokens = dict(shared_tokens or {})
-        shares = np.fromiter(self._shared_tokens, np.int64, len(self._shared_tokens))
+        self._shared_ids = dict(shared_ids or {})
+        shares = np.fromiter(self._shared_ids, np.int64, len(self._shared_ids))
         self._table: IntArray | None = None
         self._ids, self._sizes = given[:0], given[:0]
         if len(given) and given.min() >= 0 and given.max() < _DENSE * (len(given) + 1024):
@@ -81,7 +81,7 @@ class TokenLengths:
         lengths = edges[1:]
         for k in range(0, len(ids), _BLOCK):
             lengths[k : k + _BLOCK] = self.lengths_of(ids[k : k + _BLOCK])
-        if self._shared_tokens:
+        if self._shared_ids:
             self._measure(ids, text, lengths)
         total, expected = int(edges.cumsum(out=edges)[-1]), byte_length(text)
         if total != expected or np.count_nonzero(edges[1:] == edges[:-1]):
@@ -91,13 +91,13 @@ class TokenLengths:
 
     def _measure(self, ids: IdArray, text: str, lengths: IntArray) -> None:
         """Fill in the lengths that shared ids have in this text, from left to right."""
-        places = np.flatnonzero(np.isin(ids, list(self._shared_tokens)))
+        places = np.flatnonzero(np.isin(ids, list(self._shared_ids)))
         if not len(places):
             return
         data, starts, more = text.encode("utf-8", "surrogatepass"), np.cumsum(lengths), 0
         for k in places.tolist():
             start = int(starts[k]) + more
-            tokens = self._shared_tokens[int(ids[k])]
+            tokens = self._shared_ids[int(ids[k])]
             lengths[k] = next((len(token) for token in tokens if data.startswith(token, start)), 0)
             more += int(lengths[k])
 
@@ -167,14 +167,14 @@ def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
     None if the facts have no tokens, or a token longer than `longest_token`. Also None while the
     vocabulary does not pay: 200,000 tokens take 0.1 to 0.4 s to prepare. It pays after the callers
     have asked for enough text; this call adds `text` code points."""
-    asked = facts.derive(_counter)
+    asked = facts.derive(_asked_chars)
     asked[0] += text
     if facts.token_count > max(_SOON, asked[0] // _PAYS):
         return None
     return facts.derive(_vocabulary)
 
 
-def _counter(_: Facts) -> list[int]:
+def _asked_chars(_: Facts) -> list[int]:
     """Count the code points for which callers asked for the tokens. Threads may lose counts."""
     return [0]
 

@@ -35,11 +35,6 @@ class Automaton:
     avoid: tuple[bool, ...]
     words: tuple[tuple[int, ...], ...]
 
-    @property
-    def next_state(self) -> tuple[tuple[int, ...], ...]:
-        """As `target`, for `tokpar.certificate.window_rows`."""
-        return self.target
-
     @cached_property
     def dead(self) -> frozenset[int]:
         """The states that never match any more."""
@@ -66,11 +61,11 @@ def automaton(tree: Tree, size: int, budget: Budget) -> Automaton:
     words = _words(target)
     target, hit = _minimal(target, hit, budget)
 
-    def lives(x: int, flags: list[bool]) -> bool:
-        return any(hit[x]) or any(flags[y] for y in target[x])
+    def lives(x: int, known_states: list[bool]) -> bool:
+        return any(hit[x]) or any(known_states[y] for y in target[x])
 
-    def avoids(x: int, flags: list[bool]) -> bool:
-        quiet = (flags[y] for c, y in enumerate(target[x]) if not hit[x][c])
+    def avoids(x: int, known_states: list[bool]) -> bool:
+        quiet = (known_states[y] for c, y in enumerate(target[x]) if not hit[x][c])
         return not hit[x][size] or any(quiet)
 
     return Automaton(
@@ -226,14 +221,14 @@ def _number_keys(keys: list[tuple[int, ...]]) -> list[int]:
 
 def _least(count: int, holds: Callable[[int, list[bool]], bool]) -> list[bool]:
     """The least fixed point of `holds` over sets of states. `holds` must be monotone."""
-    known = [False] * count
+    known_states = [False] * count
     grown = True
     while grown:
         grown = False
         for x in reversed(range(count)):
-            if not known[x] and holds(x, known):
-                known[x] = grown = True
-    return known
+            if not known_states[x] and holds(x, known_states):
+                known_states[x] = grown = True
+    return known_states
 
 
 def _words(target: list[list[int]]) -> tuple[tuple[int, ...], ...]:

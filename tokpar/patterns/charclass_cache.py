@@ -14,7 +14,13 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from tokpar.parity.result_cache import digest, directory, write
-from tokpar.patterns.charclass_members import CODE_POINTS, SURROGATES, is_plain, matches_of, members
+from tokpar.patterns.charclass_members import (
+    CODE_POINTS,
+    SURROGATES,
+    is_plain,
+    match_chars,
+    members,
+)
 from tokpar.patterns.class_tables import Ranges
 
 KIND = "classes"
@@ -22,19 +28,19 @@ _FORMAT = "1"
 _PACKAGES = {"fancy-regex": "tiktoken", "oniguruma": "tokenizers", "regex": "regex"}
 
 
-def kept_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
+def cached_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     """As `members`, from the disk cache on a hit."""
     wanted = sorted(set(sources))
-    asked = [source for source in wanted if not is_plain(source)]
+    class_sources = [source for source in wanted if not is_plain(source)]
     folder = directory(KIND)
     installed = _version(engine)
-    if folder is None or installed is None or not asked:
+    if folder is None or installed is None or not class_sources:
         return members(wanted, engine)
-    key = digest([_FORMAT, engine, installed, *asked])
-    found = _read((folder / f"{key}.json"), key, asked, engine)
+    key = digest([_FORMAT, engine, installed, *class_sources])
+    found = _read((folder / f"{key}.json"), key, class_sources, engine)
     if found is None:
-        found = members(asked, engine)
-        text = _write_classes(found)
+        found = members(class_sources, engine)
+        text = _to_json(found)
         write(folder, key, {"key": key, "hash": digest([text]), "classes": text})
     return members((source for source in wanted if is_plain(source)), engine) | found
 
@@ -47,13 +53,15 @@ def _version(engine: str) -> str | None:
         return None
 
 
-def _write_classes(classes: Mapping[str, Ranges]) -> str:
+def _to_json(classes: Mapping[str, Ranges]) -> str:
     return json.dumps(
         {source: classes[source] for source in sorted(classes)}, separators=(",", ":")
     )
 
 
-def _read(path: object, key: str, sources: list[str], engine: str) -> dict[str, Ranges] | None:
+def _read(
+    path: object, key: str, class_sources: list[str], engine: str
+) -> dict[str, Ranges] | None:
     """The classes in a cache file if the file passes all checks, else None."""
     try:
         with open(str(path), encoding="utf-8") as file:
@@ -64,18 +72,18 @@ def _read(path: object, key: str, sources: list[str], engine: str) -> dict[str, 
         case {"key": str(name), "hash": str(seal), "classes": str(text)} if name == key:
             if digest([text]) != seal:
                 return None
-            found = _parse_classes(text)
-            if found is None or sorted(found) != sources:
+            found = _parse(text)
+            if found is None or sorted(found) != class_sources:
                 return None
             try:
-                right = all(_agrees(source, engine, found[source]) for source in sources)
+                right = all(_agrees(source, engine, found[source]) for source in class_sources)
             except Exception:  # each engine has its own error types
                 return None
             return found if right else None
     return None
 
 
-def _parse_classes(text: str) -> dict[str, Ranges] | None:
+def _parse(text: str) -> dict[str, Ranges] | None:
     """Parse the text of a cache file into classes, or return None.
 
     Ranges must be ascending, disjoint and without surrogates."""
@@ -104,4 +112,4 @@ def _agrees(source: str, engine: str, ranges: Ranges) -> bool:
     )
     edges = np.array([0] + [p for low, high in ranges for p in (low, high + 1)])
     inside = np.searchsorted(edges, points, side="right") % 2 == 0
-    return np.array_equal(matches_of(source, engine, "".join(map(chr, points))), inside)
+    return np.array_equal(match_chars(source, engine, "".join(map(chr, points))), inside)

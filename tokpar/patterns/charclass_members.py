@@ -48,18 +48,18 @@ def is_plain(source: str) -> bool:
     return len(source) == 1 and source not in ".^$\\[](){}|*+?"
 
 
-def matches_of(source: str, engine: str, text: str) -> BoolArray:
+def match_chars(source: str, engine: str, text: str) -> BoolArray:
     """True for each character of the text that a one-character regex matches; (characters,).
 
     The characters of the text must be ascending and distinct."""
-    return _MATCHED[engine](source, text)
+    return _MATCHERS[engine](source, text)
 
 
 def _points(text: str) -> PointArray:
     return np.frombuffer(text.encode("utf-32-le"), "<u4").astype(np.int64)
 
 
-def _matched_by_regex(source: str, text: str) -> BoolArray:
+def _match_by_regex(source: str, text: str) -> BoolArray:
     import regex
 
     inside = np.zeros(len(text), np.bool_)
@@ -68,13 +68,13 @@ def _matched_by_regex(source: str, text: str) -> BoolArray:
     return inside
 
 
-def _matched_by_fancy(source: str, text: str) -> BoolArray:
-    """As `matches_of`, by tiktoken. tiktoken encodes only the matched characters, byte by byte."""
+def _match_by_fancy(source: str, text: str) -> BoolArray:
+    """As `match_chars`, by tiktoken. tiktoken encodes only the matched characters, byte by byte."""
     found = bytes(_encoding(source).encode_ordinary(text)).decode()
     return np.isin(_points(text), _points(found))
 
 
-def _matched_by_oniguruma(source: str, text: str) -> BoolArray:
+def _match_by_oniguruma(source: str, text: str) -> BoolArray:
     from tokenizers import Regex, pre_tokenizers
 
     inside = np.ones(len(text), np.bool_)
@@ -83,10 +83,10 @@ def _matched_by_oniguruma(source: str, text: str) -> BoolArray:
     return inside
 
 
-_MATCHED: dict[str, Callable[[str, str], BoolArray]] = {
-    "fancy-regex": _matched_by_fancy,
-    "oniguruma": _matched_by_oniguruma,
-    "regex": _matched_by_regex,
+_MATCHERS: dict[str, Callable[[str, str], BoolArray]] = {
+    "fancy-regex": _match_by_fancy,
+    "oniguruma": _match_by_oniguruma,
+    "regex": _match_by_regex,
 }
 
 
@@ -162,7 +162,7 @@ def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
     sample = "".join(chr(start) for start, _ in pieces)
     found: dict[str, Ranges] = {}
     for source in sources:
-        inside = _matched_by_oniguruma(source, sample)
+        inside = _match_by_oniguruma(source, sample)
         found[source] = merge_ranges(pieces[i] for i in np.flatnonzero(inside).tolist())
     return found
 

@@ -53,7 +53,7 @@ class Family:
         point = ord(char)
         if point < 0x80:
             return self._ascii[point]
-        return self._class_beyond(point)
+        return self._find_class(point)
 
     def theorem(self, left: str, right: str) -> str | None:
         """The theorem that proves the cut (left|right) in every surrounding text, or None."""
@@ -71,9 +71,9 @@ class Family:
 
     @cached_property
     def _ascii(self) -> tuple[str | None, ...]:
-        return tuple(self._class_beyond(point) for point in range(0x80))
+        return tuple(self._find_class(point) for point in range(0x80))
 
-    def _class_beyond(self, point: int) -> str | None:
+    def _find_class(self, point: int) -> str | None:
         lows, highs, names = self._spans
         place = bisect_right(lows, point) - 1
         return names[place] if place >= 0 and point <= highs[place] else None

@@ -26,7 +26,7 @@ def require_engine(
     or more symbols, within MOST_TEXTS. `examples`: one character of each symbol."""
     words = _words(machine)
     texts = ["".join(examples[c] for c in word) for word in words]
-    found = _find_pieces(pattern, engine, texts)
+    found = _find_matches(pattern, engine, texts)
     for word, text, own in zip(words, texts, found, strict=True):
         expected = [text[start:stop] for start, stop in matches(machine, word)]
         if own != expected:
@@ -35,9 +35,9 @@ def require_engine(
             )
 
 
-def _find_pieces(pattern: str, engine: str, texts: Sequence[str]) -> list[list[str]]:
+def _find_matches(pattern: str, engine: str, texts: Sequence[str]) -> list[list[str]]:
     try:
-        return _FOUND[engine](pattern, texts)
+        return _FINDERS[engine](pattern, texts)
     except BaseException as error:  # engines have own error types; a panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
@@ -107,7 +107,7 @@ def _by_fancy(pattern: str, texts: Sequence[str]) -> list[list[str]]:
     return [[words[i].decode() for i in probe.encode_ordinary(text)] for text in texts]
 
 
-_FOUND: dict[str, Callable[[str, Sequence[str]], list[list[str]]]] = {
+_FINDERS: dict[str, Callable[[str, Sequence[str]], list[list[str]]]] = {
     "fancy-regex": _by_fancy,
     "oniguruma": _by_oniguruma,
     "regex": _by_regex,

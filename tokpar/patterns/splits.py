@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokpar.patterns.automaton import Automaton, automaton
 from tokpar.patterns.char_partition import Alphabet, alphabet
-from tokpar.patterns.charclass_cache import kept_members
+from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import EVERY
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import Tree, read_pattern, refuse_rewritten
@@ -29,23 +29,23 @@ Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
 
 def decide_windows(
     splits: Sequence[SplitStage],
-    ask: Ask = kept_members,
-    code_points: Ranges = EVERY,
+    ask: Ask = cached_members,
+    domain: Ranges = EVERY,
     seconds: float = SECONDS,
 ) -> Windows:
-    """Compute the windows of a sequence of Splits, for texts over the code points `code_points`.
+    """Compute the windows of a sequence of Splits, for texts over the code points in `domain`.
 
     `seconds` bounds the processor time, without the time that the engine takes to list classes.
     Raises `UnsupportedPatternError` with the reason."""
     budget = Budget(seconds)
-    symbols, machines = machines_of(splits, ask, code_points, budget)
+    symbols, machines = machines_of(splits, ask, domain, budget)
     return Windows(symbols, Decision(machines, budget))
 
 
 def machines_of(
     splits: Sequence[SplitStage],
-    ask: Ask = kept_members,
-    code_points: Ranges = EVERY,
+    ask: Ask = cached_members,
+    domain: Ranges = EVERY,
     budget: Budget | None = None,
 ) -> tuple[Alphabet, tuple[Automaton, ...]]:
     """Build the automaton of each Split, over common symbols. Raises as `decide_windows`."""
@@ -56,7 +56,7 @@ def machines_of(
         wanted = {source for each in readers if each.engine == engine for source in each.sources}
         for source, ranges in ask(wanted, engine).items():
             classes[engine, source] = ranges
-    symbols = alphabet(classes, code_points)
+    symbols = alphabet(classes, domain)
     budget.renew()  # the budget does not cover listing the classes
     machines = []
     for split in splits:

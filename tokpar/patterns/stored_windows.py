@@ -48,7 +48,7 @@ class WindowTables:
 
 
 @dataclass(frozen=True, eq=False)
-class PatternWindows:
+class DecidedWindows:
     """The windows of a pattern.
 
     `symbol_of`: uint8, (0x110000,); the symbol `size` stands for all unknown code points. `proof`:
@@ -64,7 +64,7 @@ class PatternWindows:
 
 
 @lru_cache(maxsize=16)
-def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> PatternWindows | None:
+def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> DecidedWindows | None:
     """The stored windows of a family for this engine and these patterns, or None.
 
     They cover the frozen code points."""
@@ -81,5 +81,5 @@ def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Patte
         symbol_of[ord(char)] = symbol
     left, cut, right = (np.array(entry[name], np.int32) for name in ("left", "cut", "right"))
     tables = WindowTables(left, cut, right, np.array(entry["certain"], np.bool_))
-    unbroken = tuple((bytes(chars), bytes(lasts)) for chars, lasts in entry["unbroken"])
-    return PatternWindows(symbol_of, entry["size"], tables, ("family", family), unbroken)
+    unbroken_sets = tuple((bytes(chars), bytes(lasts)) for chars, lasts in entry["unbroken"])
+    return DecidedWindows(symbol_of, entry["size"], tables, ("family", family), unbroken_sets)

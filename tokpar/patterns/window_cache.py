@@ -11,32 +11,32 @@ import numpy as np
 from tokpar.patterns.engine_crosscheck import require_engine
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.stored_windows import PatternWindows
+from tokpar.patterns.stored_windows import DecidedWindows
 from tokpar.patterns.window_proof import prove_windows
 from tokpar.patterns.window_search import Windows
 from tokpar.types import Facts
 
 
-def windows_of(facts: Facts) -> PatternWindows | str:
+def windows_of(facts: Facts) -> DecidedWindows | str:
     """The windows of the facts' pattern, or the reason why there are none. The facts cache them."""
-    return facts.derive(_decide)
+    return facts.derive(_compute_windows)
 
 
-def _decide(facts: Facts) -> PatternWindows | str:
+def _compute_windows(facts: Facts) -> DecidedWindows | str:
     if not facts.patterns:
         return "no pattern of its pre-tokenizer is known"
     try:
-        windows = _checked_windows(splits_of(facts))
+        windows = _compute_checked_windows(splits_of(facts))
     except UnsupportedPatternError as error:
         return f"its pattern is of no known family, and not decided: {error}"
     written = written_proof(facts, windows)
     digest = hashlib.sha256(written.encode()).hexdigest()
     facts.proofs[digest] = written
     alphabet = windows.alphabet
-    return PatternWindows(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
+    return DecidedWindows(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
 
 
-def _checked_windows(splits: Sequence[SplitStage]) -> Windows:
+def _compute_checked_windows(splits: Sequence[SplitStage]) -> Windows:
     """The windows of these Splits, after comparing each engine with its automaton.
 
     Raises UnsupportedPatternError if they differ on a test text."""

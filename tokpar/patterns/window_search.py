@@ -60,17 +60,17 @@ class Decision:
         budget of a decision."""
         self.budget.renew()
         best: tuple[Word, Word] | None = None
-        for item, before in self._items_after(left).items():
+        for item, before in self._reachable_items(left).items():
             if item == BEGIN or not self.rows.holds_at_end(item):
                 continue
-            behind = self._text_realizing(item, right)
+            behind = self._realize_threat(item, right)
             if behind is None:
                 continue
             if best is None or len(before) + len(behind) < len(best[0]) + len(best[1]):
                 best = before, behind
         return best
 
-    def _items_after(self, left: Word) -> dict[Item, Word]:
+    def _reachable_items(self, left: Word) -> dict[Item, Word]:
         """Map each item after the left part to a shortest text before the left part."""
         words: dict[Item, Word] = {BEGIN: ()}
         queue = deque(words)
@@ -89,7 +89,7 @@ class Decision:
             words = moved
         return words
 
-    def _text_realizing(self, item: Item, right: Word) -> Word | None:
+    def _realize_threat(self, item: Item, right: Word) -> Word | None:
         """A shortest text after the right part that makes a threat come true, or None."""
         live = self.rows.first(item, right[0])
         for d in right[1:]:

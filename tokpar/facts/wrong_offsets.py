@@ -33,11 +33,11 @@ def why_misplaced(facts: Facts, text: str) -> str | None:
 class _Table:
     """One Precompiled stage.
 
-    `earlier_stages`: the stages before it. `contents`: the added tokens after which a segment of
-    the original text begins."""
+    `stages_before`: the stages before it. `contents`: the added tokens after which a segment of the
+    original text begins."""
 
     charsmap: Charsmap
-    earlier_stages: tuple[NormalizerStage, ...]
+    stages_before: tuple[NormalizerStage, ...]
     contents: tuple[str, ...]
 
     def why(self, text: str) -> str | None:
@@ -47,7 +47,7 @@ class _Table:
         deleted = {char for char in set(text) if self._may_delete(char)}
         if not deleted:
             return None
-        first = (text.lstrip(_BLANK) if self.earlier_stages else text)[:1]
+        first = (text.lstrip(_BLANK) if self.stages_before else text)[:1]
         found = next((content for content in self.contents if content in text), None)
         if first in deleted or not deleted.isdisjoint(_BLANK):
             return f"the normalizer Precompiled may delete {first!r} at the beginning of the text"
@@ -59,7 +59,7 @@ class _Table:
     @cached_property
     def _unknown(self) -> str | None:
         """The kind of an earlier stage that may insert any character, or None."""
-        for stage in self.earlier_stages:
+        for stage in self.stages_before:
             if stage.kind == "Replace":
                 content = str(stage.setting("content"))
                 plain = stage.setting("pattern") == {"Regex": " {2,}"} or self._patterns(stage)
@@ -80,24 +80,24 @@ class _Table:
         """The characters, except spaces, that Replace stages before the table search for."""
         return frozenset(
             char
-            for stage in self.earlier_stages
+            for stage in self.stages_before
             if stage.kind == "Replace"
             for char in self._patterns(stage)
             if char != " "
         )
 
     @cached_property
-    def _verdicts(self) -> dict[str, bool]:
+    def _deletable_by_char(self) -> dict[str, bool]:
         return {}
 
     def _may_delete(self, char: str) -> bool:
         """True if the table may delete a segment's first character."""
-        if char not in self._verdicts:
-            self._verdicts[char] = self._judge(char)
-        return self._verdicts[char]
+        if char not in self._deletable_by_char:
+            self._deletable_by_char[char] = self._check_may_delete(char)
+        return self._deletable_by_char[char]
 
-    def _judge(self, char: str) -> bool:
-        if not self.earlier_stages:
+    def _check_may_delete(self, char: str) -> bool:
+        if not self.stages_before:
             return self.charsmap.may_delete(char)
         if char not in _BLANK and _SURE.match(char) is None:
             return True
