@@ -1,6 +1,7 @@
-"""Corpora: documents in files become shards of ids, with a manifest that says how they were made.
+"""Corpora: turns documents in files into shards of ids, with a manifest that says how the shards
+were made.
 
-Nothing here is imported by `import tokpar`.
+`import tokpar` does not import this package.
 
     from tokpar.corpus import build
 
@@ -55,12 +56,12 @@ def build(
 
     `inputs`: names, patterns or URLs of .jsonl, .ndjson, .txt (also .gz, .zst), .parquet and .arrow
     files. `out`: a folder for the shards, the journal and manifest.json. `tokenizer`: anything that
-    `tokpar.load` takes. `options`: those of `tokpar.corpus.job.Request`, of the same names as those
-    of `tokpar corpus build`. `progress`: counts what is done while it runs.
+    `tokpar.load` takes. `options`: the fields of `tokpar.corpus.job.Request`; `tokpar corpus build`
+    has the same options. `progress`: its counts are updated while the build runs.
 
-    The ids of a document are those of the tokenizer's own serial call. The shards depend on inputs,
-    tokenizer and options only. Raises OptionError, FileFormatError, OSError, and what `load`
-    raises; with `resume=True` a later call goes on after any error."""
+    The ids of a document equal the ids of the tokenizer's own serial call. The shards depend only
+    on inputs, tokenizer and options. Raises OptionError, FileFormatError, OSError, and the errors
+    of `load`. After any error, a later call with `resume=True` continues the build."""
     names = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     request = Request([os.fspath(name) for name in names], Path(out), tokenizer, **options)
     return run_build(prepare(request), Disk(), progress or Progress())

@@ -1,4 +1,4 @@
-"""What a caller asks of a build, and how sizes are written."""
+"""The choices and limits of a build, its memory budget, and the notation of sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BACKENDS = ("local", "ray")
 SHARD_BYTES = 1 << 30
 BUDGET = 2 << 30
 TIMES_LONGEST = 16
-"""The memory budget is at least so many times the longest document, as it is stored in a line."""
+"""The memory budget must be at least this many times the longest document, as stored in a line."""
 LEAST_BUDGET = 64 << 20
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
@@ -21,10 +21,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """How the memory budget is spent, in bytes of text as it is stored.
+    """Divides the memory budget. All values are bytes of stored text.
 
-    `longest`: a document that is longer is an error. `block`: about so much is read and encoded at
-    a time. `in_flight`: so much is read ahead at most, or one longer document alone."""
+    `longest`: a longer document is an error. `block`: about how much is read and encoded at a time.
+    `in_flight`: how much is read ahead at most; a longer document is read ahead alone."""
 
     budget: int
 
@@ -42,7 +42,8 @@ class Memory:
 
 
 def size_of(text: str | int, what: str) -> int:
-    """Bytes: "2GB" -> 2000000000, "64MiB" -> 67108864. Raises OptionError."""
+    """Returns the number of bytes of a size: "2GB" -> 2000000000, "64MiB" -> 67108864. Raises
+    OptionError, which quotes `what`."""
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
         raise OptionError(f"{what}: expected a size such as 500MB or 2GiB, got {text!r}")

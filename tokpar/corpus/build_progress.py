@@ -1,4 +1,4 @@
-"""How far a build is, and where its time goes."""
+"""Counts the progress of a build, and the time of each stage."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from tokpar.corpus.document_blocks import Block
 
 Value = TypeVar("Value")
 STAGES = ("read", "parse", "encode", "write")
-"""read: the stored bytes, uncompressed and digested; parse: documents of them; encode: their ids;
-write: the files of shards, digested and synced. Reading and parsing run beside the other two."""
+"""read: reads, decompresses and digests the stored bytes. parse: turns them into documents.
+encode: turns documents into ids. write: writes, digests and syncs the files of shards. Reading and
+parsing run in parallel to the other two stages."""
 
 
 @dataclass
 class Progress:
-    """Counts so far, of all runs of a build; `stored` bytes of inputs of `stored_total`.
+    """Counts of a build so far, over all its runs.
 
-    `seconds`: of each stage, in this run. `new_*`: of this run alone."""
+    `stored`: bytes of inputs that are done, of `stored_total`. `seconds`: time of each stage in
+    this run. `new_*`: counts of this run alone."""
 
     stored_total: int = 0
     parts_total: int = 0
@@ -40,19 +42,20 @@ class Progress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since this run began."""
+        """The seconds since this run began."""
         return time.monotonic() - self.start_time
 
     @property
     def seconds_left(self) -> float | None:
-        """By the stored bytes of this run; None before there are any."""
+        """The expected seconds until the end, from the stored bytes of this run; None before the
+        first block."""
         if not self.new_stored:
             return None
         return self.elapsed * max(0, self.stored_total - self.stored) / self.new_stored
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Counts the time of the block for a stage."""
+        """Adds the time of the `with` block to a stage."""
         start = time.perf_counter()
         try:
             yield
@@ -60,7 +63,7 @@ class Progress:
             self.seconds[name] += time.perf_counter() - start
 
     def time_items(self, items: Iterable[Value], name: str) -> Iterator[Value]:
-        """The items; the time that each takes to come is counted for a stage."""
+        """Yields the items, and adds the time that the iterable takes for each item to a stage."""
         rest = iter(items)
         while True:
             with self.stage(name):
@@ -70,7 +73,7 @@ class Progress:
             yield item  # type: ignore[misc]
 
     def add(self, block: Block, tokens: int) -> None:
-        """Counts a block that was written."""
+        """Adds the counts of a written block."""
         for name, count in (
             ("stored", block.stored_bytes),
             ("documents", len(block.texts)),
@@ -83,7 +86,7 @@ class Progress:
             self.skipped[fault.kind] = self.skipped.get(fault.kind, 0) + 1
 
     def join(self, other: Progress) -> None:
-        """Adds what another process counted."""
+        """Adds the counts of another process."""
         for name in ("stored", "documents", "tokens", "text_bytes"):
             for counted in (name, f"new_{name}"):
                 setattr(self, counted, getattr(self, counted) + getattr(other, f"new_{name}"))

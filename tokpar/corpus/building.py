@@ -1,4 +1,5 @@
-"""Runs a build: what is done already is kept, the rest is built, the manifest comes last."""
+"""Runs a build: keeps the finished shards of earlier runs, builds the others, and writes the
+manifest at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tokpar.errors import OptionError, TokparError
 
 
 class BuildStoppedError(TokparError):
-    """A build was asked to stop, and did when a shard was complete; it can be resumed."""
+    """A build stopped on request, after a complete shard. It can be resumed."""
 
 
 def run_build(
@@ -28,11 +29,11 @@ def run_build(
     on_block: Callable[[], object] = lambda: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> Manifest:
-    """Builds what is not done yet, and returns the manifest of everything.
+    """Builds the unfinished parts of a job, and returns the manifest of all shards.
 
-    `on_block` is called after each block of documents. When `is_stopped` is true after a shard,
-    raises BuildStoppedError. Raises OptionError for a folder that holds something else, and what
-    reading and encoding raise. The shards that are complete stay."""
+    `on_block`: called after each block of documents. `is_stopped`: asked after each shard; if it
+    returns true, the build raises BuildStoppedError. Raises OptionError for a folder with other
+    content, and the errors of reading and encoding. Complete shards stay after an error."""
     progress.start_time = time.monotonic()
     job.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(job.folder):
@@ -77,7 +78,8 @@ def run_build(
 
 
 def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
-    """The journal of the folder; removes what an earlier run left unfinished."""
+    """Returns the journal of the folder. Removes the unfinished files of earlier runs. Raises
+    OptionError if the folder has another content, or a build that is not to be resumed."""
     for path in job.folder.glob(f"{UNFINISHED}*"):
         layer.remove(path)
     if (job.folder / JOURNAL_NAME).exists():
@@ -96,7 +98,7 @@ def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
 
 
 def _count_done(job: BuildJob, journal: Journal, progress: Progress) -> None:
-    """Counts what earlier runs did."""
+    """Adds the shards of earlier runs to `progress`."""
     progress.stored_total = sum(each.bytes for each in job.inputs)
     progress.parts_total = len(job.parts)
     for part in job.parts:
@@ -120,7 +122,7 @@ def _manifest(job: BuildJob, journal: Journal) -> Manifest:
     for part in job.parts:
         entries = journal.finished_by_part[part.number].entries
         shards += [entry.shard for entry in entries]
-        for number, digest in entries[-1].digests:  # those of the whole part
+        for number, digest in entries[-1].digests:  # the digests of the whole part
             digests.setdefault(number, []).append(digest)
     inputs = tuple(
         InputFile(each.name, each.bytes, tuple(digests.get(k, ())))
@@ -131,5 +133,5 @@ def _manifest(job: BuildJob, journal: Journal) -> Manifest:
 
 
 def manifest_of(folder: Path) -> Manifest:
-    """The manifest of a folder of shards. Raises OSError, FileFormatError."""
+    """Returns the manifest of a folder of shards. Raises OSError, FileFormatError."""
     return Manifest.from_json((folder / MANIFEST_NAME).read_text(encoding="utf-8"))

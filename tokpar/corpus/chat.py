@@ -1,4 +1,4 @@
-"""Chats become texts by the chat template of transformers."""
+"""Turns chats into texts by a chat template of transformers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tokpar.errors import OptionError
 
 
 def template_of(tokenizer: CorpusTokenizer, choice: bool | str) -> tuple[TextOf, str]:
-    """A function that makes a text of a list of messages, and the sha256 of the template.
+    """Returns a function from a list of messages to a text, and the sha256 of the template.
 
-    `choice`: True for the tokenizer's own template, or a template. Raises OptionError without
-    transformers, or where the tokenizer has no template."""
+    `choice`: True for the tokenizer's own template, or a template as a string. Raises OptionError
+    without transformers, or if the tokenizer has no template."""
     wrapper = _wrapper(tokenizer)
     template = wrapper.chat_template if choice is True else choice
     if not isinstance(template, str):
@@ -27,7 +27,7 @@ def template_of(tokenizer: CorpusTokenizer, choice: bool | str) -> tuple[TextOf,
             raise ValueError(f"expected a list of messages, got a {type(messages).__name__}")
         try:
             text = wrapper.apply_chat_template(messages, chat_template=template, tokenize=False)
-        except Exception as error:  # of jinja2, and what templates raise themselves
+        except Exception as error:  # raised by jinja2 or by the template
             raise ValueError(f"the chat template refuses the messages ({error})") from None
         return str(text)
 
@@ -35,7 +35,7 @@ def template_of(tokenizer: CorpusTokenizer, choice: bool | str) -> tuple[TextOf,
 
 
 def _wrapper(tokenizer: CorpusTokenizer) -> Any:
-    """The tokenizer as an object of transformers."""
+    """Returns the tokenizer as an object of transformers. Raises OptionError."""
     found = getattr(getattr(tokenizer.adapter, "caller", None), "wrapper", None)
     if found is not None:
         return found

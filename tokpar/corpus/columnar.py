@@ -1,7 +1,7 @@
-"""Writes shards as parquet or Arrow files: a row for each document, with its `input_ids`.
+"""Writes shards as parquet or Arrow files: one row for each document, with its `input_ids`.
 
-Row groups and record batches end by the number of ids in them, whatever blocks the documents came
-in."""
+The number of ids decides where a row group or record batch ends. The blocks in which the documents
+arrive do not matter."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tokpar.corpus.shard_output import ShardOutput, abandon_all
 from tokpar.types import Rows
 
 GROUP_IDS = 1 << 22
-"""Ids in a row group or record batch; a document with more is one by itself."""
+"""The most ids in a row group or record batch. A document with more ids has one of its own."""
 IDS, NAME = "input_ids", "document_id"
-"""The columns."""
+"""The names of the columns."""
 
 
 class ColumnarWriter:
@@ -57,7 +57,7 @@ class ColumnarWriter:
             room = GROUP_IDS - self._waiting_ids
             stop = int(np.searchsorted(ends, before + room, "right"))
             if stop == first and not self._waiting:
-                stop += 1  # one document of more ids than a group
+                stop += 1  # one document with more ids than `GROUP_IDS`
             if stop > first:
                 own = None if names is None else names[first:stop]
                 self._waiting.append((rows.part(first, stop), own))

@@ -1,4 +1,4 @@
-"""Documents of parquet and Arrow files: a row each."""
+"""Reads documents from parquet and Arrow files: one document for each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tokpar.corpus.lines import too_long
 from tokpar.errors import FileFormatError
 
 ROWS = 256
-"""Rows that are read at a time; fewer where they are long."""
+"""How many rows are read at a time; fewer if the rows are long."""
 
 
 def column_blocks(
@@ -29,10 +29,11 @@ def column_blocks(
     memory: Memory,
     first: int,
 ) -> Iterator[Block]:
-    """The documents from row `first` on, in blocks of about `memory.block` bytes.
+    """Yields the documents from row `first` on, in blocks of about `memory.block` bytes.
 
-    Raises FileFormatError for a damaged file, or one without the field; OptionError for a document
-    above `memory.longest`."""
+    `field`: the column of the texts. `name`: the column of the document ids, or None. `text_of`:
+    turns a value of the column into a text, or None. Raises FileFormatError for a damaged file or a
+    missing column, OptionError for a document longer than `memory.longest`."""
     pa = pyarrow_module("pyarrow", input_.name)
     with input_.open() as file:
         try:
@@ -48,7 +49,7 @@ def column_blocks(
 
 
 def _batches(input_: Input, file: BinaryIO, fields: list[str], memory: Memory) -> Iterator[Any]:
-    """Record batches with these columns."""
+    """Yields the record batches of a file, with at least these columns."""
     pa = pyarrow_module("pyarrow", input_.name)
     if input_.kind == "parquet":
         parquet = pyarrow_module("pyarrow.parquet", input_.name).ParquetFile(file)
@@ -64,7 +65,7 @@ def _batches(input_: Input, file: BinaryIO, fields: list[str], memory: Memory) -
     try:
         reader: Any = ipc.open_file(file)
         batches = (reader.get_batch(k) for k in range(reader.num_record_batches))
-    except pa.ArrowInvalid:  # the other of the two formats, which datasets writes
+    except pa.ArrowInvalid:  # not an IPC file but an IPC stream, as `datasets` writes it
         file.seek(0)
         reader = ipc.open_stream(file)
         batches = iter(reader)
@@ -91,7 +92,7 @@ def _blocks(
     text_of: TextOf | None,
     memory: Memory,
 ) -> Iterator[Block]:
-    """One batch in blocks; a batch of long rows becomes several."""
+    """Yields the rows of one batch in blocks. A batch of long rows becomes several blocks."""
     values = batch.column(field)
     names = None if name is None else batch.column(name).to_pylist()
     texts: list[str] = []
@@ -126,7 +127,7 @@ def _blocks(
 
 
 def _text(value: Any, text_of: TextOf | None, field: str) -> str | tuple[str, str]:
-    """The text of a cell, or the kind and the description of its fault."""
+    """Returns the text of a cell, or the kind and the description of its fault."""
     try:
         found = value.as_py()
     except UnicodeDecodeError as error:

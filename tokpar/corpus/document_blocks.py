@@ -1,4 +1,4 @@
-"""What readers hand on: some documents in a row, and the faults that were found among them."""
+"""The output of readers: blocks of consecutive documents, with the faults found among them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ TOO_LONG = "too many tokens"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A document that cannot be used. `documents_before`: how many
-    good documents of the block precede it.
-    `message`: names the file, and the line or row."""
+    """A document that cannot be used.
+
+    `documents_before`: the number of good documents before it in the block. `kind`: one of the
+    constants of this module. `message`: names the file, and the line or row."""
 
     documents_before: int
     kind: str
@@ -32,11 +33,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Documents in the order of the input.
+    """n consecutive documents, in the order of the input.
 
-    `texts`: n of them. `sizes`: UTF-8 bytes of each, (n,). `begins`: where each begins, (n,), and
-    `end`: where the next block does, in the units of `Position.offset`. `names`: the document ids,
-    n of them, or None. `stored_bytes`: of the input, read for this block."""
+    `input`: the number of the input. `texts`: n texts. `sizes`: their UTF-8 bytes, shape (n,).
+    `begins`: where each document begins, shape (n,), in the units of `Position.offset`. `end`:
+    where the next block begins, in the same units. `names`: n document ids, or None. `faults`: the
+    documents that cannot be used. `stored_bytes`: bytes of the input that were read for this
+    block."""
 
     input: int
     texts: list[str]

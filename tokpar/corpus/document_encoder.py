@@ -1,4 +1,5 @@
-"""Encodes blocks of documents: short ones in one call, long ones divided at certified cuts."""
+"""Encodes blocks of documents: short documents together in one call, long documents one by one,
+divided at certified cuts."""
 
 from __future__ import annotations
 
@@ -22,15 +23,17 @@ from tokpar.seams import Seams
 from tokpar.types import Rows
 
 LONG = 1 << 19
-"""A document of so many code points is divided by itself, and its certificate digested."""
+"""From this many code points on, a document is divided in a call of its own, and its certificate
+is digested."""
 CHUNK = 1 << 18
-"""Code points between two cuts that are certified and digested. What is encoded between two of them
-may be divided further; how depends on what the cache holds, so no digest is made of that."""
+"""Code points between two planned cuts, which the certificate has. The encoder may divide the text
+between two of them further. Those cuts depend on the content of the cache, so they are not in the
+digest."""
 MOST_TOKENS = (1 << 31) - 1
 
 
 def is_refusal(error: Exception) -> bool:
-    """True for what tokenizers raise about a text; a mistake of a program is no such error."""
+    """True for an error that a tokenizer raises about a text, False for an error of the program."""
     if isinstance(error, (MismatchError, WorkerError)):
         return False
     return isinstance(error, (ValueError, EngineError)) or type(error) is Exception
@@ -38,7 +41,8 @@ def is_refusal(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EncodedBlock:
-    """A block with the ids of its documents. `divided_documents`: by their number in the block."""
+    """A block with the ids of its documents, one row each. `divided_documents`: the long documents,
+    with their number in the block."""
 
     block: Block
     rows: Rows
@@ -46,7 +50,7 @@ class EncodedBlock:
 
 
 class DocumentEncoder:
-    """Turns blocks into ids. A context manager, which keeps pools of threads."""
+    """Turns blocks of documents into ids. A context manager: `__exit__` closes its thread pools."""
 
     def __init__(
         self,
@@ -69,9 +73,9 @@ class DocumentEncoder:
         self._dividing.close()
 
     def encode(self, block: Block) -> EncodedBlock:
-        """The ids of a block, with the ids that the options insert.
+        """Returns the ids of a block, with the ids that the options insert around each document.
 
-        Documents that the tokenizer refuses, or that have too many tokens, become faults. Raises
+        A document becomes a fault if the tokenizer refuses it, or if it has too many tokens. Raises
         FileFormatError for an id that the dtype cannot hold."""
         rows, divided_documents, refusals = self._encode_texts(block.texts)
         options = self._options
@@ -94,14 +98,16 @@ class DocumentEncoder:
         return _drop_refused(EncodedBlock(block, rows, divided_documents), named)
 
     def _place(self, block: Block, k: int) -> str:
-        """Where document k is. Lines are counted only for an error that ends the build."""
+        """Returns where document k of the block is, for a message. Counts lines only if the error
+        ends the build, because counting reads the input again."""
         begin = int(block.begins[k])
         return self._inputs[block.input].place(begin, count=self._options.errors == "stop")
 
     def _encode_texts(
         self, texts: list[str]
     ) -> tuple[Rows, list[DividedDocument], dict[int, tuple[str, str]]]:
-        """Rows, the divided documents, and what is wrong with a text, whose row is empty then."""
+        """Returns one row of ids for each text, the divided documents, and the refused texts:
+        number of the text -> (kind, message). A refused text has an empty row."""
         long = [k for k, text in enumerate(texts) if len(text) >= LONG]
         refusals: dict[int, tuple[str, str]] = {}
         divided_documents: list[DividedDocument] = []
@@ -151,12 +157,13 @@ class DocumentEncoder:
 
 
 def certificate_digest(encoding: Encoding, text: str, name: str) -> str:
-    """The sha256 of the certificate of the planned seams of a divided document."""
+    """Returns the sha256 of `certificate_of`."""
     return hashlib.sha256(certificate_of(encoding, text, name)).hexdigest()
 
 
 def certificate_of(encoding: Encoding, text: str, name: str) -> bytes:
-    """A certificate of the planned seams alone, which do not depend on the cache."""
+    """Returns the bytes of a certificate with only the planned seams of a divided document. They do
+    not depend on the cache."""
     seams = encoding.seams
     planned = replace(encoding, seams=Seams(seams.planned, proofs=seams.proofs))
     return to_bytes(planned, text, name, tokpar_version=__version__)
@@ -165,7 +172,7 @@ def certificate_of(encoding: Encoding, text: str, name: str) -> bytes:
 def _drop_refused(
     encoded_block: EncodedBlock, refusals: dict[int, tuple[str, str]]
 ) -> EncodedBlock:
-    """The block without some documents, which become faults in their places."""
+    """Returns the block without the refused documents, which become faults at their places."""
     block = encoded_block.block
     kept = np.ones(len(block.texts), dtype=np.bool_)
     kept[list(refusals)] = False

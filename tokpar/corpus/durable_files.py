@@ -1,4 +1,4 @@
-"""Writes files that survive a power cut: synced, renamed, and the folder synced."""
+"""Writes files that survive a power cut: syncs the file, renames it, and syncs the folder."""
 
 from __future__ import annotations
 
@@ -7,40 +7,41 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 UNFINISHED = ".unfinished-"
-"""How the names of files begin that are still being written."""
+"""The prefix of the names of unfinished files."""
 
 
 class NewFile(Protocol):
-    """A file that is being written from its first byte on."""
+    """A new file, written from its first byte on."""
 
     def write(self, data: bytes | memoryview) -> None:
         """Appends `data`. Raises OSError, as for a full disk."""
 
     def overwrite_start(self, data: bytes) -> None:
-        """Writes `data` over the first bytes; the next `write` appends again."""
+        """Overwrites the first bytes with `data`. The next `write` appends again."""
 
     def sync(self) -> None:
-        """Returns when the disk has all bytes."""
+        """Returns when all bytes are on the disk."""
 
     def close(self) -> None: ...
 
 
 class FileLayer(Protocol):
-    """All that a build changes on disk. Tests replace it by one that loses power or is full."""
+    """All operations of a build that change the disk. Tests replace it by a layer that simulates a
+    power cut or a full disk."""
 
     def create(self, path: Path) -> NewFile:
-        """Opens a new, empty file; one of that name is replaced."""
+        """Opens a new, empty file. Replaces an existing file of this name."""
 
     def open_end(self, path: Path) -> NewFile:
-        """Opens a file to append to it; creates it if there is none."""
+        """Opens a file for appending. Creates it if it does not exist."""
 
     def rename(self, old: Path, new: Path) -> None: ...
 
     def sync_folder(self, folder: Path) -> None:
-        """Returns when the disk has the names of the files in `folder`."""
+        """Returns when the names of the files in `folder` are on the disk."""
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cuts a file to `size` bytes, synced."""
+        """Truncates a file to `size` bytes, and syncs it."""
 
     def remove(self, path: Path) -> None: ...
 
@@ -80,7 +81,7 @@ class Disk:
         old.replace(new)
 
     def sync_folder(self, folder: Path) -> None:
-        if os.name == "nt":  # folders cannot be opened there, and names are synced with the file
+        if os.name == "nt":  # Windows cannot open folders, and syncs names with the file
             return
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -98,7 +99,8 @@ class Disk:
 
 
 def write_whole(layer: FileLayer, path: Path, data: bytes) -> None:
-    """Writes a file that is complete or not there, whenever the power goes."""
+    """Writes a file. After a power cut at any time, the file is complete, or is as it was before
+    the call."""
     unfinished = path.with_name(UNFINISHED + path.name)
     file = layer.create(unfinished)
     try:

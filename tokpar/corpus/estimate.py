@@ -1,4 +1,4 @@
-"""Says what a build would write, from the first documents of some inputs."""
+"""Estimates the output of a build from the first documents of some inputs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tokpar.corpus.part_reading import PartReader
 
 PARTS = 8
 INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}
-"""Bytes for each document besides its ids."""
+"""Bytes that each format stores for a document besides its ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A sample, and what it makes expect of all inputs. `stored_bytes`: of the inputs that were
-    read for the sample."""
+    """The counts of a sample, and the expected counts of all inputs (`all_*`). `stored_bytes`: how
+    many bytes of the inputs the sample has."""
 
     documents: int
     tokens: int
@@ -32,7 +32,8 @@ class Estimate:
 
 
 def estimate(job: BuildJob) -> Estimate:
-    """Encodes the first block of up to 8 parts. Raises what reading and encoding raise."""
+    """Encodes the first block of each of up to 8 parts, and returns the estimate. Raises the errors
+    of reading and encoding."""
     documents = tokens = text_bytes = stored_bytes = 0
     step = -(-len(job.parts) // PARTS) or 1
     with DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers) as encoder:

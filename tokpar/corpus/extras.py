@@ -1,4 +1,4 @@
-"""Packages that only some corpora need."""
+"""Imports packages that only some corpora need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tokpar.errors import OptionError
 
 
 def pyarrow_module(name: str, wanted_by: str) -> Any:
-    """A module of pyarrow. Raises OptionError that says what to install."""
+    """Returns a module of pyarrow. Raises OptionError that says what to install. `wanted_by`: the
+    file or option that needs pyarrow, for the message."""
     try:
         return import_module(name)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Lets one build at a time write into a folder."""
+"""Lets only one build at a time write into a folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ LOCK_NAME = ".lock"
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Holds the lock of a folder; the operating system releases it when the process ends.
+    """Holds the lock of a folder for the `with` block. The operating system releases it when the
+    process ends.
 
-    Raises OptionError if another build holds it."""
+    Raises OptionError if another build holds the lock."""
     with (folder / LOCK_NAME).open("ab") as file:
         try:
             _lock(file)
@@ -30,7 +31,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Raises OSError if somebody holds the lock."""
+    """Locks the file. Raises OSError if another process holds the lock."""
     try:
         fcntl: Any = import_module("fcntl")
     except ImportError:  # Windows

@@ -1,7 +1,8 @@
-"""Divides the inputs into parts. Each part is read in order and becomes one shard or several.
+"""Divides the inputs into parts. A build reads each part in order and writes it as one or more
+shards.
 
-The plan follows from the names, the sizes and the size of a shard: no document is read for it. So
-every worker, and every later run, finds the same parts."""
+The plan depends only on the names and sizes of the inputs and on the size of a shard. It reads no
+document. So every worker, and every later run, finds the same parts."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from itertools import pairwise
 from tokpar.corpus.inputs import Input
 
 EXPANSION = 4
-"""Compressed files and columns are taken for so many times their size in text."""
+"""The assumed ratio of text to stored bytes, for compressed files and for columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The bytes [start, stop) of an input, as stored. Lines that begin there belong to it."""
+    """The stored bytes [start, stop) of an input. A line belongs to the span in which it begins."""
 
     input: int
     start: int
@@ -26,15 +27,18 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Whole small inputs, or one large one, or a range of one."""
+    """Several small inputs, one large input, or a range of a large input."""
 
     number: int
     spans: tuple[Span, ...]
 
 
 def plan_parts(inputs: Sequence[Input], shard_bytes: int) -> list[Part]:
-    """Large files of JSON lines, or of documents a line, are divided into ranges of at most
-    `shard_bytes`, if they are not compressed; neighbouring small files are taken together."""
+    """Returns the parts of the inputs.
+
+    Large uncompressed files with a document on each line are divided into ranges of at most
+    `shard_bytes`. Other large files are parts of their own. Neighbouring small files share a
+    part."""
     found: list[tuple[Span, ...]] = []
     small: list[Span] = []
     weight = 0
@@ -59,7 +63,7 @@ def plan_parts(inputs: Sequence[Input], shard_bytes: int) -> list[Part]:
 
 
 def ranges(whole: Span, most: int) -> list[Span]:
-    """Ranges of about equal size, none longer than `most`."""
+    """Returns ranges of about equal size, none longer than `most` bytes."""
     size = whole.stop - whole.start
     count = -(-size // most)
     edges = [whole.start + size * k // count for k in range(count + 1)]

@@ -1,4 +1,4 @@
-"""Input files: names and patterns become files of this machine or of a URL, with their sizes."""
+"""Finds the input files for names, patterns and URLs, with their sizes and times."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ COMPRESSED = (".gz", ".zst")
 COLUMNS = (".parquet", ".arrow")
 TEXT = (".txt", ".text", ".md")
 RECENT = 2_000_000_000
-"""Nanoseconds in which two changes of a file may get the same time."""
+"""Two changes of a file within this many nanoseconds may have the same time."""
 STORES = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
-"""URLs of object stores, where no program sets the time of an object."""
+"""URL prefixes of object stores. No program can set the time of an object there."""
 _READ_BYTES = 1 << 20
 _MAGIC = frozenset("*?[")
 KINDS = (
@@ -34,13 +34,16 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file that is there. `kind`: "rows" (JSON lines), "lines" or "text" (UTF-8), "parquet" or
-    "arrow". `bytes`: its size as stored.
+    """An existing input file.
 
-    `changed`: when its content was last written, nanoseconds, as the file system says; a program
-    may set it back. `status_changed`: when content or attributes last changed, which no program
-    sets; 0 if that was within `RECENT` of now, because a later change may have the same time. The
-    stores of `STORES` set `changed` themselves; other URLs have 0."""
+    `kind`: "rows" (JSON lines), "lines" (a document on each line, UTF-8), "text" (one document,
+    UTF-8), "parquet" or "arrow". `bytes`: its size as stored.
+    `changed`: the time when its content was last written, in nanoseconds, from the file system. A
+    program may set this time back.
+    `status_changed`: the time when its content or attributes last changed. No program can set this
+    time. 0 if it is within `RECENT` of now, because a later change may have the same time. For the
+    object stores of `STORES` it is the time of `changed`, which the store sets; for other URLs it
+    is 0."""
 
     name: str
     kind: str
@@ -53,9 +56,9 @@ class Input:
         return self.name.endswith(COMPRESSED)
 
     def place(self, offset: int, count: bool = True) -> str:
-        """How to name the document that begins at `offset`: "a.jsonl:7", "a.parquet, row 6".
+        """Returns a name for the document that begins at `offset`: "a.jsonl:7", "a.parquet, row 6".
 
-        `count`: read the input again to count its lines; else the offset is named."""
+        `count`: reads the input again to count its lines. Without it, the name has the offset."""
         if self.kind in ("parquet", "arrow"):
             return f"{self.name}, row {offset}"
         if self.kind == "text":
@@ -63,7 +66,8 @@ class Input:
         return f"{self.name}:{self.line(offset)}" if count else f"{self.name}, byte {offset}"
 
     def line(self, offset: int) -> int:
-        """The number of the line at `offset` of the uncompressed file, from 1 on."""
+        """Returns the number of the line at `offset` of the uncompressed file, counted from 1.
+        Reads the file up to there."""
         line, place = 1, 0
         with self.open() as file:
             for chunk in uncompressed_blocks(file, self.name, _READ_BYTES):
@@ -74,7 +78,7 @@ class Input:
         return line
 
     def open(self) -> BinaryIO:
-        """Its stored bytes, seekable. Raises OSError."""
+        """Opens the stored bytes as a seekable file. Raises OSError."""
         if "://" not in self.name:
             return Path(self.name).open("rb")
         system, path = _filesystem(self.name)
@@ -82,8 +86,10 @@ class Input:
 
 
 def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
-    """The files that names, folders, patterns and URLs stand for, in that order; those of a pattern
-    or folder by name. Raises OptionError for a name that stands for nothing, OSError."""
+    """Returns the files for names, folders, patterns and URLs, in the order of `names`. The files
+    of one pattern or folder are sorted by name. `lines`: each line of a text file is a document.
+
+    Raises OptionError for a name without a file and for a file that is named twice; OSError."""
     found: list[Input] = []
     for name in names:
         own = list(_files_of(os.fspath(name), lines))
@@ -145,7 +151,7 @@ def _unless_recent(change_time: int) -> int:
 
 
 def _filesystem(url: str) -> tuple[Any, str]:
-    """pyarrow's file system of a URL, and the path there. Raises OptionError."""
+    """Returns pyarrow's file system for a URL, and the path in it. Raises OptionError."""
     pyarrow, fs = pyarrow_module("pyarrow", url), pyarrow_module("pyarrow.fs", url)
     try:
         system, path = fs.FileSystem.from_uri(url)
@@ -155,7 +161,8 @@ def _filesystem(url: str) -> tuple[Any, str]:
 
 
 def _kind(name: str, lines: bool) -> str | None:
-    """None for a name whose kind is unknown."""
+    """Returns the kind of an input by its name (see `Input`), or None if the name does not say
+    it."""
     plain = name.removesuffix(next((end for end in COMPRESSED if name.endswith(end)), ""))
     if plain.endswith(LINES):
         return "rows"
@@ -174,7 +181,8 @@ def _known_kind(name: str, lines: bool) -> str:
 
 
 def digest_of(file: BinaryIO, size: int = 1 << 22) -> str:
-    """The sha256 of all that is left of a file."""
+    """Returns the sha256 of an open file from its present position to its end, as hexadecimal
+    digits."""
     digest = hashlib.sha256()
     while data := file.read(size):
         digest.update(data)

@@ -1,4 +1,5 @@
-"""A build before it runs: inputs, parts, tokenizer and options, all of them checked."""
+"""Prepares a build: checks the options, loads the tokenizer, finds the inputs and plans the
+parts."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from tokpar.limits import require_choice
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a caller asks for: see `tokpar.corpus.build`."""
+    """The options of a build, as a caller gives them: see `tokpar.corpus.build`."""
 
     inputs: Sequence[str]
     out: Path
@@ -60,7 +61,8 @@ class Request:
 
 @dataclass(frozen=True)
 class BuildJob:
-    """All that a build needs. `text_of`: makes a text of the field's value, or None."""
+    """A checked build. `text_of`: turns the value of the field into a text; None if the value is
+    the text."""
 
     request: Request
     folder: Path
@@ -82,7 +84,8 @@ class BuildJob:
 
 
 def prepare(request: Request) -> BuildJob:
-    """Checks a request, and finds its inputs. Raises OptionError, OSError, and what `load` does."""
+    """Checks a request, loads its tokenizer and finds its inputs. Raises OptionError, OSError, and
+    the errors of `load`."""
     require_choice("format", request.format, FORMATS)
     require_choice("errors", request.errors, ERRORS)
     require_choice("backend", request.backend, BACKENDS)
@@ -134,8 +137,10 @@ def prepare(request: Request) -> BuildJob:
 def _inserted_ids(
     tokenizer: CorpusTokenizer, request: Request
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids before and after each document; of --bos and --no-bos no others than BOS. A chat
-    template writes its own."""
+    """Returns the ids that are inserted before and after each document.
+
+    With --bos only BOS, with --no-bos none. Without both: the ids of the tokenizer's own call; none
+    with a chat template, which writes its own special tokens."""
     if request.bos is None and not request.chat_template:
         return tokenizer.own_ids()
     if not request.bos:

@@ -1,8 +1,9 @@
-"""The journal of a build: a line for each shard that is on the disk, appended and synced.
+"""The journal of a build: one line for each shard that is on the disk. Each line is appended and
+synced.
 
-The first line says what is built; a later run goes on only with the same tokenizer, options,
-versions and inputs. A last line that is not complete was being written when the power went, and is
-cut off."""
+The first line (`Head`) describes the build. A later run continues the build only with the same
+tokenizer, options, versions and inputs. If the last line is incomplete, a power cut interrupted the
+write; the next run removes the line."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ JOURNAL_NAME = "journal.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What is built. `writer`: the package that writes the files, and its version."""
+    """The first line of a journal: describes the build. `writer`: the package that writes the
+    files, with its version."""
 
     tokpar_version: str
     writer: str
@@ -49,7 +51,7 @@ class Head:
 
     @classmethod
     def from_line(cls, line: str) -> Head:
-        """Raises FileFormatError."""
+        """Reads the first line of a journal. Raises FileFormatError."""
         found = parse_object(line, JOURNAL_NAME)
         check_version(found, JOURNAL_NAME)
         try:
@@ -66,11 +68,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A shard that is done. `last`: it ends its part.
+    """A line of a journal: a finished shard. `last`: it is the last shard of its part.
 
-    `digests`: the number and the digest of each input of the part, as far as it was read when the
-    shard ended: all documents of this shard and those before it lie in these bytes. If the shard is
-    the last one, the digests are those of the whole part."""
+    `digests`: (number, digest) of each input of the part, up to the place that was read when the
+    shard ended. The documents of this shard and of all earlier ones lie within these bytes. For the
+    last shard, the digests cover the whole part."""
 
     shard: Shard
     last: bool
@@ -84,7 +86,7 @@ class Entry:
 
     @classmethod
     def from_line(cls, line: str) -> Entry:
-        """Raises FileFormatError."""
+        """Reads a line of a journal. Raises FileFormatError."""
         found = parse_object(line, JOURNAL_NAME)
         try:
             digests = tuple((number, Digest(**digest)) for number, digest in found["digests"])
@@ -95,7 +97,7 @@ class Entry:
 
 @dataclass
 class FinishedShards:
-    """The shards of one part that are done, in order. `complete`: the part is."""
+    """The finished shards of one part, in order. `complete`: the whole part is finished."""
 
     entries: list[Entry] = field(default_factory=list)
 
@@ -105,7 +107,8 @@ class FinishedShards:
 
 
 class Journal:
-    """The journal of a folder, open to append to."""
+    """The journal of a folder, open for appending. `finished_by_part`: number of a part -> its
+    finished shards."""
 
     def __init__(
         self, layer: FileLayer, folder: Path, finished_by_part: dict[int, FinishedShards]
@@ -115,15 +118,16 @@ class Journal:
 
     @classmethod
     def begin(cls, layer: FileLayer, folder: Path, head: Head) -> Journal:
-        """A new journal with its first line."""
+        """Creates a journal with its first line."""
         write_whole(layer, folder / JOURNAL_NAME, head.line().encode())
         return cls(layer, folder, {})
 
     @classmethod
     def go_on(cls, layer: FileLayer, folder: Path, head: Head) -> Journal:
-        """The journal of an earlier run of the same build.
+        """Opens the journal of an earlier run of the same build.
 
-        Raises FileFormatError for one of another build, which names what differs."""
+        Raises FileFormatError for the journal of another build; the error names the difference.
+        Also raises it if an input has changed since."""
         path = folder / JOURNAL_NAME
         data = path.read_bytes()
         whole = data.rfind(b"\n") + 1
@@ -144,7 +148,7 @@ class Journal:
         return cls(layer, folder, finished_by_part)
 
     def append(self, entry: Entry) -> None:
-        """Returns when the entry is on the disk."""
+        """Appends an entry. Returns when it is on the disk."""
         self._file.write(entry.line().encode())
         self._file.sync()
         self.finished_by_part.setdefault(entry.shard.part, FinishedShards()).entries.append(entry)
@@ -154,7 +158,8 @@ class Journal:
 
 
 def _entries(lines: Sequence[str], path: Path) -> list[Entry]:
-    """Raises FileFormatError for a damaged line before the last one, which may be."""
+    """Returns the entries of the lines. Drops a damaged last line, and raises FileFormatError for
+    any other damaged line."""
     found = []
     for number, line in enumerate(lines):
         try:
@@ -166,12 +171,13 @@ def _entries(lines: Sequence[str], path: Path) -> list[Entry]:
 
 
 def _by_part(entries: Sequence[Entry], folder: Path) -> dict[int, FinishedShards]:
-    """The shards that are done and still as the journal says; what follows one that is not is done
+    """Returns, by part, the finished shards whose files still have the digests of the journal. If a
+    shard is missing or damaged, it and all later shards of its part are left out, so they are built
     again."""
     finished_by_part: dict[int, FinishedShards] = {}
     for entry in entries:
         own = finished_by_part.setdefault(entry.shard.part, FinishedShards()).entries
-        del own[entry.shard.number :]  # built again since
+        del own[entry.shard.number :]  # a later run built these shards again
         own.append(entry)
     for part in finished_by_part.values():
         good = 0
@@ -182,7 +188,7 @@ def _by_part(entries: Sequence[Entry], folder: Path) -> dict[int, FinishedShards
 
 
 def is_whole(shard: Shard, folder: Path) -> bool:
-    """True if the files of a shard have the digests that are told of them."""
+    """True if all files of a shard have the recorded sizes and digests."""
     for file in shard.files:
         path = folder / file.name
         if not path.is_file() or path.stat().st_size != file.bytes:
@@ -194,8 +200,8 @@ def is_whole(shard: Shard, folder: Path) -> bool:
 
 
 def require_same(earlier_head: Head, now: Head, path: Path) -> None:
-    """Raises FileFormatError unless both heads describe one build. When an input was last written
-    may differ: `require_unchanged` looks at such inputs."""
+    """Raises FileFormatError unless both heads describe the same build. The times of the inputs may
+    differ: `require_unchanged` checks such inputs."""
     old, new = asdict(earlier_head), asdict(now)
     for name in ("tokpar_version", "writer", "tokenizer", "options"):
         if old[name] == new[name]:
@@ -220,10 +226,10 @@ def require_same(earlier_head: Head, now: Head, path: Path) -> None:
 
 
 def _suspects(earlier_inputs: Sequence[Input], now: Sequence[Input]) -> set[int]:
-    """The numbers of the inputs that may have changed since the build began.
+    """Returns the numbers of the inputs that may have changed since the build began.
 
-    A file whose size and times are all the same did not change. Without `status_changed` the times
-    tell nothing, because a program may have set the other one back."""
+    A file with the same size and the same times has not changed. Without `status_changed` the times
+    prove nothing, because a program can set `changed` back."""
     pairs = enumerate(zip(earlier_inputs, now, strict=True))
     return {k for k, (old, new) in pairs if old != new or not new.status_changed}
 
@@ -231,9 +237,10 @@ def _suspects(earlier_inputs: Sequence[Input], now: Sequence[Input]) -> set[int]
 def require_unchanged(
     finished_by_part: dict[int, FinishedShards], inputs: Sequence[Input], suspects: set[int]
 ) -> None:
-    """Raises FileFormatError if the bytes that the shards were made of are others now.
+    """Raises FileFormatError if an input has changed within the bytes from which finished shards
+    were made.
 
-    Reads the inputs `suspects` again, as far as shards were made of them."""
+    Reads only the inputs `suspects` again, and only these bytes."""
     for part in finished_by_part.values():
         for input_, digest in part.entries[-1].digests if part.entries else ():
             if input_ in suspects and range_digest(inputs[input_], digest) != digest.sha256:
@@ -243,7 +250,7 @@ def require_unchanged(
 
 
 def range_digest(input_: Input, digest: Digest) -> str:
-    """The sha256 of the bytes that `digest` is of, as they are now."""
+    """Returns the present sha256 of the bytes [digest.start, digest.stop) of an input."""
     with input_.open() as file:
         file.seek(digest.start)
         found = hashlib.sha256()

@@ -1,5 +1,5 @@
-"""Documents of JSON lines: by pyarrow, many at a time, where all lines are good; else line by line,
-which finds the faults."""
+"""Reads documents from JSON lines. pyarrow parses a whole block if all its lines are good.
+Otherwise the block is read line by line, which finds the faults."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ from tokpar.corpus.inputs import Input
 from tokpar.corpus.lines import Lines
 
 TextOf = Callable[[Any], str]
-"""Turns the value of the field into a text. Raises ValueError that says what is wrong with it."""
+"""Turns the value of the field into a text. Raises ValueError that says what is wrong with the
+value."""
 BOM = b"\xef\xbb\xbf"
 _ARROW_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads blocks of JSON lines. `field`: the name of the text; `name`: that of the document's id,
-    or None; `text_of`: makes a text of the field's value, or None where it is the text."""
+    """Reads blocks of JSON lines. `field`: the field of the text. `name`: the field of the document
+    id, or None. `text_of`: turns the value of the field into a text; None if the value is the
+    text."""
 
     field: str
     name: str | None
     text_of: TextOf | None = None
 
     def block(self, lines: Lines, number: LineNumbers, input_: int) -> Block:
-        """The documents of whole lines."""
+        """Returns the documents of a block of whole lines. `number`: counts lines for messages.
+        `input_`: the number of the input."""
         data = lines.data
         if lines.begin == 0 and data.startswith(BOM):
             data = b"   " + data[3:]
@@ -47,10 +50,10 @@ class RowReader:
     def _by_arrow(
         self, data: bytes
     ) -> tuple[list[str], IntArray, IntArray, list[str] | None] | None:
-        """Texts, their sizes, where their lines begin, and names; None unless all lines are good.
+        """Returns the texts, their sizes in bytes, the byte at which each line begins, and the
+        names. Returns None without pyarrow, or if a line is not good.
 
-        pyarrow does not look for the ends of lines: the check that each line is one object is
-        ours."""
+        pyarrow ignores line ends, so this method checks itself that each line is one object."""
         arrow = self._arrow
         begins = None if arrow is None else object_lines(data)
         if arrow is None or begins is None or not len(begins):
@@ -79,7 +82,7 @@ class RowReader:
 
     @cached_property
     def _arrow(self) -> tuple[Any, Any, Any, Any] | None:
-        """pyarrow's modules and how it parses; None without pyarrow."""
+        """The modules of pyarrow and the options of its parser; None without pyarrow."""
         try:
             pa, pj, pc = map(import_module, ("pyarrow", "pyarrow.json", "pyarrow.compute"))
         except ImportError:
@@ -109,7 +112,8 @@ class RowReader:
         return Block(input_, texts, sizes, starts, lines.end, own, faults, len(data))
 
     def _document(self, line: bytes) -> tuple[str | None, str]:
-        """The text and the name of a line; no text for an empty line."""
+        """Returns the text and the name of a line. The text is None for an empty line. Raises
+        _UnusableError."""
         try:
             written = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -134,7 +138,7 @@ class RowReader:
 
 
 class _UnusableError(ValueError):
-    """A document that cannot be used, and the kind of its fault."""
+    """A document cannot be used. `kind`: the kind of its fault."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -166,8 +170,8 @@ def _require_text(text: Any, field: str) -> str:
 
 @dataclass
 class LineNumbers:
-    """Counts the lines before a place of an input, for messages; reads the input again for the
-    first one."""
+    """Counts the lines before a place of an input, for messages. Reads the input again if the count
+    there is not known. `lines`: the number of lines before byte `place`."""
 
     input: Input
     place: int = 0
@@ -178,19 +182,19 @@ class LineNumbers:
         return self.input.name
 
     def lines_before(self, offset: int) -> int:
-        """How many lines end before `offset` of the uncompressed file."""
+        """Returns how many lines end before `offset` of the uncompressed file."""
         if offset != self.place:
             self.place, self.lines = offset, self.input.line(offset) - 1
         return self.lines
 
     def go_past(self, lines: Lines) -> None:
-        """Goes on to the end of `lines`, if the count before them is known."""
+        """Adds the lines of a block to the count, if the count at its beginning is known."""
         if lines.begin == self.place:
             self.place, self.lines = lines.end, self.lines + lines.data.count(b"\n")
 
 
 def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Where each line begins, and the line without its newline."""
+    """Yields the offset of each line, and the line without its newline."""
     start = 0
     while start < len(data):
         stop = data.find(b"\n", start)
@@ -200,7 +204,8 @@ def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def object_lines(data: bytes) -> IntArray | None:
-    """Where each line begins that is not empty; None unless each begins with { and ends with }."""
+    """Returns the offset of each line that is not empty, int64. Returns None if one of these lines
+    does not begin with { and end with }."""
     codes: NDArray[np.uint8] = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(codes == ord("\n")).astype(np.int64)
     if not len(ends) or ends[-1] != len(data) - 1:

@@ -1,4 +1,4 @@
-"""Reads the lines of an input in blocks of whole lines, and digests what is read."""
+"""Reads an input in blocks of whole lines, and digests the bytes that it reads."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ READ_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Whole lines, with their newlines. `begin`: offset of the first byte in the uncompressed
-    file."""
+    """A block of whole lines with their newlines. `begin`, `end`: its byte range in the
+    uncompressed file."""
 
     data: bytes
     begin: int
@@ -32,9 +32,9 @@ class Lines:
 
 
 class DigestedFile:
-    """An open file that digests the bytes [start, stop) as they are read in order.
+    """An open file that digests the bytes [start, stop) while they are read in order.
 
-    One thread reads. Another thread may ask for the digest of what was read so far."""
+    Only one thread may read. Other threads may call `digest_so_far`."""
 
     def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
         self._file = file
@@ -52,18 +52,18 @@ class DigestedFile:
         return data
 
     def digest_so_far(self) -> Digest:
-        """The digest of the bytes of the range that were read so far."""
+        """Returns the digest of the bytes of the range that were read so far."""
         with self._lock:
             stop = min(max(self._start, self._place), self._stop)
             return Digest(self._start, stop, self._digest.hexdigest())
 
     @property
     def place(self) -> int:
-        """Bytes of the file that were read so far."""
+        """The position up to which the file was read, in bytes."""
         return self._place
 
     def digest(self) -> Digest:
-        """The digest of the whole range. Reads what is left of it."""
+        """Reads the rest of the range, and returns the digest of the whole range."""
         while self._place < self._stop and self.read(min(READ_BYTES, self._stop - self._place)):
             pass
         return self.digest_so_far()
@@ -73,16 +73,17 @@ class DigestedFile:
 
 
 def open_digested(input_: Input, span: Span) -> DigestedFile:
-    """The stored bytes of a span, from the byte before it on if there is one."""
+    """Opens the stored bytes of a span, positioned at the byte before it if there is one."""
     file = input_.open()
     file.seek(max(0, span.start - 1))
     return DigestedFile(file, span.start, span.stop)
 
 
 def line_blocks(input_: Input, span: Span, file: DigestedFile, memory: Memory) -> Iterator[Lines]:
-    """The lines that begin in a span, in blocks of about `memory.block` bytes.
+    """Yields the lines that begin in a span, in blocks of about `memory.block` bytes.
 
-    Raises OptionError for a line above `memory.longest`, and what `uncompressed_blocks` raises."""
+    Raises OptionError for a line longer than `memory.longest`, and the errors of
+    `uncompressed_blocks`."""
     size = min(READ_BYTES, memory.block)
     if input_.is_compressed:
         chunks, begin = uncompressed_blocks(file, input_.name, size), 0
@@ -92,7 +93,8 @@ def line_blocks(input_: Input, span: Span, file: DigestedFile, memory: Memory) -
 
 
 def _lines_of_span(chunks: Iterator[bytes], span: Span) -> tuple[Iterator[bytes], int]:
-    """The bytes of the lines that begin in a span, and where the first one begins."""
+    """Returns the chunks of bytes of the lines that begin in a span, and the offset of the first of
+    these lines."""
     place = max(0, span.start - 1)
     first = b""
     if span.start:
@@ -114,7 +116,8 @@ def _chain(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _until_last_line(chunks: Iterator[bytes], place: int, stop: int) -> Iterator[bytes]:
-    """The chunks up to the end of the last line that begins before `stop`."""
+    """Yields the chunks up to the end of the last line that begins before `stop`. `place`: the
+    offset of the first chunk."""
     if place >= stop:
         return
     for chunk in chunks:
@@ -149,7 +152,7 @@ def _whole_lines(chunks: Iterable[bytes], begin: int, name: str, memory: Memory)
 
 
 def _until_newline(chunks: Iterator[bytes]) -> int:
-    """How many bytes the line that is open still has."""
+    """Returns the number of bytes up to the end of the present line, its newline included."""
     more = 0
     for chunk in chunks:
         newline = chunk.find(b"\n")
@@ -160,7 +163,7 @@ def _until_newline(chunks: Iterator[bytes]) -> int:
 
 
 def too_long(name: str, size: int) -> OptionError:
-    """The error for a document above `Memory.longest`."""
+    """Returns the error for a document longer than `Memory.longest`. `size`: its bytes."""
     return OptionError(
         f"{name}: a document of {size:,} bytes needs --memory-budget {size * TIMES_LONGEST} "
         f"({TIMES_LONGEST} times the longest document) or more"

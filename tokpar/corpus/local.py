@@ -1,4 +1,5 @@
-"""Runs a build on this machine: reads ahead, encodes on all cores, writes shard after shard."""
+"""Builds parts on this machine: reads ahead, encodes on all cores, and writes one shard after the
+other."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ OnEntry = Callable[[Entry], object]
 
 
 class PartBuilder:
-    """Builds one part after the other."""
+    """Builds one part after the other. A context manager: `__exit__` closes its thread pools."""
 
     def __init__(
         self,
@@ -45,10 +46,10 @@ class PartBuilder:
         self._encoder.__exit__(*error)
 
     def build(self, part: Part, finished_shards: FinishedShards, on_entry: OnEntry) -> None:
-        """Writes the shards of a part that are not done; `on_entry` is called with each.
+        """Writes the unfinished shards of a part. Calls `on_entry` with each finished shard.
 
-        Raises FileFormatError for the first document that cannot be used, unless such documents
-        are left out; OSError. No unfinished file stays behind."""
+        Raises FileFormatError for the first document that cannot be used, unless the options say to
+        skip such documents; OSError. After an error it removes its unfinished files."""
         begin, number = first_position(part), 0
         if finished_shards.entries:
             last = finished_shards.entries[-1].shard
@@ -102,12 +103,13 @@ class PartBuilder:
 
 
 def first_position(part: Part) -> Position:
-    """Where the documents of a part begin."""
+    """Returns the position at which the documents of a part begin."""
     return Position(part.spans[0].input, part.spans[0].start)
 
 
 def last_position(part: Part, job: BuildJob) -> Position:
-    """Where they end: at the next input, or in the range of an input that follows."""
+    """Returns the position at which the documents of a part end: the beginning of the next input,
+    or of the next range of the same input."""
     last = part.spans[-1]
     whole = last.stop == job.inputs[last.input].bytes
     return Position(last.input + 1, 0) if whole else Position(last.input, last.stop)

@@ -1,7 +1,7 @@
-"""The manifest of a corpus: what was read, by which tokenizer, and what each shard holds.
+"""The manifest of a corpus: the inputs, the tokenizer, the options and the content of each shard.
 
-The manifest is `manifest.json` in the folder of the shards. Equal inputs, tokenizer and options
-give an equal manifest, byte for byte, whoever built it and with however many workers."""
+The manifest is `manifest.json` in the folder of the shards. The same inputs, tokenizer and options
+give the same manifest, byte for byte, on every machine and with any number of workers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that was read.
+    """An input file.
 
-    `bytes`: its size as it is stored. `digests`: in order, without gaps: one of the whole file, or
-    one of each range of a large .jsonl that several shards were made of."""
+    `bytes`: its size as stored. `digests`: in order, without gaps: one digest of the whole file; or
+    one digest for each range, if the file was divided into several parts."""
 
     name: str
     bytes: int
@@ -42,10 +42,10 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a document begins: in which input, and at which place of the input.
+    """The place at which a document begins. `input`: the number of the input.
 
-    `offset`: bytes of the uncompressed file for lines, rows for parquet and Arrow, 0 for a file
-    that is one document."""
+    `offset`: the byte in the uncompressed file for lines, the row for parquet and Arrow, 0 for a
+    file that is one document."""
 
     input: int
     offset: int
@@ -55,8 +55,8 @@ class Position:
 class DividedDocument:
     """A long document that was encoded in pieces between certified cuts.
 
-    `document`: its number in the shard. `seams`: how many. `certificate`: the sha256 of its
-    certificate, the bytes of `tokpar.certificate.certificate_file.to_bytes`."""
+    `document`: its number in the shard. `seams`: the number of planned seams. `certificate`: the
+    sha256 of the certificate, of the bytes from `tokpar.certificate.certificate_file.to_bytes`."""
 
     document: int
     seams: int
@@ -74,13 +74,14 @@ class ShardFile:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The documents [begin, end) of the inputs, in the order of the inputs.
+    """A shard: the documents [begin, end) of the inputs, in the order of the inputs.
 
-    `part`, `number`: the build divides the inputs into parts, and each part becomes one shard or
-    several. `files` is empty if all documents were skipped. `documents`, `tokens`: inserted
-    special tokens included. `text_bytes`: UTF-8 bytes of the documents. `shortest`, `longest`:
-    tokens of a document, 0 without documents. `skipped`: how many documents were left out, by the
-    kind of fault; only with errors="skip"."""
+    `part`, `number`: the part of the inputs, and the number of the shard within the part; a part
+    becomes one or more shards. `files`: empty if all documents were skipped.
+    `documents`, `tokens`: counts; tokens include inserted special tokens. `text_bytes`: UTF-8 bytes
+    of the documents. `shortest`, `longest`: the fewest and most tokens of a document, 0 without
+    documents. `skipped`: kind of fault -> number of skipped documents; only with errors="skip".
+    `divided`: the documents that were encoded in pieces."""
 
     part: int
     number: int
@@ -100,10 +101,10 @@ class Shard:
 class TokenizerRecord:
     """The tokenizer that made the ids.
 
-    `source`: what the caller named, a path, a folder or a name. `fingerprint`: the digest of
-    everything that decides ids before special tokens (`tokpar.adapters.fingerprint`), computed
-    without truncation and padding. `engine`, `engine_version`: the package that encodes.
-    `vocabulary_size`: the highest id and one."""
+    `source`: the path, folder or name that the caller gave. `fingerprint`: the digest of everything
+    that ids depend on, except post-processing (`tokpar.adapters.fingerprint`); without truncation
+    and padding. `engine`, `engine_version`: the package that encodes. `vocabulary_size`: the
+    highest id plus one."""
 
     source: str
     fingerprint: str
@@ -114,17 +115,18 @@ class TokenizerRecord:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything else that decides the bytes of the shards.
+    """All options that the bytes of the shards depend on.
 
-    `format`: megatron, parquet, arrow or numpy. `dtype`: of the ids in a shard. `shard_bytes`:
-    UTF-8 bytes of text after which a shard ends, with the document that is complete then. `field`:
-    the name of the text, or of the messages, in a row. `lines`: each line of a text file is a
-    document. `prefix`, `suffix`: ids inserted before and after each document, BOS and EOS and what
-    else the tokenizer adds; `bos`: None as the tokenizer's own call does, True or False as asked.
-    `eod`: the id that --append-eod appends to each document that has ids, after `suffix`; None
-    without. `document_id`: the field that is stored as the document's id, or None.
-    `chat_template`: the sha256 of the template by which messages became text, or None. `errors`:
-    "stop" or "skip"."""
+    `format`: megatron, parquet, arrow or numpy. `dtype`: the dtype of the ids in a shard.
+    `shard_bytes`: a shard ends with the document that reaches this number of UTF-8 bytes of text.
+    `field`: the field of a row with the text or the messages.
+    `lines`: each line of a text file is a document.
+    `bos`: None: insert the ids that the tokenizer's own call inserts; True: only BOS; False: none.
+    `prefix`, `suffix`: the ids that are inserted before and after each document.
+    `eod`: the id that --append-eod appends after `suffix`, to each document with ids; or None.
+    `document_id`: the field that is stored as the id of a document, or None.
+    `chat_template`: the sha256 of the template that turns messages into text, or None.
+    `errors`: "stop" or "skip"."""
 
     format: str
     dtype: str
@@ -142,8 +144,8 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All of it. `shards`: ordered by part and number, so that their documents are in the order of
-    `inputs`."""
+    """The whole manifest. `shards`: ordered by part and number, so their documents are in the order
+    of `inputs`."""
 
     tokpar_version: str
     tokenizer: TokenizerRecord
@@ -165,7 +167,7 @@ class Manifest:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """How many documents were left out, by the kind of fault."""
+        """Kind of fault -> number of skipped documents, over all shards."""
         total: dict[str, int] = {}
         for shard in self.shards:
             for kind, count in shard.skipped.items():
@@ -173,13 +175,13 @@ class Manifest:
         return total
 
     def to_json(self) -> str:
-        """The text of `manifest.json`: equal manifests give equal text."""
+        """Returns the text of `manifest.json`. Equal manifests have equal texts."""
         head = {"format": FORMAT, "format_version": FORMAT_VERSION}
         return json.dumps({**head, **asdict(self)}, sort_keys=True, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Manifest:
-        """Reads what `to_json` wrote. Raises FileFormatError that names the missing or wrong
+        """Reads a text from `to_json`. Raises FileFormatError that names the missing or wrong
         field."""
         found = parse_object(text, "manifest")
         check_version(found, "manifest")
@@ -193,7 +195,7 @@ class Manifest:
 
 
 def parse_object(text: str, what: str) -> dict[str, Any]:
-    """The JSON object of a manifest or of a line of a journal. Raises FileFormatError."""
+    """Parses the JSON object of a manifest, or of a line of a journal. Raises FileFormatError."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -204,7 +206,7 @@ def parse_object(text: str, what: str) -> dict[str, Any]:
 
 
 def check_version(record: Mapping[str, Any], what: str) -> None:
-    """Raises FileFormatError unless this version of tokpar wrote the format."""
+    """Raises FileFormatError unless this version of tokpar reads the format of the record."""
     if record.get("format") != FORMAT:
         raise FileFormatError(f"{what}: format: expected {FORMAT!r}, got {record.get('format')!r}")
     version = record.get("format_version")
@@ -242,7 +244,8 @@ def _each(read: Callable[[Any], Value]) -> Callable[[Any], tuple[Value, ...]]:
 
 
 def _build_record(kind: type[Value], record: Any, **readers: Callable[[Any], Any]) -> Value:
-    """The dataclass `kind` of a JSON object. Raises FileFormatError."""
+    """Returns an instance of the dataclass `kind` from a JSON object. Raises FileFormatError.
+    `readers`: name of a field -> function that reads its value."""
     if not isinstance(record, dict):
         raise FileFormatError(f"{kind.__name__}: expected an object, got {record!r:.80}")
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]

@@ -1,9 +1,12 @@
-"""Writes shards as Megatron's `IndexedDataset`: ids in a .bin, where they lie in an .idx.
+"""Writes shards as Megatron's `IndexedDataset`: the ids in a .bin, their places in an .idx.
 
-The .idx has, little-endian: `MMIDIDX\\0\\0`, the version 1 (8 bytes), the code of the dtype (1),
-the number of sequences (8), the number of documents and one (8); then for each sequence its length
-(int32) and the byte at which it begins (int64), then the number of the sequence with which each
-document begins, and the end (int64). A document is one sequence; one without ids has none."""
+The .idx has, little-endian:
+1. a header: `MMIDIDX\\0\\0`, the version 1 (8 bytes), the code of the dtype (1 byte), the number of
+   sequences (8 bytes), the number of documents plus one (8 bytes);
+2. the length in ids of each sequence (int32), then the byte at which each sequence begins (int64);
+3. the number of the first sequence of each document, then the number of sequences (int64).
+
+A document is one sequence. A document without ids has no sequence."""
 
 from __future__ import annotations
 

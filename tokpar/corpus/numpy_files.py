@@ -1,4 +1,4 @@
-"""Writes shards as NumPy arrays: all ids in one .npy, and where each document begins in another.
+"""Writes shards as NumPy arrays: all ids in one .npy, the offsets of the documents in another.
 
 `numpy.load(path, mmap_mode="r")` reads both."""
 
@@ -20,8 +20,8 @@ _HEADER_BYTES = 128
 
 
 class NumpyWriter:
-    """A `ShardWriter` of `stem`.ids.npy, (ids,), and `stem`.offsets.npy, int64, (documents + 1,):
-    the ids of document k are ids[offsets[k] : offsets[k + 1]]."""
+    """A `ShardWriter` of two files: `stem`.ids.npy, shape (ids,), and `stem`.offsets.npy, int64,
+    shape (documents + 1,). The ids of document k are ids[offsets[k] : offsets[k + 1]]."""
 
     def __init__(self, layer: FileLayer, folder: Path, stem: str, dtype: str) -> None:
         self._layer = layer
@@ -52,7 +52,7 @@ class NumpyWriter:
 
 
 def npy_header(dtype: np.dtype[np.generic], count: int) -> bytes:
-    """The 128 bytes before an array of one dimension in a .npy of version 1.0."""
+    """Returns the header of a .npy of version 1.0, 128 bytes, for an array of shape (count,)."""
     said = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
     magic = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
     return magic + said.ljust(_HEADER_BYTES - 11).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Reads the documents of a part, in order, and digests the inputs."""
+"""Reads the documents of a part in order, and digests the inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from tokpar.errors import FileFormatError
 class PartReader:
     """Reads one part from `begin` on, and digests the bytes that it reads.
 
-    `text_field`: the name of the text in a row; `name`: that of the document's id, or None."""
+    `text_field`: the field of a row with the text. `name`: the field of a row with the document id,
+    or None. `text_of`: turns the value of `text_field` into a text, or None."""
 
     inputs: Sequence[Input]
     part: Part
@@ -38,10 +39,10 @@ class PartReader:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def digests(self) -> tuple[tuple[int, Digest], ...]:
-        """The number and the digest of each input, as far as the part was read.
+        """Returns (number, digest) of each input, up to the place that was read.
 
-        The bytes of all documents of the blocks that were returned so far are among those digested.
-        Another thread than the one that reads may ask."""
+        The digests cover all documents of the blocks that were returned so far. Safe to call from
+        another thread than the one that reads."""
         with self._lock:
             found = list(self._digests)
             if self._open_span is not None:
@@ -59,10 +60,10 @@ class PartReader:
             self._open_span = None
 
     def blocks(self) -> Iterator[Block]:
-        """Blocks of documents in the order of the part.
+        """Yields blocks of documents in the order of the part.
 
-        Raises OSError; FileFormatError for a file that cannot be read, or that has another size
-        than when the build began; OptionError for a document that needs more memory."""
+        Raises FileFormatError for a damaged file and for a file whose size has changed since the
+        build began; OptionError for a document that needs a larger memory budget; OSError."""
         for span in self.part.spans:
             input_ = self.inputs[span.input]
             first = self.begin.offset if span.input == self.begin.input else 0

@@ -1,7 +1,8 @@
-"""Runs a build on a Ray cluster: each part is one task of an actor that keeps its tokenizer.
+"""Runs a build on a Ray cluster: each part is one task of an actor, which keeps its tokenizer.
 
-The folder of the shards, and the inputs, must have the same names on all machines. The driver alone
-writes the journal, after a task has its shards on the disk. A task whose worker died runs again."""
+The inputs and the folder of the shards must have the same names on all machines. Only the driver
+writes the journal, after the shards of a task are on the disk. If a worker dies, Ray runs its task
+again."""
 
 from __future__ import annotations
 
@@ -21,19 +22,20 @@ from tokpar.errors import OptionError, WorkerError
 
 RETRIES = 3
 PATIENCE = 60.0
-"""Seconds that the cluster has to end the workers."""
+"""How many seconds the cluster may take to end the workers."""
 OnPart = Callable[[list[Entry], Progress], object]
 
 
 class RayWorker:
-    """Builds parts in a process of the cluster."""
+    """A Ray actor that builds parts in a process of the cluster."""
 
     def __init__(self, request: Request, head: Head) -> None:
         self._request, self._head = request, head
 
     @cached_property
     def job(self) -> BuildJob:
-        """The job as it is here. Raises OptionError if it is not that of the driver."""
+        """The job, prepared on this machine. Raises OptionError if it differs from the job of the
+        driver."""
         job, head = prepare(replace(self._request, workers=1)), self._head
         if replace(job.head, inputs=()) != replace(head, inputs=()):
             raise OptionError(f"a worker has another tokenizer or version: {job.head}")
@@ -43,7 +45,7 @@ class RayWorker:
         return job
 
     def build(self, number: int, finished_shards: FinishedShards) -> tuple[list[Entry], Progress]:
-        """Writes the shards of a part that are not done; returns their entries, and counts."""
+        """Writes the unfinished shards of a part. Returns their journal entries, and the counts."""
         progress, entries = Progress(), list[Entry]()
         with PartBuilder(self.job, Disk(), progress) as builder:
             builder.build(self.job.parts[number], finished_shards, entries.append)
@@ -56,11 +58,13 @@ def build_on_ray(
     on_part: OnPart,
     is_stopped: Callable[[], bool],
 ) -> None:
-    """Builds parts, given by their numbers and what is done of them, in any order; calls `on_part`
-    for each. After `is_stopped`, parts in flight are finished and no other begins.
+    """Builds parts on the cluster, in any order, and calls `on_part` for each finished part.
 
-    Raises OptionError without Ray, WorkerError, and what a worker raises; then no worker that can
-    be reached writes any more, and there is no unfinished file."""
+    `todo`: the number of each part, with its finished shards. Once `is_stopped` returns true,
+    running parts are finished, and no other part begins.
+
+    Raises OptionError without Ray, WorkerError, and the errors of a worker. After an error, no
+    reachable worker writes any more, and unfinished files are removed."""
     ray = _ray()
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
@@ -80,12 +84,13 @@ def build_on_ray(
                     idle.append(running.pop(ended))
         finally:
             _end(ray, workers, list(running))
-            for path in job.folder.glob(f"{UNFINISHED}*"):  # of a worker that was killed
+            for path in job.folder.glob(f"{UNFINISHED}*"):  # left by a killed worker
                 path.unlink(missing_ok=True)
 
 
 def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
-    """What a task returned. Raises the error of the worker itself, not Ray's around it."""
+    """Returns the result of a task. Raises the worker's own error, not the error of Ray that wraps
+    it."""
     try:
         entries, progress = ray.get(task)
     except ray.exceptions.RayTaskError as error:
@@ -99,8 +104,8 @@ def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
 
 
 def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
-    """Ends the workers. Waits until none of the running tasks writes any more, or until the cluster
-    has had `PATIENCE` seconds: a machine that was cut off does not answer."""
+    """Ends the workers. Waits until no running task writes any more, but at most `PATIENCE`
+    seconds: a disconnected machine does not answer."""
     for worker in workers:
         ray.kill(worker)
     if running:
@@ -118,8 +123,8 @@ def _ray() -> Any:
 
 @contextmanager
 def _cluster(ray: Any, address: str | None) -> Iterator[None]:
-    """A cluster: the one that this process is connected to, that at `address`, or one of this
-    machine for the block."""
+    """Connects to a cluster for the `with` block: to the one that this process already uses, to the
+    one at `address`, or to a new one on this machine."""
     if ray.is_initialized():
         yield
         return

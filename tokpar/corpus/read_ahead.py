@@ -1,4 +1,4 @@
-"""Reads the next blocks in a thread while earlier ones are encoded, within a number of bytes."""
+"""Reads the next blocks in a thread while earlier blocks are encoded, up to a number of bytes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tokpar.corpus.document_blocks import Block
 
 
 class ReadAhead:
-    """An iterator of blocks, which a thread reads ahead while they have at most `most` bytes of
-    text together; a longer block is read when no other one waits.
+    """An iterable of blocks that a thread reads ahead.
 
-    What the thread raises is raised here. `close` ends the thread."""
+    The waiting blocks have at most `most` bytes of text together. A longer block waits alone. The
+    iterator raises the errors of the thread. `close` ends the thread."""
 
     def __init__(self, blocks: Iterable[Block], most: int) -> None:
         self._blocks = blocks
@@ -34,14 +34,14 @@ class ReadAhead:
                 for block in blocks:
                     if not self._put(block):
                         break
-        except BaseException as error:  # raised again where the blocks are taken
+        except BaseException as error:  # `__iter__` raises it again
             self._error = error
         with self._state:
             self._has_ended = True
             self._state.notify_all()
 
     def _put(self, block: Block) -> bool:
-        """False if nobody wants more."""
+        """Adds a block to the waiting ones. Returns False if the reader was closed."""
         size = block.text_bytes
         with self._state:
             self._state.wait_for(
@@ -67,7 +67,7 @@ class ReadAhead:
             raise self._error
 
     def close(self) -> None:
-        """Lets the thread end, and waits for it."""
+        """Tells the thread to end, and waits for its end."""
         with self._state:
             self._is_closed = True
             self._state.notify_all()

@@ -1,5 +1,5 @@
-"""Read shards of parquet and Arrow (IPC files and streams): a column `input_ids` of lists of ids,
-one row for each document."""
+"""Reads shards of parquet and Arrow (IPC files and streams). A column `input_ids` has a list of ids
+for each document, one document in a row."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tokpar.corpus.shards import BLOCK_IDS, Block, RawIds, ShardSource, blocks_o
 from tokpar.errors import FileFormatError, OptionError
 
 COLUMNS = ("input_ids", "tokens", "ids", "token_ids")
-"""Names of the column of ids; the first that a file has is read."""
+"""Possible names of the column of ids. The first name that a file has is used."""
 ROWS = 1024
-"""Rows of parquet that are decoded at a time."""
+"""How many rows of parquet are decoded at a time."""
 
 
 def open_shard(path: str) -> ShardSource:
-    """The shard of a `.parquet` or `.arrow`. See `tokpar.corpus.shards.open_shard`."""
+    """Opens the shard in a `.parquet` or `.arrow`. See `tokpar.corpus.shards.open_shard`."""
     pyarrow = _pyarrow(path)
     try:
         if path.endswith(".parquet"):
@@ -56,7 +56,7 @@ Batches = Callable[[str], Iterator[Any]]
 
 
 def _parquet(path: str) -> tuple[Any, Batches]:
-    """The schema, and the arrays of a column, one after the other."""
+    """Returns the schema, and a function that yields the arrays of a column in order."""
     parquet = import_module("pyarrow.parquet")
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
@@ -70,7 +70,8 @@ def _parquet(path: str) -> tuple[Any, Batches]:
 
 
 def _ipc(path: str, pyarrow: Any) -> tuple[Any, Batches]:
-    """As `_parquet`: an IPC file, or a stream as `datasets` writes it."""
+    """Returns the same as `_parquet`, for an IPC file, or for an IPC stream as `datasets` writes
+    it."""
 
     def open_batches(file: Any) -> tuple[Any, Iterator[Any]]:
         with open(path, "rb") as start:
@@ -103,7 +104,8 @@ def _dtype(path: str, kind: Any, pyarrow: Any) -> np.dtype[Any]:
 
 
 def _flat(path: str, array: Any) -> tuple[RawIds, Any]:
-    """The ids of an array of lists, and the offsets of its rows, which begin at 0."""
+    """Returns the ids of an array of lists in one array, and the offsets of its rows from 0 on.
+    Raises FileFormatError for a null."""
     if array.null_count:
         row = next(k for k in range(len(array)) if not array[k].is_valid)
         raise FileFormatError(f"{path}: row {row} of a batch has no ids (null)")

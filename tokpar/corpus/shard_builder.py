@@ -1,6 +1,6 @@
-"""Cuts the documents of a part into shards, and writes each shard until it is on the disk.
+"""Divides the documents of a part into shards, and writes each shard to the disk.
 
-Where a shard ends follows from the documents alone: not from blocks, workers or time."""
+The end of a shard depends only on the documents, not on blocks, workers or time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from tokpar.corpus.shard_output import ShardWriter
 from tokpar.types import Rows
 
 OpenWriter = Callable[[int, int], ShardWriter]
-"""Opens the files of the shard of a part and number."""
+"""Opens the files of a shard: takes the number of its part, and its number in the part."""
 OnShard = Callable[[Shard, bool], object]
-"""Called with a shard whose files are synced and renamed, and whether it ends the part."""
+"""Called with each shard when its files are synced and renamed; the bool is True for the last shard
+of the part."""
 
 
 @dataclass
 class OpenShard:
-    """The shard that is being written."""
+    """The shard that is being written, with its counts so far."""
 
     number: int
     begin: Position
@@ -63,7 +64,7 @@ class OpenShard:
 
 
 class ShardBuilder:
-    """Takes the encoded blocks of one part, from the shard `number` on."""
+    """Writes the encoded blocks of one part as shards, from the shard `number` on."""
 
     def __init__(
         self,
@@ -81,12 +82,13 @@ class ShardBuilder:
         self._shard = OpenShard(number, begin)
 
     def add(self, encoded_block: EncodedBlock) -> None:
-        """Writes the documents of a block; ends a shard before the document that follows it."""
+        """Writes the documents of a block. A full shard ends when the next document arrives."""
         for first, stop in self._shards_of(encoded_block):
             self._append(encoded_block, first, stop)
 
     def _shards_of(self, encoded_block: EncodedBlock) -> Iterator[tuple[int, int]]:
-        """The ranges of documents that go to one shard each; opens that shard."""
+        """Yields ranges (first, stop) of documents of the block, one for each shard. Before it
+        yields a range, its shard is the open one."""
         block = encoded_block.block
         ends = np.cumsum(block.sizes)
         first, count = 0, len(block.texts)
@@ -105,7 +107,7 @@ class ShardBuilder:
 
     def _append(self, encoded_block: EncodedBlock, first: int, stop: int) -> None:
         shard, block = self._shard, encoded_block.block
-        for fault in block.faults:  # one belongs to the shard of the document before it
+        for fault in block.faults:  # a fault belongs to the shard of the document before it
             if first < fault.documents_before <= stop or fault.documents_before == first == 0:
                 shard.skip_counts[fault.kind] = shard.skip_counts.get(fault.kind, 0) + 1
         if first == stop:
@@ -133,6 +135,6 @@ class ShardBuilder:
         self._on_shard(shard.to_shard(self._part, end, files), last)
 
     def abandon(self) -> None:
-        """Removes the files of the shard that is not complete."""
+        """Removes the files of the unfinished shard."""
         if self._shard.writer is not None:
             self._shard.writer.abandon()

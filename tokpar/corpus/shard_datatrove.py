@@ -1,8 +1,9 @@
-"""Read shards of datatrove: `x.ds` holds the ids, `x.ds.index` where each document ends.
+"""Reads shards of datatrove: `x.ds` has the ids, `x.ds.index` the end of each document.
 
-The ids are uint16 or uint32, little-endian, without a header; the index has a uint64 for each
-document, its end in ids from the start of the file. `x.ds.metadata`, if there is one, ends its
-first line with the bytes of an id: "gpt2|2". Source: `datatrove.pipeline.tokens.tokenizer` 0.10."""
+The ids are uint16 or uint32, little-endian, without a header. The index has one uint64 for each
+document: its end, in ids from the start of the file. The first line of the optional
+`x.ds.metadata` ends with the number of bytes of an id: "gpt2|2". Source:
+`datatrove.pipeline.tokens.tokenizer` 0.10."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tokpar.errors import FileFormatError
 
 
 def open_shard(path: str) -> ShardSource:
-    """The shard of a `.ds` with its `.ds.index`. See `tokpar.corpus.shards.open_shard`."""
+    """Opens the shard in a `.ds` with its `.ds.index`. See `tokpar.corpus.shards.open_shard`."""
     size, ends = os.path.getsize(path), read_index(f"{path}.index")
     wrong = np.flatnonzero(np.diff(ends, prepend=0) < 0)
     problems = []
@@ -52,7 +53,8 @@ def open_shard(path: str) -> ShardSource:
 
 
 def read_index(path: str) -> IntArray:
-    """The ends of the documents, int64, in ids. Raises FileFormatError."""
+    """Returns the end of each document in ids, int64, shape (documents,). Raises
+    FileFormatError."""
     if not os.path.exists(path):
         raise FileFormatError(f"{path}: not there; datatrove writes it with save_index=True")
     size = os.path.getsize(path)
@@ -62,7 +64,8 @@ def read_index(path: str) -> IntArray:
 
 
 def _dtype(path: str, size: int, total: int) -> tuple[np.dtype[Any], str]:
-    """The dtype of the ids, and where it comes from if that is not certain."""
+    """Returns the dtype of the ids, and a note if the dtype is a guess, else "". `size`: bytes of
+    the data. `total`: ids that the index counts."""
     metadata = Path(f"{path}.metadata")
     if metadata.exists():
         first = metadata.read_text(encoding="utf-8").partition("\n")[0]

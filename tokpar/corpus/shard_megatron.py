@@ -1,10 +1,13 @@
-"""Read shards of Megatron: `x.bin` holds the ids, `x.idx` where each sequence begins.
+"""Reads shards of Megatron: `x.bin` has the ids, `x.idx` the places of the sequences.
 
-The index, little-endian: MMIDIDX and two zero bytes, the version (uint64, 1), a code of the dtype
-(uint8), the number of sequences and of document edges (uint64 each), the length of each sequence in
-ids (int32), where it begins in bytes (int64), the number of its first sequence for each document
-and the end (int64), and for multimodal data a mode of each sequence (int8). Source:
-`megatron.core.datasets.indexed_dataset` of megatron-core 0.16."""
+The index has, little-endian:
+1. a header: `MMIDIDX` and two zero bytes, the version (uint64, 1), the code of the dtype (uint8),
+   the number of sequences and the number of document edges (uint64 each);
+2. the length in ids of each sequence (int32), then the byte at which each sequence begins (int64);
+3. the document edges: the number of the first sequence of each document, and the end (int64);
+4. for multimodal data only, a mode of each sequence (int8).
+
+Source: `megatron.core.datasets.indexed_dataset` of megatron-core 0.16."""
 
 from __future__ import annotations
 
@@ -26,8 +29,11 @@ DTYPES: dict[int, str] = {1: "u1", 2: "i1", 3: "i2", 4: "i4", 5: "i8", 6: "f8", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MegatronIndex:
-    """An index file. `lengths`: int64, ids of each sequence. `starts`: int64, in bytes of the data.
-    `edges`: int64, the first sequence of each document, and the end. `rest`: bytes that follow."""
+    """The content of an index file.
+
+    `lengths`: the ids of each sequence, int64. `starts`: the byte in the data at which each
+    sequence begins, int64. `edges`: the first sequence of each document, and the end, int64.
+    `rest`: the number of bytes after the edges."""
 
     dtype: np.dtype[Any]
     lengths: IntArray
@@ -37,7 +43,7 @@ class MegatronIndex:
 
 
 def open_shard(path: str) -> ShardSource:
-    """The shard of a `.bin` with its `.idx`. See `tokpar.corpus.shards.open_shard`."""
+    """Opens the shard in a `.bin` with its `.idx`. See `tokpar.corpus.shards.open_shard`."""
     index = read_index(path.removesuffix(".bin") + ".idx")
     size = os.path.getsize(path)
     problems = [*_of_index(index), *_of_data(index, size)]
@@ -58,11 +64,11 @@ def open_shard(path: str) -> ShardSource:
 
 
 def _documents(index: MegatronIndex, whole: int, has_problems: bool) -> tuple[IntArray, str]:
-    """Where each document begins, in ids, and the end; and a note, or "".
+    """Returns the offsets of the documents in ids, int64, shape (documents + 1,), and a note or "".
 
-    A document without ids has no sequence. A document of several sequences, as of sentences that
-    were encoded one by one, is taken apart. Of an index that contradicts itself, and of data that
-    holds `whole` sequences only, the sequences are taken for documents."""
+    A document without ids has no sequence. If some document has several sequences (sentences that
+    were encoded one by one), every sequence counts as a document. The same holds if index and data
+    have problems; then only the first `whole` sequences count."""
     offsets = offsets_of(index.lengths[:whole])
     if has_problems:
         return offsets, ""
@@ -74,7 +80,7 @@ def _documents(index: MegatronIndex, whole: int, has_problems: bool) -> tuple[In
 
 
 def read_index(path: str) -> MegatronIndex:
-    """The index at `path`. Raises FileFormatError that says what is wrong with it."""
+    """Reads the index at `path`. Raises FileFormatError that says what is wrong with the file."""
     with open(path, "rb") as file:
         data = file.read()
     if len(data) < HEADER.size:
@@ -100,7 +106,7 @@ def read_index(path: str) -> MegatronIndex:
 
 
 def _of_index(index: MegatronIndex) -> list[Problem]:
-    """Where the index contradicts itself."""
+    """Returns the places where the index contradicts itself."""
     problems, sequences, edges = [], len(index.lengths), index.edges
     if index.rest not in (0, sequences):
         problems.append(Problem(f"{index.rest:,} bytes after the index", "none, or one a sequence"))
@@ -120,7 +126,7 @@ def _of_index(index: MegatronIndex) -> list[Problem]:
 
 
 def _of_data(index: MegatronIndex, size: int) -> list[Problem]:
-    """Where the data is shorter or longer than the index says."""
+    """Returns a problem if the data is shorter or longer than the index says. `size`: its bytes."""
     need = int(np.maximum(index.lengths, 0).sum()) * index.dtype.itemsize
     if need == size:
         return []
@@ -129,7 +135,7 @@ def _of_data(index: MegatronIndex, size: int) -> list[Problem]:
 
 
 def _whole_sequences(index: MegatronIndex, size: int) -> int:
-    """How many sequences lie whole in the data, one after the other."""
+    """Returns how many sequences, from the first on, lie completely in the data of `size` bytes."""
     ends = np.cumsum(index.lengths) * index.dtype.itemsize
     good = (ends <= size) & (index.lengths >= 0)
     return len(good) if good.all() else int(np.argmin(good))

@@ -1,6 +1,8 @@
-"""Read shards of NumPy: `x.npy` or `x.ids.npy` holds the ids of all documents, `x.offsets.npy`
-where each begins, and the end. Without offsets, each row of an array of two dimensions is a
-document, and an array of one dimension is one document."""
+"""Reads shards of NumPy: `x.npy` or `x.ids.npy` has the ids of all documents, `x.offsets.npy` the
+offset of each document, and the end.
+
+Without offsets, each row of an array of two dimensions is a document, and an array of one dimension
+is one document."""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tokpar.errors import FileFormatError
 
 
 def open_shard(path: str) -> ShardSource:
-    """The shard of a `.npy`. See `tokpar.corpus.shards.open_shard`."""
+    """Opens the shard in a `.npy`. See `tokpar.corpus.shards.open_shard`."""
     ids = _array(path)
     if ids.ndim not in (1, 2):
         raise FileFormatError(f"{path}: expected one or two dimensions, got shape {ids.shape}")

@@ -1,4 +1,4 @@
-"""What a writer of shards does, and the file that it writes to."""
+"""The interface of a writer of shards, and the file that writers use."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from tokpar.types import Rows
 
 
 class ShardWriter(Protocol):
-    """Writes the ids of documents, in order, into the files of one shard."""
+    """Writes the ids of documents in order into the files of one shard."""
 
     def add(self, rows: Rows, names: Sequence[str] | None) -> None:
-        """Appends documents. `names`: their ids, where the format stores them."""
+        """Appends documents, one row each. `names`: the document ids, if the format stores them."""
 
     def finish(self) -> list[ShardFile]:
-        """Syncs and renames all files; the folder is not synced yet. Returns what was written."""
+        """Syncs and renames all files. Returns the files. The caller has to sync the folder."""
 
     def abandon(self) -> None:
         """Closes and removes the unfinished files."""
 
 
 class ShardOutput:
-    """One file of a shard: has another name until it is complete, and digests what is written."""
+    """One file of a shard. It has a temporary name until it is complete, and digests all bytes that
+    are written."""
 
     def __init__(self, layer: FileLayer, path: Path) -> None:
         self._layer = layer
         self._path = path
-        # a worker of a cluster that was given up may still write the same shard
+        # a lost worker of a cluster may still write the same shard, so the name is unique
         self._temporary_path = path.with_name(f"{UNFINISHED}{path.name}.{secrets.token_hex(4)}")
         self._file = layer.create(self._temporary_path)
         self._digest = hashlib.sha256()
@@ -41,45 +42,45 @@ class ShardOutput:
         self.closed = False
 
     def write(self, data: bytes | memoryview) -> int:
-        """Appends bytes; returns how many."""
+        """Appends bytes, and returns their number."""
         self._file.write(data)
         self._digest.update(data)
         self.size += len(data)
         return len(data)
 
     def overwrite_start(self, data: bytes) -> None:
-        """Replaces the first bytes; the digest is made again of the whole file."""
+        """Overwrites the first bytes, and digests the whole file again."""
         self._file.overwrite_start(data)
         self._file.sync()
         with self._temporary_path.open("rb") as written:
             self._digest = hashlib.file_digest(written, "sha256")
 
     def sync(self) -> None:
-        """Returns when the disk has all bytes; closes the file."""
+        """Syncs and closes the file. Returns when all bytes are on the disk."""
         self._file.sync()
         self._file.close()
         self.closed = True
 
     def rename(self) -> ShardFile:
-        """Gives a synced file its name."""
+        """Gives a synced file its final name. Returns its name, size and digest."""
         self._layer.rename(self._temporary_path, self._path)
         return ShardFile(self._path.name, self.size, self._digest.hexdigest())
 
     def abandon(self) -> None:
-        """Closes and removes the file that is not complete."""
-        with suppress(OSError):  # as of a full disk
+        """Closes and removes the unfinished file."""
+        with suppress(OSError):  # such as a full disk
             self._file.close()
         self._layer.remove(self._temporary_path)
 
-    # what pyarrow asks of a file that it writes to
+    # the other methods that pyarrow needs of a file
     def tell(self) -> int:
         return self.size
 
     def flush(self) -> None:
-        """Nothing: `sync` does it."""
+        """Does nothing: `sync` flushes the file."""
 
     def close(self) -> None:
-        """Nothing: `sync` does it."""
+        """Does nothing: `sync` closes the file."""
 
     def writable(self) -> bool:
         return True
@@ -92,7 +93,7 @@ class ShardOutput:
 
 
 def abandon_all(outputs: Sequence[ShardOutput | None]) -> None:
-    """Abandons the files of a shard, all of them whatever happens to one."""
+    """Abandons all files of a shard, even if this fails for one of them."""
     with ExitStack() as stack:
         for output in outputs:
             if output is not None:

@@ -1,7 +1,8 @@
-"""Shards of ids, whoever wrote them: find the files, recognise the format, read the documents.
+"""Finds shards of ids, recognises their format, and reads their documents. The shards may come from
+any program.
 
-Each format has a module of its own with one function `open_shard`; a shard that cannot be read at
-all is a `FileFormatError`, one whose index and data disagree has `problems`."""
+Each format has its own module with a function `open_shard`. It raises `FileFormatError` for a shard
+that cannot be read at all. If only index and data disagree, the shard has `problems`."""
 
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ from tokpar.arrays import IntArray
 from tokpar.errors import FileFormatError, OptionError
 
 RawIds = NDArray[Any]
-"""Ids as a shard stores them, shape (n,): any integer dtype, so that wrong ids stay visible."""
+"""Ids as a shard stores them, shape (n,), any integer dtype. They are not converted, so that wrong
+ids stay visible."""
 BLOCK_IDS = 1 << 20
-"""Ids of a block. A longer document is a block of its own."""
+"""The most ids of a block. A longer document is a block of its own."""
 READERS = {
     ".bin": "shard_megatron",
     ".idx": "shard_megatron",
@@ -31,15 +33,15 @@ READERS = {
     ".arrow": "shard_arrow",
     ".npy": "shard_numpy",
 }
-"""The module that reads files with this suffix."""
+"""Suffix of a file -> the module that reads it."""
 _OFFSETS = ".offsets.npy"
-"""The end of the names of files that tell where the documents of a `.npy` begin."""
+"""The end of the names of files with the offsets of the documents in a `.npy`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Some whole documents of a shard: document first + k has the ids
-    ids[offsets[k] : offsets[k + 1]]. `offsets`: int64, (documents + 1,)."""
+    """Consecutive whole documents of a shard. Document number first + k has the ids
+    ids[offsets[k] : offsets[k + 1]]. `offsets`: int64, shape (documents + 1,)."""
 
     first: int
     ids: RawIds
@@ -54,7 +56,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the index of a shard and its data disagree. `document`: None for the file."""
+    """A place where the index and the data of a shard disagree. `document`: its number, or None if
+    the problem is about the whole file."""
 
     found: str
     expected: str
@@ -63,12 +66,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardSource:
-    """A shard that was opened.
+    """An opened shard.
 
-    `format`: "megatron", "datatrove", "parquet", "arrow" or "numpy". `dtype`: of the stored ids.
-    `documents`, `tokens`: as many as the data holds whole. `problems`: where index and data
-    disagree. `notes`: what a reader of the report should know of the file. `read`: yields the
-    documents in order, in blocks."""
+    `format`: "megatron", "datatrove", "parquet", "arrow" or "numpy". `dtype`: the dtype of the
+    stored ids. `documents`: the number of documents that lie completely in the data; `tokens`: the
+    number of their ids. `problems`: where index and data disagree. `notes`: facts about the file
+    for a report. `read`: yields the documents in order, in blocks."""
 
     name: str
     format: str
@@ -80,13 +83,14 @@ class ShardSource:
     notes: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[Block]:
-        """The documents in order, a block at a time."""
+        """Yields the documents in order, in blocks."""
         return self.read()
 
 
 def find_shards(names: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The files of shards that paths, folders and globs name, each once, in the order given; those
-    of a folder or a glob sorted. Raises FileNotFoundError, OptionError."""
+    """Returns the data files of the shards for paths, folders and globs: each file once, in the
+    order of `names`. The files of one folder or glob are sorted. Raises OptionError if a name has
+    no shard."""
     found: dict[str, None] = {}
     for name in [os.fspath(name) for name in names]:
         if os.path.isdir(name):
@@ -117,7 +121,7 @@ def _is_shard(path: str) -> bool:
 
 
 def _data_file(path: str) -> str:
-    """The data of a shard of which the index may have been named: "a.idx" -> "a.bin"."""
+    """Returns the data file of a shard. `path`: its data file or its index: "a.idx" -> "a.bin"."""
     if path.endswith(".ds.index"):
         return path.removesuffix(".index")
     if path.endswith(".idx"):
@@ -126,8 +130,8 @@ def _data_file(path: str) -> str:
 
 
 def open_shard(path: str) -> ShardSource:
-    """The shard at `path`. Raises FileFormatError if nothing of it can be read,
-    FileNotFoundError, OptionError without the package that reads the format."""
+    """Opens the shard at `path`. Raises FileFormatError if it cannot be read at all,
+    FileNotFoundError, and OptionError if the package for the format is not installed."""
     suffix = Path(path).suffix
     if suffix not in READERS:
         known = ", ".join(sorted(READERS))
@@ -138,9 +142,10 @@ def open_shard(path: str) -> ShardSource:
 
 
 def blocks_of(ids: RawIds, offsets: IntArray) -> Iterator[Block]:
-    """Documents of a flat array of ids, `BLOCK_IDS` or one document at a time.
+    """Yields the documents of a flat array of ids, in blocks of up to `BLOCK_IDS` ids or of one
+    longer document.
 
-    `offsets`: int64, (documents + 1,), ascending, within `ids`."""
+    `offsets`: int64, shape (documents + 1,), ascending, within `ids`."""
     first, count = 0, len(offsets) - 1
     while first < count:
         most = offsets[first] + BLOCK_IDS
@@ -151,8 +156,8 @@ def blocks_of(ids: RawIds, offsets: IntArray) -> Iterator[Block]:
 
 
 def in_documents(shard: ShardSource, last: int) -> ShardSource:
-    """The shard with a document ending after each id `last`, whatever its rows are: for packed
-    rows of one length. The last document may lack the id."""
+    """Returns the shard with other documents: its rows are joined, and a document ends after each
+    id `last`. For shards of packed rows of equal length. The last document may lack the id."""
 
     def read() -> Iterator[Block]:
         first, rest = 0, np.empty(0, shard.dtype)

@@ -1,4 +1,4 @@
-"""Lengths, tokens per byte and unknown tokens of shards, by shard and together."""
+"""Counts lengths of documents, tokens per byte and unknown tokens, for each shard and for all."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ from tokpar.corpus.shards import ShardSource, find_shards, open_shard
 from tokpar.corpus.tokenizer_source import load_for_corpus
 
 QUANTILES = (1, 5, 25, 50, 75, 95, 99)
-"""Per cent of the documents that have at most so many tokens."""
+"""The percentages of `LengthStats.quantiles`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LengthStats:
-    """Some documents. `name`: a shard, or "all". `sources`: the inputs that a manifest beside the
-    shard names for it. `quantiles`: tokens of a document, for each of `QUANTILES`; 0 without
-    documents. `text_bytes`: UTF-8 bytes that the tokens spell, special ones not counted; `unknown`:
-    unknown tokens; both None without a tokenizer, or if its tokens do not spell the text."""
+    """Counts of one shard, or of all shards.
+
+    `name`: the shard, or "all". `sources`: the inputs of the shard, from a manifest in the same
+    folder. `shortest`, `longest`: tokens of a document.
+    `quantiles`: for each percentage p of `QUANTILES`, p per cent of the documents have at most this
+    many tokens; 0 without documents.
+    `text_bytes`: UTF-8 bytes that the tokens spell, without special tokens; None without a
+    tokenizer, or if its tokens do not spell the text.
+    `unknown`: the number of unknown tokens; None without a tokenizer, or if it cannot be counted.
+    """
 
     name: str
     sources: tuple[str, ...]
@@ -42,7 +48,7 @@ class LengthStats:
 
     @property
     def unknown_rate(self) -> float | None:
-        """Unknown tokens of all tokens."""
+        """The share of unknown tokens among all tokens, or None."""
         return None if self.unknown is None or not self.tokens else self.unknown / self.tokens
 
 
@@ -66,11 +72,11 @@ class _ShardCounts:
 def stats(
     shards: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], tokenizer: object = None
 ) -> StatsReport:
-    """Returns the lengths of the documents of shards, in tokens.
+    """Returns statistics of the lengths of documents in shards, in tokens.
 
-    `shards`: as of `audit`. `tokenizer`: anything that `tokpar.load` takes; with one, bytes of text
-    and unknown tokens are counted, too. Needs 8 bytes of memory for each document. Raises what
-    `audit` raises."""
+    `shards`: as `audit` takes them. `tokenizer`: anything that `tokpar.load` takes; with a
+    tokenizer, bytes of text and unknown tokens are counted, too. Needs 8 bytes of memory for each
+    document. Raises the errors of `audit`."""
     names = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
     tokens = None if tokenizer is None else tokens_of(load_for_corpus(tokenizer, None, {}).adapter)
     counts = [_count_shard(open_shard(name), tokens) for name in find_shards(names)]
@@ -96,7 +102,8 @@ def _count_shard(shard: ShardSource, tokens: Tokens | None) -> _ShardCounts:
 
 
 def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
-    """The bytes of text of each id: none for special tokens, nor for the mark of a word's piece."""
+    """Returns the bytes of text of each id, shape (ids,): 0 for special tokens. The prefix of a
+    token that continues a word ("##") does not count."""
     lengths = tokens.lengths.copy()
     lengths[list(tokens.special)] = 0
     if not isinstance(tokens.spelling, str) and tokens.spelling.kind == "words":
@@ -108,7 +115,7 @@ def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
 
 
 def _sources(shard: str) -> tuple[str, ...]:
-    """The inputs of which a manifest in the folder of the shard says that it was made."""
+    """Returns the names of the inputs of a shard, from a manifest in its folder; () without one."""
     path = Path(shard)
     manifest = path.parent / MANIFEST_NAME
     if not manifest.is_file():

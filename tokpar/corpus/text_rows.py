@@ -1,4 +1,4 @@
-"""Documents of plain text: a file each, or a line each."""
+"""Reads documents of plain text: one document for each file, or for each line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tokpar.decompression import uncompressed_blocks
 
 
 def block_of_file(input_: Input, number: int, file: DigestedFile, memory: Memory) -> Block:
-    """The one document that a file is. Raises OptionError for a document above
-    `memory.longest`."""
+    """Returns a block with a whole file as its one document. Raises OptionError for a document
+    longer than `memory.longest`."""
     size, parts = 0, []
     for data in uncompressed_blocks(file, input_.name, min(READ_BYTES, memory.block)):
         size += len(data)
@@ -33,7 +33,8 @@ def block_of_file(input_: Input, number: int, file: DigestedFile, memory: Memory
 
 
 def block_of_lines(lines: Lines, numbers: LineNumbers, number: int) -> Block:
-    """A document for each line that is not empty; "\\n" or "\\r\\n" ends a line."""
+    """Returns a block with a document for each line that is not empty. A line ends with "\\n" or
+    "\\r\\n"."""
     texts: list[str] = []
     begins: list[int] = []
     faults: list[Fault] = []

@@ -1,4 +1,4 @@
-"""The tokenizer of a corpus: loaded without truncation and padding, with its BOS and EOS."""
+"""Loads the tokenizer of a corpus without truncation and padding, and finds its BOS and EOS."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tokpar.types import Rows
 _WHOLE = {"truncation": False, "padding": False}
 _CONFIGS = ("tokenizer_config.json", "special_tokens_map.json")
 ROLES = {"bos": "bos_token", "eod": "eos_token"}
-"""What transformers calls the tokens that --bos and --append-eod insert."""
+"""The names in transformers of the tokens that --bos and --append-eod insert."""
 
 
 @runtime_checkable
 class IdentifiedTokenizer(Protocol, metaclass=Ability):
-    """An adapter that can stand in a manifest."""
+    """An adapter that a manifest can identify. `fingerprint`: None if it has none."""
 
     @property
     def fingerprint(self) -> str | None: ...
@@ -36,13 +36,14 @@ class IdentifiedTokenizer(Protocol, metaclass=Ability):
 
 @dataclass(frozen=True)
 class CorpusTokenizer:
-    """An adapter, and how to name it in a manifest. `source`: what the caller gave."""
+    """An adapter, with its data for a manifest. `source`: the object that the caller gave."""
 
     adapter: TokenizerAdapter
     source: object
 
     def record(self) -> TokenizerRecord:
-        """Raises OptionError for a tokenizer without a fingerprint."""
+        """Returns the record of the tokenizer for a manifest. Raises OptionError for a tokenizer
+        without a fingerprint."""
         adapter = self.adapter
         digest = adapter.fingerprint if isinstance(adapter, IdentifiedTokenizer) else None
         if digest is None or not isinstance(adapter, IdentifiedTokenizer):
@@ -60,9 +61,9 @@ class CorpusTokenizer:
         )
 
     def own_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids that the tokenizer's own call puts before and after a text.
+        """Returns the ids that the tokenizer's own call puts before and after a text.
 
-        Raises OptionError where it does more than that."""
+        Raises OptionError if the own call does more after encoding."""
         adapter = self.adapter
         inserted = inserted_ids(adapter)
         if inserted is None:
@@ -73,8 +74,8 @@ class CorpusTokenizer:
         return tuple(inserted[0].tolist()), tuple(inserted[1].tolist())
 
     def special_id(self, role: str, token: str | int | None) -> int:
-        """The id for `role`, "bos" or "eod": of a `token` by its text or id, or the one that
-        the tokenizer's settings name. Raises OptionError."""
+        """Returns the id for `role`, which is "bos" or "eod". `token`: the text or the id of the
+        token; None: the token that the settings of the tokenizer name. Raises OptionError."""
         if token is None:
             found = self._named_id(role)
             if found is None:
@@ -89,7 +90,8 @@ class CorpusTokenizer:
         return self._id_of(text, f"--{role}-token")
 
     def _named_id(self, role: str) -> int | None:
-        """Of a transformers tokenizer, of the files beside tokenizer.json, or of tiktoken."""
+        """Returns the id for `role` from the settings of the tokenizer, or None. Looks in an object
+        of transformers, in a tiktoken encoding, and in the files next to tokenizer.json."""
         wrapper = getattr(getattr(self.adapter, "caller", None), "wrapper", None)
         if wrapper is not None:
             found: int | None = getattr(wrapper, f"{ROLES[role]}_id", None)
@@ -137,19 +139,20 @@ class CorpusTokenizer:
 def load_for_corpus(
     source: object, engine: str | None, settings: Mapping[str, Any]
 ) -> CorpusTokenizer:
-    """The tokenizer, without truncation and padding where its kind knows them.
+    """Returns the tokenizer. Switches truncation and padding off if this kind of tokenizer has
+    them.
 
-    Raises what `tokpar.load` raises."""
+    Raises the errors of `tokpar.load`."""
     try:
         return CorpusTokenizer(load(source, engine=engine, **settings, **_WHOLE), source)
     except OptionError as error:
-        if not any(f"{name!r}" in str(error) for name in _WHOLE):  # the kinds without them say so
+        if not any(f"{name!r}" in str(error) for name in _WHOLE):  # kinds without these settings
             raise
     return CorpusTokenizer(load(source, engine=engine, **settings), source)
 
 
 def engine_of(adapter: TokenizerAdapter) -> str:
-    """The package that encodes: "tokenizers", "tiktoken", "gigatoken"."""
+    """Returns the name of the package that encodes: "tokenizers", "tiktoken", "gigatoken"."""
     prefix = adapter.name.partition(":")[0]
     return {"huggingface": "tokenizers"}.get(prefix, prefix)
 
@@ -168,7 +171,8 @@ def _version(engine: str) -> str:
 def surround_rows(
     rows: Rows, prefix: tuple[int, ...], suffix: tuple[int, ...], eod: int | None
 ) -> Rows:
-    """`rows` with ids before and after each row, and `eod` at the end of each that has ids.
+    """Returns `rows` with `prefix` before and `suffix` after each row, and then `eod` after each
+    row that has ids.
 
     >>> surround_rows(Rows.of([[7], []]), (1,), (), 2).offsets.tolist()
     [0, 3, 5]

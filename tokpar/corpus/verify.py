@@ -1,4 +1,4 @@
-"""Verify a folder of shards against its manifest, and samples of it against the tokenizer."""
+"""Verifies a folder of shards against its manifest, and sampled documents against the tokenizer."""
 
 from __future__ import annotations
 
@@ -43,15 +43,17 @@ CHECKS = {
     "samples": "the tokenizer's own serial call gives the ids of sampled documents",
     "seams": "each divided document has the certificate of the manifest, and its seams hold",
 }
-"""All checks of a verification, and what holds of a good folder."""
+"""Name of each check of a verification -> the claim that it checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """The result of `tokpar.corpus.verify`; true if everything agrees.
+    """The result of `tokpar.corpus.verify`; true if no check found a difference.
 
-    `sampled`: documents that were encoded again. `seams`: seams that were found and checked again.
-    `seed`: of the sample; the same seed takes the same documents."""
+    `documents`: documents of the manifest. `sampled`: documents that were encoded again. `seams`:
+    seams that were found and checked again. `seed`: the seed of the sample; the same seed samples
+    the same documents. `notes`: how texts were read. `not_checked`: checks that could not run.
+    """
 
     folder: str
     results: tuple[CheckResult, ...]
@@ -66,7 +68,7 @@ class VerifyReport:
         return not any(result.count for result in self.results)
 
     def of(self, check: str) -> CheckResult:
-        """The result of one check. KeyError for a check that did not run."""
+        """Returns the result of one check. Raises KeyError for a check that did not run."""
         return {result.check: result for result in self.results}[check]
 
 
@@ -79,14 +81,18 @@ def verify(
     seed: int | None = None,
     workers: int | None = None,
 ) -> VerifyReport:
-    """Returns where a folder that `build` wrote differs from its manifest.
+    """Returns the differences between a folder that `build` wrote and its manifest.
 
-    Every file is digested again; a part `sample` of the documents, at least one of each shard, is
-    encoded again by the tokenizer's own serial call; the seams of divided documents are found and
-    checked again. `tokenizer`: anything that `tokpar.load` takes; None: the source in the manifest.
-    `against`: the inputs in their order; without them the texts are decoded from the shards.
-    `seed`: of the sample, None for a new one. Raises FileFormatError for a folder without manifest,
-    OptionError, and what `load` raises."""
+    Digests every file again. Encodes sampled documents again by the tokenizer's own serial call.
+    Finds and checks the seams of divided documents again.
+
+    `tokenizer`: anything that `tokpar.load` takes; None: the source in the manifest.
+    `sample`: the share of the documents of each shard to encode again, 0 to 1; unless it is 0, at
+    least one document of each shard.
+    `against`: the inputs in their order; without inputs, the texts are decoded from the shards.
+    `seed`: the seed of the sample; None: a new one.
+    Raises FileFormatError for a folder without a manifest, OptionError, and the errors of
+    `load`."""
     if not 0 <= sample <= 1:
         raise OptionError(f"sample is a part of the documents, from 0 to 1, got {sample}")
     path = Path(folder)
@@ -121,7 +127,7 @@ def verify(
 
 @dataclass
 class _Verification:
-    """One verification as it goes on. `good`: the shards whose files are as they were."""
+    """The state of one running verification. Each public method is one step of it."""
 
     folder: Path
     manifest: Manifest
@@ -135,7 +141,8 @@ class _Verification:
     sampled_count: int = 0
 
     def files(self) -> None:
-        """Digests all files of the shards; names others that look like shards."""
+        """Digests all files of the shards. Reports files that look like shards, but are not in the
+        manifest."""
         named = {file.name for shard in self.manifest.shards for file in shard.files}
         for shard in self.manifest.shards:
             for file in shard.files:
@@ -156,7 +163,8 @@ class _Verification:
                 self.log.add("files", path.name, None, "a file", "none: the manifest has no such")
 
     def tokenizer_record(self) -> None:
-        """Compares the fingerprint, and BOS and EOS."""
+        """Compares the fingerprint of the tokenizer, and the ids that its own call inserts, with
+        the manifest."""
         expected, found = self.manifest.tokenizer, self.corpus_tokenizer.record()
         if found.fingerprint != expected.fingerprint:
             one = f"{found.engine} {found.engine_version}, fingerprint {found.fingerprint}"
@@ -172,7 +180,7 @@ class _Verification:
                 )
 
     def input_digests(self) -> None:
-        """Compares the inputs that were given with those of the manifest."""
+        """Compares the sizes and digests of the given inputs with the manifest."""
         if not self.inputs:
             self.not_checked.append("the inputs: give them by against")
             return
@@ -202,7 +210,7 @@ class _Verification:
                     self.log.add("inputs", input_.name, None, part, each.sha256)
 
     def samples(self, part: float, chance: random.Random) -> None:
-        """Counts all documents, and encodes some of them again."""
+        """Counts all documents, and encodes a share `part` of them again."""
         texts = self._input_texts()
         for shard in self.manifest.shards:
             if shard.files:
@@ -211,7 +219,8 @@ class _Verification:
             self.log.add("counts", MANIFEST_NAME, None, "more texts in the input", "no more")
 
     def _input_texts(self) -> Iterator[str] | None:
-        """The texts of the input, one for each document; None if they cannot be told apart."""
+        """Returns the texts of the inputs, one for each document. Returns None without inputs, or
+        if it is not certain which text belongs to which document."""
         if not self.inputs:
             return None
         if any(set(shard.skipped) & {REFUSED, TOO_LONG} for shard in self.manifest.shards):
@@ -268,8 +277,8 @@ class _Verification:
             self.log.add("seams", shard, divided_document.document, found, expected)
 
     def _text(self, shard: str, document: int, ids: RawIds) -> str | None:
-        """The text that ids spell, without what the options insert around it; None, and it is
-        reported, if there is none."""
+        """Returns the text that the ids of a document spell, without the ids that the options
+        insert. If there is none, reports the reason and returns None."""
         options = self.manifest.options
         stop = len(ids) - len(options.suffix) - (options.eod is not None)
         body = ids[len(options.prefix) : max(stop, len(options.prefix))]
@@ -313,8 +322,9 @@ class _Verification:
 def _documents(
     shard: ShardSource, numbers: set[int], texts: Iterator[str] | None
 ) -> Iterator[tuple[int, RawIds, str | None]]:
-    """The number, the ids and the text of the wanted documents. Takes all of `texts`, which are
-    those of the shard."""
+    """Yields the number, the ids and the text of each document in `numbers`. `texts`: the texts of
+    all documents of the shard; the function consumes all of them. Without `texts`, the text is
+    None."""
     for block in shard.blocks():
         for k in range(len(block)):
             text = None if texts is None else next(texts, None)
@@ -325,7 +335,7 @@ def _documents(
 
 
 def _digest(file: BinaryIO, span: Digest) -> str:
-    """The sha256 of a span of an open file."""
+    """Returns the sha256 of the bytes [span.start, span.stop) of an open file."""
     digest = hashlib.sha256()
     file.seek(span.start)
     left = span.stop - span.start

@@ -1,4 +1,4 @@
-"""Find the seams of divided documents again, and check them by the rules that license them."""
+"""Finds the seams of divided documents again, and checks them by the rules that license them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from tokpar.interfaces import TokenizerAdapter
 
 @dataclass
 class SeamVerifier:
-    """Divides documents as a build does. `seams`: how many were found and checked so far. A context
-    manager, which keeps a pool of threads."""
+    """Divides documents again as a build does, and checks their seams.
+
+    `seams`: the number of seams that were found and checked so far. `not_checked`: notes about
+    checks that could not run. A context manager: `__exit__` closes its thread pool."""
 
     tokenizer: TokenizerAdapter
     workers: int | None = None
@@ -43,9 +45,10 @@ class SeamVerifier:
     def differences(
         self, text: str, divided_document: DividedDocument, version: str
     ) -> Iterator[tuple[str, str]]:
-        """What was found and what was expected, of a document that was divided.
+        """Yields (found, expected) in words for each difference in a divided document.
 
-        `version`: of the tokpar that wrote the manifest, which stands in each certificate."""
+        `version`: the version of tokpar that wrote the manifest. Certificates have the version, so
+        their digests are compared only if it is the present one."""
         encoder = self._encoder
         encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
         planned = len(encoding.seams.planned)

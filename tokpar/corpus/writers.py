@@ -1,4 +1,4 @@
-"""The formats of shards, by name."""
+"""Chooses the writer and the dtype for a format of shards."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ DTYPES = {
     "parquet": ("uint16", "int32", "uint32"),
     "arrow": ("uint16", "int32", "uint32"),
 }
-"""The dtypes that each format takes."""
+"""Format -> the dtypes that it can store."""
 
 
 def shard_stem(part: int, number: int) -> str:
-    """The name of a shard's files, without their endings; in the order of the documents."""
+    """Returns the name of the files of a shard, without their endings. Sorted names have the order
+    of the documents."""
     return f"shard-{part:05d}-{number:04d}"
 
 
 def dtype_for(format_: str, dtype: str, vocabulary_size: int) -> str:
-    """The dtype of the ids. "auto": uint16 for a vocabulary that fits, as Megatron has it, else
-    int32 for Megatron and uint32 for the others; always uint32 for parquet and Arrow.
+    """Returns the dtype of the ids in a shard. `dtype`: a name, or "auto".
 
-    Raises OptionError."""
+    "auto" is uint32 for parquet and Arrow. For the other formats it is uint16 if the vocabulary has
+    fewer than `MOST_UINT16` ids, as in Megatron; else int32 for Megatron and uint32 for NumPy.
+    Raises OptionError for a dtype that the format cannot store."""
     known = DTYPES[format_]
     if dtype == "auto":
         if format_ in ("parquet", "arrow"):
@@ -44,7 +46,7 @@ def dtype_for(format_: str, dtype: str, vocabulary_size: int) -> str:
 
 
 def writer_version(format_: str) -> str:
-    """What writes the files, since their bytes may depend on it."""
+    """Returns the package that writes the files, with its version: the bytes may depend on it."""
     if format_ in ("parquet", "arrow"):
         return f"pyarrow {pyarrow_module('pyarrow', f'--format {format_}').__version__}"
     return "tokpar"
@@ -53,7 +55,8 @@ def writer_version(format_: str) -> str:
 def writer_opener(
     layer: FileLayer, folder: Path, options: Options
 ) -> Callable[[int, int], ShardWriter]:
-    """A function that opens the files of a shard, given its part and number."""
+    """Returns a function that opens the files of a shard. It takes the number of the part, and the
+    number of the shard in the part."""
 
     def open_writer(part: int, number: int) -> ShardWriter:
         stem = shard_stem(part, number)

@@ -1,5 +1,7 @@
-"""Does an engine give the ids of the library that its vocabulary was made for? Asked when it is
-loaded, answered from a cache when it was asked before.
+"""Checks that an engine returns the same ids as the library that its vocabulary was made for.
+
+The check runs when an adapter is loaded. Its result is cached on disk, so it runs once for each
+vocabulary, settings and versions.
 
     from tokpar.parity import release, require_agreement
 
@@ -11,8 +13,8 @@ loaded, answered from a cache when it was asked before.
         library=release("tokenizers"),
     )
 
-It raises EngineError with the smallest text that has other ids, or says on how many texts the ids
-were the same, for `Report.agreement`. That is a test on many texts, no proof.
+`require_agreement` raises EngineError with a small text whose ids differ. Otherwise it returns the
+number of compared texts in words, for `Report.agreement`. This is a test on many texts, no proof.
 """
 
 from tokpar.parity.comparison import Drawn, release, require_agreement

@@ -1,4 +1,4 @@
-"""Compares an engine's ids with those of a reference, text by text."""
+"""Compares the ids of an engine with the ids of a reference, text by text."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from tokpar.parity.differing import describe_ids, first_difference, show_text, s
 from tokpar.parity.drawn_texts import code_points_in_contexts
 
 EDITION = "4"
-"""Belongs to the key of every answer; another one where the texts, or what is compared, change."""
-SECONDS = 2.0  # for each of the two passes that make a differing text smaller
-TEXTS, APART = "texts", "apart"  # what is counted: texts with the same ids, code points with others
-TOGETHER = 256  # code points in one text, where many are looked at
+"""Part of the key of every cached result. Change it when the texts or the comparisons change."""
+SECONDS = 2.0  # for each of the two passes that shrink a differing text
+TEXTS, APART = "texts", "apart"  # counts of texts with equal ids, of code points with other ids
+TOGETHER = 256  # unassigned code points in one text
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 Call = Callable[[str], IdArray]
 Slices = Callable[[TokenizerAdapter, str], list[str]]
-"""Makes slices of a text that have, alone, the ids that the whole has there; or only one."""
+"""Cuts a text into slices, each of which has the same ids alone as within the whole text. Returns
+the text as one slice if it cannot be cut."""
 Outcome = IdArray | BaseException
 Pair = tuple[TokenizerAdapter, TokenizerAdapter]
 PROBING = "with the stages of this file and a vocabulary that shows where they divide text"
@@ -42,15 +43,18 @@ PROBING = "with the stages of this file and a vocabulary that shows where they d
 
 @dataclass(frozen=True)
 class Drawn:
-    """Texts drawn from a file, and what makes of them an adapter and a reference of a file with
-    the same stages and a vocabulary that shows where text is divided; None if there is none."""
+    """Texts made from a tokenizer file.
+
+    `texts`: returns the texts. `probing`: takes the texts, and returns an adapter and a reference
+    of another file, with the same stages and a vocabulary whose ids show where text is split; or
+    None if there is no such file."""
 
     texts: Callable[[], Sequence[str]] = tuple
     probing: Callable[[Sequence[str]], Pair | None] = lambda texts: None
 
 
 def release(package: str) -> str:
-    """The name and version of an installed package: "tokenizers 0.23.3"."""
+    """Returns the name and version of an installed package: "tokenizers 0.23.3"."""
     try:
         return f"{package} {metadata.version(package)}"
     except metadata.PackageNotFoundError:  # run from a source tree
@@ -68,17 +72,21 @@ def require_agreement(
     slices: Slices = lambda _, text: [text],
     drawn: Drawn = Drawn(),
 ) -> str:
-    """Raises EngineError, with the smallest text that has other ids, unless the adapter gives the
-    ids of the reference on every text of the check. Otherwise says so, for `Report.agreement`:
-    "same ids as tokenizers 0.23.3 on 8,012 texts".
+    """Checks that the adapter and the reference return the same ids for many texts. Takes some
+    seconds, unless the result is cached.
 
-    Code points that Unicode 13 does not assign are compared, too, but only counted.
-    `reference` makes an adapter of the same vocabulary and settings with its own library. It is
-    not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
-    the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
-    where the ids differ. `slices`: of a text between cuts that are certified for the reference; a
-    text that engines divide by themselves is compared with them. `drawn`: what the file suggests.
-    Costs some seconds."""
+    Returns the result in words, for `Report.agreement`: "same ids as tokenizers 0.23.3 on 8,012
+    texts". Raises EngineError with a small text whose ids differ. Code points that Unicode 13 does
+    not assign raise no error; the result says how many of them have other ids.
+
+    `reference`: returns an adapter of the same vocabulary and settings that uses the original
+    library. It is not called on a cache hit.
+    `key`: everything that ids depend on: the bytes of the file, the settings. `engine`, `library`:
+    the releases of both packages, as `release` returns them. The cache key has all three.
+    `advice`: a line for the error that says what a user can do.
+    `slices`: cuts a text at cuts that are certified for the reference. The ids of the slices are
+    compared with the ids of a long text that the engine may divide by itself.
+    `drawn`: texts made from the tokenizer file."""
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
     name = result_cache.digest([*parts, *key])
     found = result_cache.recall(name)
@@ -94,7 +102,7 @@ def require_agreement(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two tokenizers, and what they are called in the error."""
+    """An adapter and its reference, with their names for error messages."""
 
     adapter: TokenizerAdapter
     reference: TokenizerAdapter
@@ -105,8 +113,8 @@ class Comparison:
     vocabulary_note: str = "with this vocabulary"
 
     def run(self, file_texts: Drawn) -> dict[str, int]:
-        """How many texts were compared, and how many code points that are not assigned differ.
-        EngineError for the first text that differs, made smaller."""
+        """Runs all comparisons. Returns the number of compared texts, and the number of unassigned
+        code points with other ids. Raises EngineError for the first text that differs, shrunk."""
         adapter, reference = self.adapter, self.reference
         short = short_texts(reference)
         expected = outcomes(reference, short)
@@ -139,13 +147,15 @@ class Comparison:
         }
 
     def _probe(self, some: Sequence[str]) -> None:
-        """Compares where text is divided, at the texts and at all code points."""
+        """Compares where both tokenizers split text: in the texts `some`, and around all code
+        points."""
         for texts in (some, code_points_in_contexts()):
             expected, got = outcomes(self.reference, texts), outcomes(self.adapter, texts)
             self._compare(texts, self.reference.encode, self.adapter.encode, expected, got)
 
     def _compare_divided_text(self, text: str) -> int:
-        """How many texts that engines divide were compared: one if the reference can be cut."""
+        """Compares a text that engines may divide by themselves. Returns how many texts were
+        compared: 1, or 0 if there are no certified cuts for the reference."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
 
@@ -157,7 +167,7 @@ class Comparison:
         return 1
 
     def _count_unassigned(self) -> int:
-        """How many code points that Unicode 13 does not assign have other ids."""
+        """Returns how many code points that Unicode 13 does not assign have other ids."""
         lines = unassigned_points()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
         suspect = self._differing(["".join(block) for block in blocks])
@@ -176,7 +186,10 @@ class Comparison:
         expected: Sequence[Outcome] = (),
         got: Sequence[Outcome] = (),
     ) -> None:
-        """`right`, `call`: the ids of a text alone; `expected`, `got`: theirs, where known."""
+        """Raises EngineError for the first text whose ids differ.
+
+        `right`, `call`: encode one text by the reference and by the adapter. `expected`, `got`:
+        their ids for all texts, if they are known already."""
         for k, text in enumerate(texts):
             wanted = expected[k] if expected else outcome(right, text)
             found = got[k] if got else outcome(call, text)
@@ -186,7 +199,8 @@ class Comparison:
     def _error(
         self, text: str, expected: Outcome, found: Outcome, right: Call, call: Call
     ) -> EngineError:
-        """With a smaller text, if the difference is there when the text is encoded alone."""
+        """Returns the error for a text. Shrinks the text if its ids also differ when it is encoded
+        alone."""
 
         def differs(some: str) -> bool:
             return not same(outcome(right, some), outcome(call, some))
@@ -205,7 +219,8 @@ class Comparison:
         return EngineError("\n".join(lines), 0, len(text))
 
     def _ids_near_difference(self, one: Outcome, other: Outcome) -> str:
-        """The ids around the first that differs, with the tokens that the reference knows."""
+        """Returns the ids around the first difference in words, with the tokens as the reference
+        decodes them; or the error that the call raised."""
         if isinstance(one, BaseException):
             return f"{type(one).__name__}: {one}"
         number = 0 if isinstance(other, BaseException) else first_difference(one, other)
@@ -213,20 +228,22 @@ class Comparison:
 
 
 def outcomes(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[Outcome]:
-    """The ids of each text, by the batch call where there is one, or what it raised."""
+    """Returns the ids of each text, or the error that its call raised. Uses the batch call if the
+    tokenizer has one."""
     if isinstance(tokenizer, EncodesMany):
         try:
             rows = tokenizer.encode_many(list(texts), False)
             return [rows[k] for k in range(len(rows))]
         except PASSING:
             raise
-        except BaseException:  # about one of them: which one shows alone
+        except BaseException:  # one of the texts caused it: encode each alone to find which
             pass
     return [outcome(tokenizer.encode, text) for text in texts]
 
 
 def outcome(call: Call, text: str) -> Outcome:
-    """The ids, or what the call raised, panics of an engine included."""
+    """Returns the ids of the text, or the error that the call raised, even a panic of the engine.
+    Lets the errors of `PASSING` pass."""
     try:
         return np.asarray(call(text), dtype=np.uint32)
     except PASSING:
@@ -236,7 +253,7 @@ def outcome(call: Call, text: str) -> Outcome:
 
 
 def same(expected: Outcome, got: Outcome) -> bool:
-    """The same ids; a text that the reference itself cannot encode tells nothing."""
+    """True if both are the same ids. Also true if the reference cannot encode the text."""
     if isinstance(expected, BaseException):
         return True
     return not isinstance(got, BaseException) and np.array_equal(expected, got)

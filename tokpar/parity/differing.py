@@ -1,4 +1,4 @@
-"""Where two arrays of ids differ, in words; and the smallest texts for which something fails."""
+"""Says in words where two arrays of ids differ, and shrinks a text for which something fails."""
 
 import time
 from collections.abc import Callable
@@ -9,27 +9,29 @@ import numpy as np
 from tokpar.arrays import IdArray, byte_starts
 from tokpar.interfaces import Decodes, Locates, TokenizerAdapter
 
-AROUND = 3  # ids shown on either side of the first that differs
+AROUND = 3  # ids shown before and after the first difference
 Items = TypeVar("Items", str, tuple[str, ...])
 
 SECONDS = 10.0
-SIMPLE = "a b1"  # what characters are replaced by, the simplest first
+SIMPLE = "a b1"  # characters that replace others, the simplest first
 
 
 def first_difference(expected: IdArray, got: IdArray) -> int:
-    """Number of the first id that differs: [1, 2], [1, 3] -> 1; the shorter length if none does."""
+    """Returns the index of the first id that differs: [1, 2], [1, 3] -> 1. Returns the shorter
+    length if there is none."""
     length = min(len(expected), len(got))
     different = np.flatnonzero(expected[:length] != got[:length])
     return int(different[0]) if len(different) else length
 
 
 def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: int) -> int | None:
-    """Code point at which id `number` of the text begins; None where that cannot be told."""
+    """Returns the code point at which id `number` of the text begins, or None if the tokenizer
+    cannot say it."""
     if not isinstance(tokenizer, Locates):
         return None
     try:
         spans = tokenizer.locate(ids, text)
-    except Exception:  # it is being tested, and this is only for the message
+    except Exception:  # the tokenizer is under test, and the position is only for the message
         return None
     if len(spans) != len(ids):
         return None
@@ -38,7 +40,8 @@ def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: in
 
 
 def describe_ids(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
-    """The ids near a number, with their tokens: "... 11 ',' >262 ' the'< 5 'a' ..."."""
+    """Returns the ids near index `number` with their tokens, as a string:
+    "... 11 ',' >262 ' the'< 5 'a' ..."."""
     first, last = max(0, number - AROUND), number + AROUND + 1
     words = [
         f">{token(tokenizer, id_)}<" if k == number else token(tokenizer, id_)
@@ -49,24 +52,25 @@ def describe_ids(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
 
 
 def token(tokenizer: TokenizerAdapter, id_: int) -> str:
-    """An id and what it decodes to, if it decodes."""
+    """Returns an id with the text that it decodes to, if the tokenizer can decode it."""
     if not isinstance(tokenizer, Decodes):
         return str(id_)
     try:
         return f"{id_} {tokenizer.decode([id_])!r}"
-    except Exception:  # an id that is no token; the number says it
+    except Exception:  # the id is no token: show the number alone
         return str(id_)
 
 
 def show_text(text: str, most: int = 200) -> str:
-    """The text as a Python literal, the middle of a long one left out."""
+    """Returns the text as a Python literal. A text above `most` code points loses its middle."""
     if len(text) <= most:
         return ascii(text) if not text.isprintable() else repr(text)
     return f"{text[: most // 2]!a} ... {text[-most // 2 :]!a}"
 
 
 def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECONDS) -> Items:
-    """`items` without every slice it can do without; the best so far after `seconds`."""
+    """Shrinks `items` while `fails` stays true: removes slices, from half of the items down to
+    single ones. After `seconds`, returns the best result so far."""
     end = time.monotonic() + seconds
     size = max(1, len(items) // 2)
     while size and items:
@@ -83,11 +87,12 @@ def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECO
 
 
 def simplest(text: str, fails: Callable[[str], bool], seconds: float = SECONDS) -> str:
-    """The smallest text, with simpler characters where that fails as well: "xq é" -> "aa é"."""
+    """Shrinks the text as `smallest` does, then replaces characters by simpler ones while `fails`
+    stays true: "xq é" -> "aa é"."""
     text = smallest(text, fails, seconds)
     end = time.monotonic() + seconds
     for i in range(len(text)):
-        if time.monotonic() >= end:  # before a long text is copied for each of its characters
+        if time.monotonic() >= end:  # each try copies the text, which is slow for a long one
             break
         for character in SIMPLE[: SIMPLE.find(text[i]) % (len(SIMPLE) + 1)]:
             simpler = text[:i] + character + text[i + 1 :]

@@ -1,10 +1,10 @@
-"""Answers that were found before, one small file each, in a directory of the user's.
+"""A cache of results on disk: one small file for each result, in a directory of the user.
 
-TOKPAR_CACHE       the directory, or empty for none
-XDG_CACHE_HOME     holds it as `tokpar` where TOKPAR_CACHE is not set; else it is ~/.cache/tokpar
+TOKPAR_CACHE       the directory; empty: no cache
+XDG_CACHE_HOME     without TOKPAR_CACHE, the directory is `tokpar` in here; without both, it is
+                   ~/.cache/tokpar
 
-A directory that cannot be written, or a file that is not what it should be, is no error: then it is
-as if nothing had been found."""
+A directory that cannot be written is no error, nor is a damaged file: both count as a miss."""
 
 import hashlib
 import json
@@ -18,7 +18,8 @@ VARIABLE = "TOKPAR_CACHE"
 
 
 def digest(parts: Iterable[bytes | str]) -> str:
-    """A hash of the parts; each is hashed by itself, so that no two lists of parts run together."""
+    """Returns a hash of the parts. Each part is hashed alone first, so that two different lists of
+    parts with the same concatenation have different hashes."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -27,7 +28,7 @@ def digest(parts: Iterable[bytes | str]) -> str:
 
 
 def directory(kind: str = "agreement") -> Path | None:
-    """Where the answers of one kind are kept; None for nowhere."""
+    """Returns the directory for the results of one kind, or None without a cache."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) / kind if chosen else None
@@ -36,12 +37,12 @@ def directory(kind: str = "agreement") -> Path | None:
         return Path(base) / "tokpar" / kind
     try:
         return Path.home() / ".cache" / "tokpar" / kind
-    except RuntimeError:  # nobody's home
+    except RuntimeError:  # the user has no home directory
         return None
 
 
 def recall(key: str) -> dict[str, int] | None:
-    """The numbers that were kept under this key, or None."""
+    """Returns the numbers that are cached under this key, or None."""
     folder = directory()
     if folder is None:
         return None
@@ -56,14 +57,14 @@ def recall(key: str) -> dict[str, int] | None:
 
 
 def remember(key: str, numbers: Mapping[str, int]) -> None:
-    """Keep the numbers under this key: the whole file at once, or nothing."""
+    """Caches the numbers under this key. Writes the whole file at once, or nothing."""
     folder = directory()
     if folder is not None:
         write(folder, key, {"key": key, "found": dict(numbers)})
 
 
 def write(folder: Path, key: str, content: object) -> None:
-    """Write the file of a key as JSON, at once or not at all."""
+    """Writes the file of a key as JSON: the whole file at once, or nothing. Ignores OSError."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")

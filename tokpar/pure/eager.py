@@ -1,29 +1,35 @@
-"""Eager output: tokens as soon as no continuation can change them, and no later.
+"""Eager output of BPE: returns each token as soon as no continuation of the text can change it.
 
-What is final is what the tokenizations of all *open* prefixes S[:j] of the bytes so far, S, begin
-with: those up to the last boundary within S for some continuation (proofs/incremental-bpe.md). S is
-open. A shorter one is if a token t begins with S[j:], is longer, and is the next token of
-S[:j] + t; that depends on t and the last token of S[:j] alone. A closed one never is open again.
+Let S be the bytes so far. A place j in S is *open* if, for some continuation, j is the last token
+boundary within S. The end of S is always open. A place j before the end is open if and only if some
+token t begins with S[j:], is longer than S[j:], and is the next token of S[:j] + t. This depends
+only on t and on the last token of S[:j]. A place that is not open never becomes open again. The
+final tokens are the common beginning of the tokenizations of S[:j] for all open places j. Proof:
+"Finality" in proofs/incremental-bpe.md.
 
-The tokenizations of the prefixes are a tree, each place below the one where its last token begins.
-Places that lead to open ones are kept, each with how many of them are just below it; from the place
-up to which tokens are out, the next token is final when just one is left and the place itself is
-not open. "Incremental BPE Tokenization" (arXiv 2605.30813) takes every place of the last bytes that
-a token could begin with for open; to ask for the token costs more and waits less."""
+The places form a tree: the parent of a place is the place where the last token of its prefix
+begins. The tree keeps only open places and their ancestors, and counts the children of each place.
+All tokens up to `_output_end` have been returned. The next token is final if the place
+`_output_end` has exactly one child and is not open itself.
+
+"Incremental BPE Tokenization" (arXiv 2605.30813) treats every place as open if a token could begin
+with the bytes after it. The exact test here costs more, but returns tokens earlier."""
 
 from tokpar.pure.incremental_bpe import Tables
 from tokpar.pure.incremental_dictionary import START_OF_TEXT, Dictionary
 from tokpar.pure.incremental_search import START
 
 STRIDE = 16
-"""Bytes that are read before it is asked what is final; then fewer places are left to ask for."""
+"""How many bytes are read between two tests for final tokens. With more bytes known, fewer places
+have to be tested."""
 
 
 class EagerBPE:
-    """Greedy merging of one pre-token that comes in pieces. Not to be shared between threads.
+    """BPE of one pre-token that arrives in pieces. Not safe to share between threads.
 
-    Where the vocabulary keeps whole pre-tokens that merging cannot make, nothing is final as long
-    as the bytes begin one of them.
+    Some vocabularies keep a pre-token whole although merging cannot make it
+    (`Vocabulary.whole_piece`). No token is final while the bytes so far are the beginning of such a
+    pre-token.
 
     >>> from tokpar.pure.incremental_dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"aba": 257}
@@ -43,20 +49,21 @@ class EagerBPE:
         self._last: list[int] = []
         self._bytes = bytearray()
         self._whole: bytes | None = b"" if self.tables.dictionary.whole else None
-        """All bytes so far, while they may become one token that merging cannot make."""
-        self._waiting: list[int] = []  # ids that would be final if they did not
+        """All bytes so far, while they may still become one token that merging cannot make."""
+        self._waiting: list[int] = []  # ids that are final unless `_whole` becomes such a token
         self._open: dict[int, bytes] = {}
-        """Open places before the last -> a token that goes on from there, beyond the last."""
-        self._unknown: set[int] = set()  # places that may be open
+        """Open place before the end -> a token that begins there and reaches beyond the end."""
+        self._unknown: set[int] = set()  # places that may be open and are not tested yet
         self._node: dict[int, int] = {}
-        """Place -> last token of the prefix up to it; of places that lead to those above."""
+        """Place -> last token, a node of the forest, of the prefix that ends there. Only places
+        that are kept: open or unknown ones and their ancestors."""
         self._branch: dict[int, int] = {}
-        """Place -> the place just below `_output_end` that leads to it."""
-        self._child_counts = {0: 0}  # place -> how many places just below it are kept
-        self._child_sums = {0: 0}  # place -> their sum; the place itself if it is one
+        """Place -> its ancestor that is a child of `_output_end`."""
+        self._child_counts = {0: 0}  # place -> how many children are kept
+        self._child_sums = {0: 0}  # place -> the sum of its children; with one child, that child
 
     def feed(self, data: bytes) -> list[int]:
-        """Ids that became final with these bytes."""
+        """Appends `data` and returns the ids that became final."""
         found: list[int] = []
         for start in range(0, len(data), STRIDE):
             self._read(data[start : start + STRIDE])
@@ -72,7 +79,7 @@ class EagerBPE:
         return found
 
     def finish(self) -> list[int]:
-        """Ids of all that is left; after it the object is as new."""
+        """Ends the pre-token: returns the ids that `feed` did not return, and resets the object."""
         forest, place, found = self.tables.forest, self._length, []
         while place > self._output_end:
             node = self._node[place]
@@ -86,7 +93,7 @@ class EagerBPE:
         return found
 
     def _read(self, data: bytes) -> None:
-        """A few more bytes."""
+        """Appends at most `STRIDE` bytes, and adds a place to the tree for each."""
         if len(self._last) > 3 * self._longest:
             del self._last[: -2 * self._longest], self._bytes[: -2 * self._longest]
         self._bytes += data
@@ -107,7 +114,8 @@ class EagerBPE:
             branch[place] = place if up == self._output_end else branch[up]
 
     def _keep_open(self, byte: int) -> None:
-        """Where the known token does not go on with this byte, another may."""
+        """Updates the open places for the next byte. If the token known for a place does not
+        continue with `byte`, the place is unknown again: another token may."""
         for place, token in list(self._open.items()):
             size = self._length - place
             if len(token) <= size + 1 or token[size] != byte:
@@ -115,7 +123,8 @@ class EagerBPE:
                 self._unknown.add(place)
 
     def _next_is_final(self) -> bool:
-        """All open places lie beyond the next token. Asks for no more places than it has to."""
+        """True if every open place lies at or behind the end of the next token. Tests as few places
+        as possible."""
         out = self._output_end
         if out == self._length or out in self._open or self._is_open(out):
             return False
@@ -128,7 +137,8 @@ class EagerBPE:
         return not any(map(self._is_open, others))
 
     def _is_open(self, place: int) -> bool:
-        """If it is unknown, find out; forget what leads to it alone if it is not."""
+        """Tests an unknown place: True if it is open. If it is not, the tree drops the place and
+        the ancestors that lead only to it. False for a place that is not unknown."""
         if place not in self._unknown:
             return False
         self._unknown.remove(place)
@@ -144,7 +154,8 @@ class EagerBPE:
         return False
 
     def _prune(self, place: int) -> None:
-        """Forget a place and those that lead to it alone."""
+        """Removes a place from the tree if it has no children and is neither open nor unknown; then
+        its parent in the same way, up to `_output_end`."""
         while place != self._output_end and not self._child_counts[place]:
             if place in self._open or place in self._unknown:
                 return
@@ -159,7 +170,7 @@ class EagerBPE:
         self._forget(self._output_end)
         self._output_end = place
         size, branch = self.tables.forest.size, self._branch
-        for inner, node in self._node.items():  # in ascending order, for so they came
+        for inner, node in self._node.items():  # ascending: places were added in this order
             if inner != place:
                 up = inner - size[node]
                 branch[inner] = inner if up == place else branch[up]

@@ -1,7 +1,9 @@
-"""Incremental BPE: the tokenization of every prefix of a text, byte by byte. Source: "Incremental
-BPE Tokenization" (arXiv 2605.30813). It is that of a shorter prefix and one more token, so only the
-last token of each prefix is kept. That is found among the tokens that the prefix ends with; the
-proof is in proofs/incremental-bpe.md."""
+"""Incremental BPE: finds the tokenization of every prefix of a text, byte by byte.
+
+The tokenization of a prefix is the tokenization of a shorter prefix plus one token. So it is enough
+to store the last token of each prefix. This token is one of the tokens that the prefix ends with;
+`tokpar.pure.incremental_search` finds it. Source: "Incremental BPE Tokenization"
+(arXiv 2605.30813). Proof: proofs/incremental-bpe.md."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,7 +16,8 @@ from tokpar.pure.merging import Memo, Span, cover_characters
 
 
 class Tables:
-    """What all texts share; costs seconds for a large vocabulary, and may be shared by threads."""
+    """The tables of one dictionary, for all texts. Safe to share between threads. Building them
+    takes seconds for a large vocabulary. `short`: see `tokpar.pure.incremental_search.SHORT`."""
 
     def __init__(self, dictionary: Dictionary, short: int = SHORT) -> None:
         self.dictionary = dictionary
@@ -24,23 +27,25 @@ class Tables:
 
     @cached_property
     def following(self) -> Following:
-        """Which token may come next; for eager output only."""
+        """Finds a token that may come next; only eager output needs it."""
         return Following(self.dictionary)
 
     @cached_property
     def size_of(self) -> dict[int, int]:
-        """Bytes of each token by id, of all that `ids` may give."""
+        """Id -> length in bytes, for every token that `ids` may return."""
         whole = {id_: len(token) for token, id_ in self.dictionary.whole.items()}
         return dict(zip(self.forest.ids, self.forest.size, strict=True)) | whole
 
     @cached_property
     def begins_whole(self) -> frozenset[bytes]:
-        """All that the tokens begin with which only whole pre-tokens become."""
+        """All prefixes of the tokens in `Dictionary.whole`, the empty one and the tokens included.
+        Only a whole pre-token becomes one of these tokens."""
         whole = self.dictionary.whole
         return frozenset(token[:stop] for token in whole for stop in range(len(token) + 1))
 
     def ids(self, last: Sequence[int], stop: int) -> list[int]:
-        """Ids of the first `stop` bytes, a whole pre-token, given the last tokens of prefixes."""
+        """Returns the ids of the first `stop` bytes, as of a whole pre-token. `last`: the last
+        token, a node of the forest, of each prefix from one byte on."""
         forest, whole = self.forest, self.dictionary.whole
         nodes = []
         while stop:
@@ -52,8 +57,9 @@ class Tables:
         return [forest.ids[node] for node in nodes]
 
     def extend(self, last: list[int], state: int, data: bytes | bytearray) -> int:
-        """Append the last token, a node, of each prefix that ends in `data` to those of the shorter
-        prefixes, `last`; gives the state of the automaton after `state`."""
+        """Appends to `last` one node for each byte of `data`: the last token of the prefix that
+        ends with this byte. `last` already has the nodes of all shorter prefixes, and `state` is
+        the state of the automaton after them. Returns the state after `data`."""
         automaton, forest, find = self.automaton, self.forest, self.search.last_token
         next_state, shorter, longest = automaton.next_state, automaton.shorter, automaton.longest
         right_size, low, high = forest.right_size, forest.low, forest.high
@@ -72,7 +78,7 @@ class Tables:
 
 
 class IncrementalBPE:
-    """The tokens of every prefix of the bytes given so far. Not to be shared between threads.
+    """The tokens of every prefix of the bytes given so far. Not safe to share between threads.
 
     >>> from tokpar.pure.incremental_dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"bc": 256, b"ab": 257}
@@ -91,11 +97,13 @@ class IncrementalBPE:
         return len(self._last)
 
     def append(self, data: bytes) -> None:
-        """More bytes; O(log^2 t) each on average, for tokens of at most t bytes."""
+        """Appends bytes. Costs O(log^2 t) per byte on average, for tokens of at most t bytes."""
         self._state = self._tables.extend(self._last, self._state, data)
 
     def last_token(self, length: int) -> int:
-        """Id of the last token of the first `length` bytes; O(1)."""
+        """Returns the id of the last token of the first `length` bytes. Costs O(1), except for
+        vocabularies that keep some pre-tokens whole. Raises OptionError for a `length` out of
+        range."""
         if not 1 <= length <= len(self._last):
             raise OptionError(f"length must be 1 to {len(self._last)}, got {length}")
         if self._tables.dictionary.whole:
@@ -103,7 +111,8 @@ class IncrementalBPE:
         return self._tables.forest.ids[self._last[length - 1]]
 
     def tokens(self, length: int | None = None) -> list[int]:
-        """Ids of the first `length` bytes (default: all), as of a pre-token of its own."""
+        """Returns the ids of the first `length` bytes (default: all), as if they were a whole
+        pre-token. Raises OptionError for a `length` out of range."""
         stop = len(self._last) if length is None else length
         if not 0 <= stop <= len(self._last):
             raise OptionError(f"length must be 0 to {len(self._last)}, got {length}")
@@ -111,7 +120,7 @@ class IncrementalBPE:
 
 
 class IncrementalModel:
-    """A model of the pipeline: whole pre-tokens, each from its first byte on.
+    """A model of the pipeline that encodes each pre-token by incremental BPE.
 
     >>> from tokpar.pure.incremental_dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"bc": 256}

@@ -1,11 +1,16 @@
-"""Incremental BPE for vocabularies that are no bytes, or not all of them: characters as in Llama 2
-and Gemma, byte-level ones that lack bytes (StarCoder) or mark the ends of words (CLIP).
+"""Incremental BPE for vocabularies without tokens for all 256 bytes.
 
-A character is put together from its UTF-8 bytes by merges that come before all others, and so is
-the last one of a word from the character and `END`; after them the text is what it is for the
-vocabulary, so that everything is as for bytes. What a character becomes that is no token, the exact
-model says: byte fallback and unknown tokens merge with nothing, and what it leaves out makes
-neighbours of those around it."""
+Such vocabularies are made of characters (Llama 2, Gemma), or are byte-level but lack some bytes
+(StarCoder), or mark the ends of words (CLIP).
+
+The dictionary gets extra merges that come before all others. They build each character from its
+UTF-8 bytes, and the last character of a word from the character and `END`. After these merges the
+text consists of the vocabulary's own atoms, so the algorithm for bytes works unchanged. Proof:
+"Atoms" in proofs/incremental-bpe.md.
+
+The exact model (`PairBPE`) decides what becomes of a character that is no token. Tokens of byte
+fallback and unknown tokens never merge. If the exact model drops a character, the characters before
+and after it are neighbours and may merge."""
 
 from __future__ import annotations
 
@@ -21,15 +26,19 @@ from tokpar.pure.pairs import PairBPE, PairSettings, byte_token
 from tokpar.pure.vocabulary import Merges
 
 END = b"\xff"
-"""Behind the last character of a word, where the vocabulary marks it; no UTF-8 has this byte."""
+"""Follows the last character of a word if the vocabulary marks it. UTF-8 never has this byte."""
 
 _LONGEST = 5
-"""Bytes of a character and `END`, so as many priorities for the merges that make characters."""
+"""The most bytes of a character and `END`. The merges that build characters have priorities up to
+this number."""
 
 
 class CharacterModel:
-    """A model of the pipeline, with the ids and spans of `exact`. FileFormatError for a vocabulary
-    that marks what continues a word, or merges unknown tokens or those of byte fallback.
+    """A model of the pipeline that returns the ids and spans of `exact`.
+
+    Raises FileFormatError for a vocabulary with a prefix for tokens that continue a word, for a
+    merge of an unknown token or of a byte-fallback token, and for a merge whose result is not
+    spelled as its two parts.
 
     >>> vocab, merges = {"a": 0, "é": 1, "aé": 2, "?": 3}, {(0, 1): (0, 2)}
     >>> exact = PairBPE(vocab, merges, PairSettings(unk_token="?"))
@@ -73,28 +82,29 @@ class CharacterModel:
         yield from self._run(run)
 
     def _run(self, data: bytearray) -> list[int]:
-        """Ids of a text of characters that are tokens."""
+        """Returns the ids of a run of atoms that are all tokens, given by their spelling."""
         last: list[int] = []
         self._tables.extend(last, START, data)
         return self._tables.ids(last, len(last))
 
 
 def spelling(token: str, suffix: str) -> bytes:
-    """A token as the dictionary spells it: "ab</w>" with "</w>" -> b"ab\\xff"."""
+    """Returns a token as the dictionary spells it: "ab</w>" with suffix "</w>" -> b"ab\\xff"."""
     if suffix and token.endswith(suffix) and token != suffix:
         return token[: -len(suffix)].encode() + END
     return token.encode()
 
 
 def is_atom(token_bytes: bytes) -> bool:
-    """One character, marked or not."""
+    """True for one character, with `END` or without."""
     return len(token_bytes.removesuffix(END).decode()) == 1
 
 
 def character_dictionary(tokens: Mapping[bytes, int], merges: Merges) -> Dictionary:
-    """The dictionary over bytes of `tokens`, by their spelling. Beginnings of characters, and
-    bytes, that are no tokens get ids behind all others, which no text of characters that are tokens
-    ever has."""
+    """Returns the dictionary of `tokens`, given by their spelling in bytes (see `spelling`).
+
+    Single bytes and beginnings of characters that are no tokens get ids above all others. These ids
+    never appear in a text whose characters are all tokens."""
     begun = dict.fromkeys(bytes([byte]) for byte in range(256))
     for token in tokens:
         if is_atom(token):

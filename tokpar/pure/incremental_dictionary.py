@@ -1,14 +1,16 @@
-"""The normalized dictionary of incremental BPE: the tokens that merging makes, and how.
+"""The normalized dictionary of incremental BPE: the tokens that merging can make, and their merges.
 
-A token is *canonical* if merging its own bytes gives just it. The last merge that does is its one
-*rule*, (left, right, priority); all other ways to write the token never happen in any text, and
-tokens that are not canonical never appear. So canonical tokens and their rules say all.
+A token is *canonical* if merging its bytes gives exactly this one token. The last merge of that run
+is the *rule* of the token: (left, right, priority). Merging makes the token by its rule in every
+text, and never makes a token that is not canonical. So the dictionary stores only canonical tokens
+and their rules.
 
-When a token is made depends on the worst priority that its own bytes need, its *level*: greedy
-merging has done everything of a better level before. Where each rule is worse than those that make
-its operands, the dictionary is *proper* and levels are priorities; proofs/incremental-bpe.md holds
-for any dictionary. Source of the idea: "Incremental BPE Tokenization" (arXiv 2605.30813), which
-asks for proper dictionaries."""
+The *level* of a token is the worst priority among all merges that its bytes need. Greedy merging
+makes tokens with a better level first. A dictionary is *proper* if each rule has a worse priority
+than the rules of its two parts; then the level of a token is the priority of its rule.
+
+Source: "Incremental BPE Tokenization" (arXiv 2605.30813), which requires a proper dictionary. The
+proof in proofs/incremental-bpe.md holds for every dictionary."""
 
 from __future__ import annotations
 
@@ -21,31 +23,38 @@ from tokpar.errors import OptionError
 from tokpar.pure.vocabulary import Vocabulary
 
 Rule = tuple[int, int, int]
-"""(left, right, priority), the parts by number or id; less is better."""
+"""(left, right, priority): the parts by number or id. A lower priority is better."""
 
 Way = tuple[bytes, bytes, int]
-"""The same with the parts by their bytes."""
+"""(left, right, priority): the parts by their bytes. A lower priority is better."""
 
 NEVER = 1 << 62
-"""Worse than any priority."""
+"""A priority that is worse than every real one."""
 
 BYTE = -1
-"""The level of single bytes, and what they have in place of parts and priority."""
+"""The level of a single byte, and the value of its `left`, `right` and `priority`."""
 
 START_OF_TEXT = -1
 MEMO = 1 << 18
-"""Answers that a `Following` remembers."""
+"""How many answers a `Following` caches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dictionary:
-    """Canonical tokens by number, shorter ones first; all 256 single bytes are there.
+    """Canonical tokens, numbered by length, shortest first; all 256 single bytes are among them.
 
-    `left`, `right`, `priority`: the rule of each token. `level`: the worst priority its bytes need.
-    `left_bound`, `right_bound`: the worst priority of a merge after its left (right) part is made,
-    its own included. `rules`: (left, right) -> priority. `number`: of each token by its bytes.
-    `unreachable`: tokens that merging never makes, with their ids. `whole`: those of them that a
-    pre-token becomes all the same if it is nothing else (`Vocabulary.whole_piece`).
+    Lists, one entry per token number:
+    `spelling`, `ids`: the bytes and the id of the token.
+    `left`, `right`, `priority`: its rule; `BYTE` for a single byte.
+    `level`: the worst priority among the merges that its bytes need.
+    `left_bound`, `right_bound`: the worst priority among the merges after the left (right) part is
+    made, the token's own merge included; l(t) and r(t) in proofs/incremental-bpe.md.
+
+    Mappings:
+    `rules`: (left, right) -> priority. `number`: bytes -> token number.
+    `unreachable`: bytes -> id of the tokens that merging never makes.
+    `whole`: bytes -> id of the unreachable tokens that a pre-token still becomes if it has exactly
+    their bytes. All unreachable ones with `Vocabulary.whole_piece`, else none.
 
     >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
     >>> d = dictionary("abc", bytes_ | {b"bc": 256, b"abc": 257}, [(98, 99, 0), (97, 256, 1)])
@@ -68,7 +77,7 @@ class Dictionary:
     whole: Mapping[bytes, int] = field(default_factory=dict)
 
     def add(self, token: bytes, id_: int, rule: Rule = (BYTE, BYTE, BYTE)) -> None:
-        """One more token, the parts by number; only while the dictionary is built."""
+        """Appends a token; `rule` has its parts by number. Only for building the dictionary."""
         left, right, priority = rule
         level = left_bound = right_bound = priority
         if left != BYTE:
@@ -88,11 +97,13 @@ class Dictionary:
         self.right_bound.append(right_bound)
 
     def stay_apart(self, left: int, right: int) -> bool:
-        """True if merging the bytes of both makes both tokens before anything merges across.
+        """True if merging the bytes of both tokens makes both before anything merges across the
+        boundary between them.
 
-        Looks at the states in which a last part of `left` and a first part of `right` are
-        neighbours, from the last on: whether the two merge before one grows. Left comes first at
-        equal priority."""
+        While the two tokens are made, a last part of `left` (the token, its right part, the right
+        part of that part, ...) meets a first part of `right` at the boundary. The loop goes through
+        these pairs, from the last pair back to the first, and tests whether the pair merges before
+        one of its parts grows. At equal priority, the leftmost merge comes first."""
         level, rules = self.level, self.rules
         while True:
             if level[left] > level[right]:
@@ -109,20 +120,23 @@ class Dictionary:
                     return False
 
     def neighbours(self, left: int, right: int) -> bool:
-        """Merging the bytes of both gives exactly these two tokens."""
+        """True if merging the joined bytes of both tokens gives exactly these two tokens."""
         return (left, right) not in self.rules and self.stay_apart(left, right)
 
     def beats(self, token: int, other: int) -> bool:
-        """`other` ends with the left part of `token`, as its own right part; where that part, on
-        its way to `other`, meets the right part of `token`: whether `token` is made first."""
+        """True if `token` is made before `other`, where both are possible in one text.
+
+        The right part of `other` is the left part of `token`. In a text where this part is
+        followed by the right part of `token`, the two merge to `token` if that happens before the
+        part grows to `other`."""
         reached = self.level[other] > self.level[self.right[token]]
         return reached and self.priority[token] < self.right_bound[other]
 
 
 def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
-    """The normalized dictionary of a byte-level vocabulary, proper or not.
+    """Returns the normalized dictionary of a byte-level vocabulary, proper or not.
 
-    OptionError if a merge does not make the bytes of its parts."""
+    Raises OptionError for a merge whose result is not the joined bytes of its parts."""
     name, tokens, whole_piece = vocabulary.name, vocabulary.tokens, vocabulary.whole_piece
     if vocabulary.semantics == "pairs":
         return dictionary(name, tokens, _pair_rules(vocabulary), whole_piece)
@@ -136,7 +150,10 @@ def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
 def dictionary(
     name: str, tokens: Mapping[bytes, int], rules: Iterable[Rule], whole_piece: bool = False
 ) -> Dictionary:
-    """The normalized dictionary of `tokens`, all 256 bytes among them, and rules by id."""
+    """Returns the normalized dictionary of `tokens` and `rules`.
+
+    `tokens`: bytes -> id, with all 256 single bytes. `rules`: the parts by id.
+    `whole_piece`: as in `Vocabulary`."""
     ways: dict[bytes, list[Way]] = {}
     spelling = {id_: token for token, id_ in tokens.items()}
     for first, second, priority in rules:
@@ -151,7 +168,8 @@ def _build(
     ways: Callable[[bytes, int], Iterable[Way]],
     whole_piece: bool,
 ) -> Dictionary:
-    """`ways`: of a token and its id, the ways to make it, the best first."""
+    """Returns the dictionary. `ways`: takes a token and its id, returns the merges that make the
+    token, tried in this order."""
     made = Dictionary(name)
     number = made.number
     for token in sorted(tokens, key=len):
@@ -168,7 +186,8 @@ def _build(
 
 
 def _pair_rules(vocabulary: Vocabulary) -> Iterator[Rule]:
-    """The merges of a vocabulary whose parts are bytes; the others never happen."""
+    """Yields the merges of a vocabulary whose two parts are in `tokens`. Other merges never happen.
+    Raises OptionError for a merge whose result is not the joined bytes of its parts."""
     spelling = {id_: token for token, id_ in vocabulary.tokens.items()}
     for (left, right), (priority, merged) in vocabulary.merges.items():
         if left not in spelling or right not in spelling:
@@ -183,14 +202,15 @@ def _pair_rules(vocabulary: Vocabulary) -> Iterator[Rule]:
 
 
 class Following:
-    """Which token may stand behind another one, given how it begins. Safe to share between threads.
+    """Finds a token that begins with given bytes and may follow a given token. Safe to share
+    between threads.
 
-    Two canonical tokens are neighbours in some tokenization if merging the bytes of both gives just
-    the two. While the right one grows from its first byte through its left part, the left part of
-    that ... (its first parts, from the inside), no last part of the left one may take the first
-    part there is. Whether one does depends on two successive first parts only, so tokens are
-    searched in a tree where each hangs below its left part, and all below a part that is taken are
-    passed over at once."""
+    Two canonical tokens are neighbours in some tokenization if merging their joined bytes gives
+    exactly these two. The right token grows through its *first parts*: its first byte, ..., the
+    left part of its left part, its left part, the token itself. At no step may a last part of the
+    left token merge with the present first part. Whether it does depends only on two successive
+    first parts. So the search goes down a tree in which the parent of each token is its left part.
+    Where a first part merges with the left token, the search skips the whole subtree."""
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
@@ -203,8 +223,8 @@ class Following:
         self.token = lru_cache(MEMO)(self._token)
 
     def _token(self, left: int, text: bytes) -> bytes:
-        """A token that begins with `text`, is longer, and may stand behind `left`, a token by its
-        number or `START_OF_TEXT`; b"" if there is none."""
+        """Returns the bytes of a token that begins with `text`, is longer, and may follow `left`;
+        b"" if there is none. `left`: the number of a token, or `START_OF_TEXT`."""
         low = bisect_left(self._spellings, text)
         high = bisect_right(self._spellings, text, low, key=lambda token: token[: len(text)])
         if high == low or self._spellings[high - 1] == text:
@@ -228,7 +248,9 @@ class Following:
         return b""
 
     def _longer(self, token: int, size: int, text: bytes, low: int, high: int) -> Iterator[int]:
-        """Tokens whose left part is `token` and that begin with `text`, or `text` with them."""
+        """Yields the tokens whose left part is `token`, and that begin with `text` or are a prefix
+        of `text`. `size`: bytes of `token`. `low`, `high`: the range of the tokens that begin with
+        `text`, in sorted order."""
         below = self._children[token]
         if size < len(text):
             for stop in range(size + 1, len(text)):
@@ -240,8 +262,8 @@ class Following:
 
 
 def _grows(dictionary: Dictionary, left: int, token: int) -> bool:
-    """The left part of `token` grows to `token` before a last part of `left` takes it; if it was
-    there at all, behind `left`. `token` is no byte. See `Dictionary.stay_apart`."""
+    """True if the left part of `token`, once it is made after `left`, grows to `token` before a
+    last part of `left` merges with it. `token` is no single byte. See `Dictionary.stay_apart`."""
     level = dictionary.level
     while level[left] > level[token]:
         left = dictionary.right[left]
@@ -251,7 +273,8 @@ def _grows(dictionary: Dictionary, left: int, token: int) -> bool:
 
 
 def _left_alone(dictionary: Dictionary, left: int, token: int) -> bool:
-    """No shorter last part of `left` takes `token` before it grows."""
+    """True if no last part of `left` that is shorter than `left` merges with `token` before that
+    last part grows."""
     level, rules = dictionary.level, dictionary.rules
     while level[left] > level[token]:
         bound = dictionary.right_bound[left]

@@ -1,25 +1,34 @@
-"""The last token of a text by what its bytes end with: automaton, successor forest, search.
+"""Finds the last token of a text from the tokens that its bytes end with.
 
-Automaton (Aho and Corasick): the longest token that the bytes read so far end with. A state is a
-text that tokens begin with, the longest one that those bytes end with. The way to the next state
-goes over shorter and shorter ones until one can be continued; each step makes the state shorter and
-each byte makes it longer by one at most, so a byte costs O(1) on average.
+Automaton (Aho and Corasick). It finds the longest token that is a suffix of the bytes read so far.
+A state is the longest suffix of these bytes that is a prefix of some token. To read a byte, the
+automaton tries shorter and shorter states until one can be continued by the byte. Each try shortens
+the state, and each byte lengthens it by at most one, so a byte costs O(1) on average.
 
-Forest: each token below its right part, and which tokens may precede that part.
-Say the bytes so far end with the right part of a token t, and the bytes before that part end, when
-merged alone, with a token w. Then t is made if and only if the left part of t is among the last
-parts that w grew through (w, its right part, the right part of that ...), and the next of them is
-made later than t. In the forest, where a token hangs below its right part, children that are made
-later come first and nodes are numbered in preorder, all such w have numbers [low, high).
+Forest. The parent of a token is its right part. The *last parts* of a token w are w, its right
+part, the right part of its right part, and so on. Let the text end with a token t = (left, right),
+and let w be the last token of the text before `right`. Then merging makes t at the end of the text
+if and only if
 
-Search: which of the tokens that the bytes end with is the last one of their tokenization. Those
-that end a token l are the nodes of a tree, each below its right part, which ends l too: the
-suffix-successor tree of l. Those that merging makes at the end of the bytes are a path from the
-single byte down, and the last token is the lower end of it. The path goes through a node exactly if
-the token before the node's right part lies in the node's range, and the ranges of the children of a
-node share nothing. So a part of the tree that holds the end of the path is halved by one question
-to a centroid of it: not on the path, then the end is above; else it is the centroid, or below the
-one child that a binary search among the ranges gives. That is O(log t) questions of O(log t)."""
+- the left part of t is a last part of w, and
+- it is w itself, or the next longer last part of w is made later than t.
+
+Children of a node are ordered by the time when they are made, the latest first, and nodes are
+numbered in preorder. Then all these tokens w have the numbers [low, high): see "Ranges" in
+proofs/incremental-bpe.md.
+
+Search. Let l be the longest token that the text ends with. The tokens that are suffixes of l form a
+tree in which the parent of a token is its right part: the suffix-successor tree of l. The tokens
+that merging makes at the end of the text are a path in this tree, from the single byte down. The
+lower end of the path is the last token of the text. A node is on the path if and only if the last
+token before the node's right part lies in the range of the node. The ranges of sibling nodes are
+disjoint. So one test of a centroid at least halves the tree:
+
+- The centroid is not on the path: the end of the path is above the centroid.
+- It is on the path: the end is the centroid, or lies below the one child whose range has the token
+  before the centroid. A binary search in the ranges of the children finds this child.
+
+This takes O(log t) tests of O(log t) each, for tokens of at most t bytes."""
 
 from __future__ import annotations
 
@@ -34,16 +43,19 @@ from tokpar.pure.incremental_dictionary import BYTE, Dictionary
 START = 0
 NO_NODE = -1
 SHORT = 16
-"""Chains of at most so many suffixes are tried from the longest down, which is faster."""
+"""If a text ends with at most this many tokens, they are tried from the longest down, which is
+faster than halving."""
 MEMO_TREES = 1 << 12
 
 
 class Automaton:
-    """`tokens`: no two alike, all 256 single bytes among them, known by their place.
+    """The automaton of Aho and Corasick over `tokens`, which are distinct and have all 256 single
+    bytes. A token is known by its index in `tokens`.
 
-    `next_state`: state * 256 + byte -> state. `shorter`: the state of the longest proper suffix.
-    `depth`: bytes of the state. `longest`: place of the longest token that the state ends with.
-    `longest_suffix`: per token the longest one that is a proper suffix of it, -1 for a byte.
+    `next_state`: state * 256 + byte -> state, where the state can be continued.
+    Per state: `shorter`: the state of the longest proper suffix. `depth`: its length in bytes.
+    `longest`: the index of the longest token that the state ends with, -1 for the first state.
+    Per token: `longest_suffix`: the index of the longest token that is a proper suffix, or -1.
 
     >>> bytes_ = [bytes([byte]) for byte in range(256)]
     >>> automaton = Automaton([*bytes_, b"abc", b"bcd"])
@@ -62,17 +74,18 @@ class Automaton:
         self._link(ends)
 
     def step(self, state: int, byte: int) -> int:
-        """The state after one more byte."""
+        """Returns the state after one more byte."""
         while (following := self.next_state.get(state << 8 | byte)) is None:
             state = self.shorter[state]
         return following
 
     def states(self, data: bytes) -> list[int]:
-        """The state after each byte."""
+        """Returns the state after each byte of `data`."""
         return list(accumulate(data, self.step, initial=START))[1:]
 
     def _grow(self, tokens: Sequence[bytes]) -> dict[int, int]:
-        """The tree of all prefixes; the place of the token of each state that is one."""
+        """Builds the tree of all prefixes of tokens. Returns state -> index of the token, for each
+        state that is a token."""
         next_state, depth = self.next_state, self.depth
         ends = {}
         for place, token in enumerate(tokens):
@@ -89,7 +102,8 @@ class Automaton:
         return ends
 
     def _link(self, ends: dict[int, int]) -> None:
-        """Shorter states first: a step goes over the `shorter` of shorter states alone."""
+        """Fills in `shorter`, `longest` and `longest_suffix`. Takes shorter states first, because
+        `step` needs the `shorter` of all shorter states."""
         for state in sorted(range(1, len(self.depth)), key=self.depth.__getitem__):
             before, byte = divmod(self._reached_by[state], 256)
             if before != START:
@@ -101,11 +115,13 @@ class Automaton:
 
 
 class Forest:
-    """Nodes 0, 1, ... in preorder, one for each token of a dictionary.
+    """The successor forest: nodes 0, 1, ... in preorder, one for each token of a dictionary.
 
-    `token`: its number in the dictionary; `node`: the way back. `parent`: the node of the right
-    part, `NO_NODE` for bytes. `size`, `right_size`: bytes of the token and of its right part, which
-    is 0 for bytes. `low`, `high`: see above.
+    Per node: `token`: its number in the dictionary. `spelling`, `ids`: its bytes and its id.
+    `parent`: the node of its right part, `NO_NODE` for a single byte.
+    `size`, `right_size`: the bytes of the token and of its right part, 0 for a single byte.
+    `low`, `high`: the range of the tokens that may precede the right part (see the module).
+    Per token number: `node`: its node.
 
     >>> from tokpar.pure.incremental_dictionary import dictionary
     >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
@@ -146,8 +162,11 @@ class Forest:
         return ends
 
     def _high(self, token: int, rivals: list[int]) -> int:
-        """Where the tokens end before which `token` is made: those below its left part, but for the
-        children of that part, `rivals`, that are not made later."""
+        """Returns the end of the range of `token`.
+
+        The range starts with the left part of `token`. Then come the subtrees of some children of
+        the left part (`rivals`): the children that are made later than `token`, which come first in
+        the order of the children."""
         beats = self.dictionary.beats
         beaten = bisect_left(rivals, True, key=lambda rival: not beats(token, rival))
         if beaten < len(rivals):
@@ -156,7 +175,8 @@ class Forest:
 
 
 def children(dictionary: Dictionary) -> list[list[int]]:
-    """Tokens by their right part, those first that are made last."""
+    """Returns, for each token number, the tokens that have it as right part, those made latest
+    first."""
     found: list[list[int]] = [[] for _ in dictionary.spelling]
     level, bound = dictionary.level, dictionary.right_bound
     for token, right in enumerate(dictionary.right):
@@ -177,9 +197,11 @@ def _preorder(dictionary: Dictionary, child_lists: list[list[int]]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the tree by its centroid, `node`. `rest`: what is left without the nodes below it.
-    `lows`, `highs`, `child_parts`: the ranges of the children and their parts, in ascending
-    order."""
+    """A part of a suffix-successor tree, divided at its centroid.
+
+    `node`: the centroid. `rest`: the part without the centroid and all nodes below; None if the
+    centroid is the root. `lows`, `highs`, `child_parts`: the ranges of the children of the
+    centroid, and the parts below these children, in ascending order of the ranges."""
 
     node: int
     rest: Part | None
@@ -189,7 +211,10 @@ class Part:
 
 
 class Search:
-    """`longest_suffix`: per node the longest token that is a proper suffix of it, or `NO_NODE`."""
+    """Finds the last token of a text. Caches `MEMO_TREES` suffix-successor trees.
+
+    `longest_suffix`: per node, the longest token that is a proper suffix, or `NO_NODE`.
+    `short`: see `SHORT`."""
 
     def __init__(self, forest: Forest, longest_suffix: Sequence[int], short: int = SHORT) -> None:
         self._forest = forest
@@ -202,14 +227,14 @@ class Search:
                 self._count[node] = self._count[longest_suffix[node]] + 1
 
     def last_token(self, longest: int, last: Sequence[int]) -> int:
-        """The last token, a node. `longest`: the longest token at the end. `last`: the last tokens
-        of all shorter texts but the empty one."""
+        """Returns the last token of a text, as a node. `longest`: the longest token that the text
+        ends with. `last`: the last token of each shorter prefix, from one byte on."""
         if self._count[longest] <= self._short:
             return self.by_trying(longest, last)
         return self.by_halving(longest, last)
 
     def by_trying(self, longest: int, last: Sequence[int]) -> int:
-        """Suffix after suffix, O(t)."""
+        """Finds the last token by trying one suffix after the other: O(t)."""
         forest, shorter = self._forest, self._longest_suffix
         right_size, low, high = forest.right_size, forest.low, forest.high
         node = longest
@@ -220,7 +245,7 @@ class Search:
         return node
 
     def by_halving(self, longest: int, last: Sequence[int]) -> int:
-        """By centroids, O(log^2 t) once the tree of `longest` is there."""
+        """Finds the last token by centroids: O(log^2 t) if the tree of `longest` is cached."""
         forest = self._forest
         part = self._tree(longest)
         while True:
@@ -240,7 +265,8 @@ class Search:
 
 
 def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> Part:
-    """The suffix-successor tree of a token, divided at centroids all the way down."""
+    """Returns the suffix-successor tree of the token `longest`, divided recursively at its
+    centroids."""
     chain = []
     node = longest
     while node != NO_NODE:
@@ -259,7 +285,8 @@ def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> 
 def _divide(
     root: int, children: dict[int, list[int]], sizes: dict[int, int], forest: Forest
 ) -> Part:
-    """The part below `root`; takes the nodes below each centroid out of `children`."""
+    """Returns the part of the tree below `root`, divided recursively. Removes each centroid from
+    the list of its parent in `children`, and updates `sizes`."""
     half = sizes[root] // 2
     path = [root]
     while heavy := [child for child in children[path[-1]] if sizes[child] > half]:

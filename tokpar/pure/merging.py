@@ -1,6 +1,8 @@
-"""The greedy merging of `tokpar.pure.bpe`, written for speed. Every possible merge has a code, an
-int; the least is made first, the leftmost of equal ones. Up to `SCAN_ATOMS` atoms it is found with
-`min`, which costs less than keeping order; more are merged in O(n log n) with heaps."""
+"""The merge loops of BPE (`tokpar.pure.bpe`), written for speed.
+
+Each possible merge has a code, an int. The lowest code merges first; of equal codes the leftmost.
+Up to `SCAN_ATOMS` atoms, `min` finds the next merge, which is faster than a heap. Longer lists are
+merged with heaps in O(n log n)."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ Codes = dict[tuple[int, int], int]
 """(left id, right id) -> priority * 2**32 + merged id."""
 
 Span = tuple[int, int, int]
-"""(id, start, stop) of a token."""
+"""(id, start, stop) of a token, in the units of the function: atoms, UTF-8 bytes or code points."""
 
 SCAN_ATOMS = 200
 ID_BITS = 32
@@ -22,7 +24,8 @@ NEVER = 1 << 80
 
 
 def merge_ids(ids: list[int], codes: Codes) -> list[int]:
-    """`ids` merged by pairs: [0, 1, 2] with {(1, 2): 7} -> [0, 7]. Changes the list."""
+    """Merges pairs of `ids` and returns the result: [0, 1, 2] with {(1, 2): 7} -> [0, 7]. May
+    change the list `ids`."""
     if len(ids) > SCAN_ATOMS:
         return [id_ for id_, _ in merge_ids_in_place(ids, codes)]
     get = codes.get
@@ -39,7 +42,8 @@ def merge_ids(ids: list[int], codes: Codes) -> list[int]:
 
 
 def merge_ids_in_place(ids: list[int], codes: Codes) -> list[tuple[int, int]]:
-    """The same by heap: (id, number of its first atom) of each part. Changes the list."""
+    """Merges pairs of `ids` with a heap. Returns (id, index of its first atom) of each token.
+    Changes the list `ids`."""
     get = codes.get
 
     def code(i: int, j: int, _: int) -> int:
@@ -52,8 +56,10 @@ def merge_ids_in_place(ids: list[int], codes: Codes) -> list[tuple[int, int]]:
 
 
 def merge_text(text: AnyStr, codes: Mapping[AnyStr, int]) -> list[int]:
-    """Where parts of `text` begin, and its length, if any two may merge whose text together has a
-    code: "xaab", {"aa": 5, "ab": 7} -> [0, 1, 3, 4]. Atoms are characters or bytes."""
+    """Merges two neighbours wherever their joined text has a code. Returns the positions at which
+    the parts begin, and the length of `text`: "xaab" with {"aa": 5, "ab": 7} -> [0, 1, 3, 4].
+
+    Atoms are characters of a `str`, or bytes."""
     size = len(text)
     get = codes.get
     if size > SCAN_ATOMS:
@@ -73,9 +79,13 @@ def merge_text(text: AnyStr, codes: Mapping[AnyStr, int]) -> list[int]:
 def merge_by_queue(
     size: int, code: Callable[[int, int, int], int], join: Callable[[int, int], None]
 ) -> list[int]:
-    """First atoms of the parts that are left of `size` atoms, and `size`. `code(i, j, k)`: of
-    merging the parts [i, j) and [j, k), or `NEVER`; asked once for every pair. `join(i, code)` is
-    told of each merge. Pairs wait under their code by their first atom, until that has another."""
+    """Merges `size` atoms with heaps. Returns the index of the first atom of each remaining part,
+    and `size`.
+
+    `code(i, j, k)`: returns the code for merging the parts [i, j) and [j, k), or `NEVER`; called
+    once for each pair. `join(i, code)`: called for each merge, with the first atom of the pair.
+    `waiting` has, for each code, a heap of the first atoms of its pairs. An entry is out of date
+    once the pair at this atom has another code (`current`)."""
     after = list(range(1, size + 2))
     before = list(range(-1, size))
     current = [NEVER] * size
@@ -123,9 +133,11 @@ def cover_characters(spans: Sequence[Span], piece: str) -> list[Span]:
 
 
 class Memo(dict[str, tuple[int, ...]]):
-    """Ids of the last pre-tokens, at most `PIECES` of at most `CHARACTERS` each; emptied when full.
-    A dict that computes what it lacks is asked without a Python call for what it has. Safe to share
-    between threads: the worst a race does is to compute a pre-token twice."""
+    """A cache: pre-token -> ids. `ids` computes the ids of a pre-token that is not cached.
+
+    Holds at most `PIECES` pre-tokens of at most `CHARACTERS` characters each, and is emptied when
+    full. A hit costs no Python call, because the cache is a dict with `__missing__`. Safe to share
+    between threads: at worst two threads compute the same pre-token."""
 
     PIECES = 1 << 16
     CHARACTERS = 64
@@ -143,9 +155,9 @@ class Memo(dict[str, tuple[int, ...]]):
         return ids
 
     def encode(self, piece: str) -> tuple[int, ...]:
-        """Ids of one pre-token; of "", none."""
+        """Returns the ids of one pre-token; no ids for ""."""
         return self[piece]
 
     def encode_all(self, pieces: Sequence[str]) -> list[int]:
-        """Ids of all pre-tokens in order."""
+        """Returns the ids of all pre-tokens, in order, in one list."""
         return list(chain.from_iterable(map(self.__getitem__, pieces)))

@@ -1,4 +1,4 @@
-"""What every model offers to the pipeline, and how it is read from a ``tokenizer.json``."""
+"""The interface of a model, and the reader for the "model" of a ``tokenizer.json``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -14,29 +14,34 @@ T = TypeVar("T")
 
 
 class Model(Protocol):
-    """Turns one pre-token, already normalized, into ids. Safe to share between threads.
+    """Turns one normalized pre-token into ids. Safe to share between threads.
 
-    Byte-level models take the piece as plain text too, and its UTF-8 bytes by themselves."""
+    A byte-level model also gets plain text, and encodes it as UTF-8 itself."""
 
     def encode(self, piece: str) -> Sequence[int]:
-        """Ids of one pre-token; of "", none. EngineError where the engine fails as well."""
+        """Returns the ids of one pre-token; no ids for "". Raises EngineError where the engine
+        fails, too."""
 
     def spans(self, piece: str) -> list[Span]:
-        """The same ids, each with the code points that it touches: a token that is only a part of a
-        character's bytes has the whole character. Empty where HF's are (0, 0)."""
+        """Returns (id, start, stop) of each token of `encode`, in code points of `piece`. A token
+        with only some bytes of a character spans the whole character. A span is empty where HF
+        returns (0, 0)."""
 
 
 class EncodesAll(Model, Protocol):
-    """A model with a fast way for many pre-tokens; all models of `read_model` have it."""
+    """A model that encodes many pre-tokens in one call. `read_model` returns such models."""
 
     def encode_all(self, pieces: Sequence[str]) -> list[int]:
-        """The ids of all pre-tokens in order. Those in the memo cost no call of a function."""
+        """Returns the ids of all pre-tokens, in order, in one list. A pre-token in the cache costs
+        no function call."""
 
 
 def read_model(config: Config, byte_level: bool) -> EncodesAll:
-    """The "model" object of a ``tokenizer.json``. `byte_level`: its pre-tokenizer is ByteLevel.
+    """Returns the model for the "model" of a ``tokenizer.json``. `byte_level`: the last
+    pre-tokenizer is ByteLevel.
 
-    FileFormatError names the part that is unsupported or broken, without the path of the file."""
+    Raises FileFormatError that names the unsupported or broken part, without the path of the
+    file."""
     if not isinstance(config, Mapping):
         raise FileFormatError(f"model: expected an object, got {type(config).__name__}")
     untold = "WordPiece" if "max_input_chars_per_word" in config else None  # in an old file
@@ -58,7 +63,8 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
 
 
 def _setting(config: Config, key: str, default: T) -> T:
-    """A setting of the type of its default; the default if it is missing or null."""
+    """Returns the setting `key`, or `default` if it is missing or null. Raises FileFormatError if
+    its type is not the type of `default`, or if it is negative."""
     value = config.get(key)
     if value is None:
         return default

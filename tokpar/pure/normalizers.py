@@ -1,8 +1,8 @@
 """Normalizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23.
 
-`trace` is only called when somebody asks where tokens lie. Classes of characters are the engine's,
-not Python's (`tokpar.pure.classes`); a regex has the meaning that all engines give to it, or is
-refused (`tokpar.pure.patterns`).
+Character classes come from the engine, not from Python (`tokpar.pure.classes`). A regex is refused
+unless all engines give it the same meaning (`tokpar.pure.patterns`). Only spans of tokens need
+`trace`.
 
 >>> strip_and_lower = read_normalizer({"type": "Sequence", "normalizers": [
 ...     {"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Lowercase"}]})
@@ -23,17 +23,18 @@ from tokpar.pure.patterns import AnyPattern, replace_matches, spans
 
 
 class Normalizer(Protocol):
-    """text -> normalized text."""
+    """A callable that takes a text and returns the normalized text."""
 
     def __call__(self, text: str) -> str: ...
 
     def trace(self, text: str) -> Sequence[int]:
-        """Index into `text` for each character of the normalized text."""
+        """Returns, for each character of the normalized text, the index of the character of `text`
+        that it comes from."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """One normalizer after the other."""
+    """Applies one normalizer after the other."""
 
     stages: tuple[Normalizer, ...]
 
@@ -52,7 +53,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class UnicodeForm:
-    """NFC, NFD, NFKC or NFKD."""
+    """Normalizes to NFC, NFD, NFKC or NFKD."""
 
     form: Form
 
@@ -64,7 +65,7 @@ class UnicodeForm:
 
 
 class _ByCharacter(Normalizer):
-    """Changes each character for itself."""
+    """A normalizer that changes each character independently of its neighbours."""
 
     def trace(self, text: str) -> Sequence[int]:
         sizes = {char: len(self(char)) for char in set(text)}
@@ -72,7 +73,8 @@ class _ByCharacter(Normalizer):
 
 
 class Lowercase(_ByCharacter):
-    """A final sigma is not known, "ΑΣ" -> "ασ"."""
+    """Lowercases each letter. Unlike `str.lower`, it has no rule for the final sigma:
+    "ΑΣ" -> "ασ"."""
 
     def __call__(self, text: str) -> str:
         lower = text.replace("Σ", "σ").lower()
@@ -84,7 +86,7 @@ class Lowercase(_ByCharacter):
 
 @dataclass(frozen=True)
 class RemoveClass(_ByCharacter):
-    """Takes out all characters of a class."""
+    """Removes all characters of the class `name` (`tokpar.pure.classes`)."""
 
     name: str
 
@@ -94,7 +96,7 @@ class RemoveClass(_ByCharacter):
 
 
 class WhiteToSpaces(_ByCharacter):
-    """A space for each white character: "a\\n\\tb" -> "a  b"."""
+    """Replaces each white-space character by a space: "a\\n\\tb" -> "a  b"."""
 
     def __call__(self, text: str) -> str:
         other = [ord(char) for char in present("white", text) if char != " "]
@@ -102,7 +104,7 @@ class WhiteToSpaces(_ByCharacter):
 
 
 class ChineseApart(_ByCharacter):
-    """A space on either side of each Chinese character: "a中" -> "a 中 "."""
+    """Puts a space before and after each Chinese character: "a中" -> "a 中 "."""
 
     def __call__(self, text: str) -> str:
         chinese = present("chinese", text)
@@ -111,7 +113,7 @@ class ChineseApart(_ByCharacter):
 
 @dataclass(frozen=True)
 class Strip:
-    """Takes white characters from the ends."""
+    """Strips white space from the left end, the right end, or both."""
 
     left: bool
     right: bool
@@ -127,7 +129,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Prepend:
-    """Puts something before every text but the empty one."""
+    """Puts `prefix` before the text. An empty text stays empty."""
 
     prefix: str
 
@@ -140,7 +142,8 @@ class Prepend:
 
 @dataclass(frozen=True)
 class Replace:
-    """Every match becomes `content`, whose characters all come from the match's last one."""
+    """Replaces every match by `content`. In `trace`, every character of `content` comes from the
+    last character of the match."""
 
     pattern: AnyPattern
     content: str
@@ -159,7 +162,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class ReplaceString:
-    """Replace of a string, as fast as `str.replace` is."""
+    """Replaces a fixed string, at the speed of `str.replace`."""
 
     old: str
     new: str
@@ -174,7 +177,7 @@ class ReplaceString:
 def bert_normalizer(
     *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool | None, lowercase: bool
 ) -> Chain:
-    """BertNormalizer; `strip_accents` None means as `lowercase`."""
+    """Returns a BertNormalizer. `strip_accents`: None means the value of `lowercase`."""
     chain: list[Normalizer] = [RemoveClass("removed"), WhiteToSpaces()] if clean_text else []
     if handle_chinese_chars:
         chain.append(ChineseApart())
@@ -186,8 +189,8 @@ def bert_normalizer(
 
 
 def read_normalizer(config: Json | None) -> Normalizer | None:
-    """The "normalizer" of a ``tokenizer.json``; None if it leaves texts as they are.
-    FileFormatError names the part that is not supported."""
+    """Returns the normalizer for the "normalizer" of a ``tokenizer.json``; None if it has no
+    stages. Raises FileFormatError that names a part that is not supported."""
     read = interpret_stages(config, "normalizer", "normalizers", _READERS)
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
 

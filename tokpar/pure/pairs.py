@@ -1,4 +1,4 @@
-"""Byte-pair encoding by explicit priority of pairs, as HF's `models.BPE` does it."""
+"""Byte-pair encoding with a list of merges, as HF's `models.BPE` does it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from tokpar.pure.vocabulary import Merges, letters_of
 from tokpar.pure.wordpiece import unknown_id
 
 NO_TOKEN = -1
-"""In the place of the id of a byte that is no token."""
+"""Stands for the id of a byte that is no token."""
 
 
 def byte_token(byte: int) -> str:
-    """How vocabularies with byte fallback spell a byte: 10 -> "<0x0A>"."""
+    """Returns a byte as vocabularies with byte fallback spell it: 10 -> "<0x0A>"."""
     return f"<0x{byte:02X}>"
 
 
 def pair_codes(merges: Merges) -> Codes:
-    """Merges as `merge_ids` wants them."""
+    """Returns the merges in the form that `merge_ids` takes."""
     return {pair: priority << ID_BITS | merged for pair, (priority, merged) in merges.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """The switches of HF's BPE, by HF's names. `byte_level`: tokens are spelt in the alphabet of
-    `byte_alphabet`, and a piece is taken as its UTF-8 bytes."""
+    """The settings of HF's BPE, with HF's names. `byte_level`: tokens are spelled in the letters of
+    `byte_alphabet`, and the model encodes the UTF-8 bytes of a piece."""
 
     byte_level: bool = False
     ignore_merges: bool = False
@@ -44,12 +44,15 @@ class PairSettings:
 
 
 class PairBPE:
-    """BPE by explicit priority of pairs, with all that HF's `models.BPE` can do but dropout.
+    """BPE with a list of merges. Supports all settings of HF's `models.BPE` except dropout.
 
-    Ids are those of HF, oddities included: a character that is neither a token nor has an unknown
-    token is left out, and what stood around it may merge; an unknown character waits until the next
-    known one, so that tokens of byte fallback between the two come first. Spans are where the
-    characters are; HF counts lengths, and is off after either of the two.
+    The ids equal the ids of HF, in two odd cases, too. First, without an unknown token, a character
+    that is no token is dropped, and its neighbours may merge. Second, the unknown token of a
+    character waits until the next known character, so byte-fallback tokens between the two
+    characters come before it.
+
+    Spans give the true positions of the characters. HF adds up lengths, so its spans are wrong
+    after one of the two cases.
 
     >>> merges = {(0, 1): (0, 2)}
     >>> PairBPE({"a": 0, "b": 1, "ab": 2}, merges, PairSettings()).encode("aabb")
@@ -95,7 +98,7 @@ class PairBPE:
         return tuple(merge_ids(atoms, self._codes))
 
     def spell(self, piece: str) -> str:
-        """A piece as the vocabulary spells it."""
+        """Returns a piece as the vocabulary spells it."""
         return letters_of(piece.encode("utf-8")) if self.settings.byte_level else piece
 
     def atoms(self, spelled_piece: str) -> Iterator[Span]:
@@ -123,7 +126,8 @@ class PairBPE:
         return prefix + character + (self.settings.end_of_word_suffix if last else "")
 
     def _fallback(self, token: str) -> list[int]:
-        """Ids of the token's bytes; none if they are not all there."""
+        """Returns the ids of the bytes of `token`; an empty list without byte fallback, or if one
+        of the bytes is no token."""
         if not self.settings.byte_fallback:
             return []
         ids = [self._vocab.get(byte_token(byte), NO_TOKEN) for byte in token.encode("utf-8")]

@@ -1,6 +1,7 @@
-"""Small readers for the JSON parts of a ``tokenizer.json``: each gives a value or refuses it.
+"""Small readers for the JSON parts of a ``tokenizer.json``. Each returns a valid value or raises
+FileFormatError.
 
-Their FileFormatError names the part, not the file; whoever opened the file adds its path."""
+The error names the part. The function that opens the file adds its path."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -14,12 +15,13 @@ Stage = TypeVar("Stage")
 
 
 def kind(part: object) -> str:
-    """The type of a part, or the part itself where it has none."""
+    """Returns the "type" of a part as a string; for a value that is no object, its `repr`."""
     return str(part.get("type")) if isinstance(part, Mapping) else repr(part)
 
 
 def stages(part: Any, what: str, members: str) -> Iterator[Json]:
-    """The stages of a Sequence, of Sequences in it too, or the one stage there is, or none."""
+    """Yields the stages of a part: of a Sequence and all Sequences inside it, or the one stage that
+    the part is. None has no stages. `members`: the key of the list in a Sequence."""
     if part is None:
         return
     if not isinstance(part, Mapping):
@@ -49,7 +51,7 @@ def interpret_stages(
 
 
 def flag(part: Json, key: str, where: str, default: bool | None = None) -> bool:
-    """A setting that is true or false."""
+    """Returns a setting that is true or false."""
     value = part.get(key, default)
     if not isinstance(value, bool):
         raise FileFormatError(f"{where}: expected true or false as {key}, got {value!r}")
@@ -57,7 +59,7 @@ def flag(part: Json, key: str, where: str, default: bool | None = None) -> bool:
 
 
 def string(part: Json, key: str, where: str, default: str | None = None) -> str:
-    """A setting that is a string."""
+    """Returns a setting that is a string."""
     value = part.get(key, default)
     if not isinstance(value, str):
         raise FileFormatError(f"{where}: expected a string as {key}, got {value!r}")
@@ -65,7 +67,7 @@ def string(part: Json, key: str, where: str, default: str | None = None) -> str:
 
 
 def number(part: Json, key: str, where: str, default: int | None = None) -> int:
-    """A setting that counts something."""
+    """Returns a setting that is a count: an int from 0 on."""
     value = part.get(key, default)
     if type(value) is not int or value < 0:
         raise FileFormatError(f"{where}: expected a count as {key}, got {value!r}")
@@ -73,7 +75,7 @@ def number(part: Json, key: str, where: str, default: int | None = None) -> int:
 
 
 def character(part: Json, key: str, where: str) -> str:
-    """A setting that is one character."""
+    """Returns a setting that is one character."""
     value = string(part, key, where)
     if len(value) != 1:
         raise FileFormatError(f"{where}: expected one character as {key}, got {value!r}")
@@ -83,7 +85,7 @@ def character(part: Json, key: str, where: str) -> str:
 def choice(
     part: Json, key: str, choices: tuple[Choice, ...], where: str, default: Choice | None = None
 ) -> Choice:
-    """A setting that is one of the words `choices`."""
+    """Returns a setting that is one of the words `choices`."""
     value = part.get(key, default)
     for word in choices:
         if word == value:
@@ -92,7 +94,7 @@ def choice(
 
 
 def pattern_of(part: Json, where: str) -> str | AnyPattern:
-    """The "pattern" of a part: a string that is looked for, or a regex."""
+    """Returns the "pattern" of a part: a `str` to search for, or a compiled regex."""
     match part.get("pattern"):
         case {"String": str(wanted)} if wanted:
             return wanted

@@ -1,8 +1,9 @@
-"""Regexes that mean the same to every engine, and what is done with their matches. They run on the
-`regex` module, which knows a newer Unicode: matches are those of HF or tiktoken on code points
-whose class all agree on. Where syntaxes give a pattern several meanings (`$`, `{1,3}+`, `\\w`,
-look-behind ...) it is refused. Sets in sets, which `regex` reads in its own way, are written out:
-`[^\\s[,.]]` is `[^\\s,.]`."""
+"""Compiles regexes that mean the same in every engine, and splits texts at their matches.
+
+The `regex` module runs them. It follows a newer Unicode than HF and tiktoken, so its matches equal
+theirs on code points whose class has not changed. `compile_pattern` refuses a pattern that engines
+read in different ways (`$`, `{1,3}+`, `\\w`, look-behind ...). It flattens a set inside a set,
+which `regex` reads in its own way: `[^\\s[,.]]` becomes `[^\\s,.]`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,20 +16,22 @@ from tokpar.errors import EngineError, FileFormatError
 Engine = Literal["oniguruma", "fancy-regex"]
 AnyPattern: TypeAlias = re.Pattern[str] | regex.Pattern[str]
 Slice = tuple[int, int]
-"""Positions [start, stop)."""
+"""Code points [start, stop) of a text."""
 
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 
 LEAST_SECONDS = 10.0
 LEAST_RATE = 10_000
-"""All matches of a text may take ten seconds, and one more for so many code points, the work of the
-caller between them included: a hundredth of the usual rate."""
+"""The time limit for all matches of a text: `LEAST_SECONDS`, and one second more for every
+`LEAST_RATE` code points. The time of the caller between two matches counts, too. The usual rate is
+a hundred times higher."""
 
 _CHARACTER = r"\\[pP]\{(?:[LMNPSZ][a-z]?|Han)\}|\\[rntsS]|\\[!-/:-@\[-`{-~\ ]"
 _MEMBER = rf"{_CHARACTER} | (?!&&|~~) [^\\\[\]^-] (?: -[^\\\[\]-] )? | \^"
 _INNER = rf"\[ (?![\^:]) (?: {_MEMBER} )+ \] (?!-)"
-"""A set in a set: no other one, no POSIX class, and no end of a range on either side."""
+"""A set inside a set. Not matched: a set with a third one inside, a POSIX class, a set next to the
+hyphen of a range."""
 _SET = rf"\[ \^? (?: {_MEMBER} | {_INNER} | -(?=\]) )+ \]"
 _SET_OR_CHARACTER = regex.compile(rf"{_CHARACTER} | {_SET}", regex.VERBOSE | regex.VERSION0)
 _INNER_SET = regex.compile(rf"({_CHARACTER}) | {_INNER}", regex.VERBOSE | regex.VERSION0)
@@ -48,7 +51,8 @@ _DIFFERS_IN_ONIGURUMA = regex.compile(r"\{\d+(?:,\d*)?\}[+?]", regex.VERSION0)
 
 
 def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
-    """`pattern` with the meaning it has in `engine`; FileFormatError if that is not certain."""
+    """Returns `pattern`, compiled with the meaning that it has in `engine`. Raises FileFormatError
+    for a pattern whose meaning is not certain to be the same."""
     agreed = pattern
     if engine == "fancy-regex":
         agreed = agreed.replace(r"|\s++$|", r"|\s++(?![\s\S])|")
@@ -67,14 +71,14 @@ def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
 
 
 def flatten_sets(pattern: str) -> str:
-    """A pattern of those that `compile_pattern` takes, with the members of inner sets in the outer
-    one: "[^a[bc]]" -> "[^abc]"."""
+    """Returns the pattern with the members of each inner set moved to the outer set: "[^a[bc]]" ->
+    "[^abc]". Takes only patterns that `compile_pattern` accepts."""
     found: str = _SET_OR_CHARACTER.sub(lambda outer: _unite_sets(outer[0]), pattern)
     return found
 
 
 def _unite_sets(outer: str) -> str:
-    """One set, or something escaped, which stays as it is."""
+    """Returns one set without inner sets. An escaped character is returned unchanged."""
     if not outer.startswith("["):
         return outer
     inside = _INNER_SET.sub(lambda inner: inner[1] or inner[0][1:-1], outer[1:-1])
@@ -82,9 +86,11 @@ def _unite_sets(outer: str) -> str:
 
 
 def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
-    """All matches. EngineError at one of nothing: engines do not agree on where they go on; and for
-    a pattern that backtracks without end, as `(a|aa)+b` does in a run of a: engines count their
-    steps and fail, this one looks at the time."""
+    """Yields the span of each match, in code points.
+
+    Raises EngineError at an empty match, because engines do not agree where to continue after it.
+    Also raises it if the matches exceed a time limit, for a pattern that backtracks without end, as
+    `(a|aa)+b` does in a run of "a". Engines count their steps instead, and fail there, too."""
     stop = 0
     if isinstance(pattern, re.Pattern):  # `re` has no limit, and runs patterns of this package only
         matches: Iterator[re.Match[str] | regex.Match[str]] = pattern.finditer(text)
@@ -103,17 +109,20 @@ def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
 
 
 def replace_matches(pattern: AnyPattern, content: str, text: str) -> str:
-    """`text` with every match replaced by `content`, literally."""
+    """Returns `text` with every match replaced by the string `content`, taken literally."""
     parts = _tile(spans(pattern, text), len(text), invert=False)
     return "".join([content if matched else text[a:b] for (a, b), matched in parts])
 
 
 def divide(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:
-    """What is left of a text of `length` characters that is split at `matches`.
+    """Returns the parts of a text of `length` characters that is split at `matches`.
 
-    With matches (1, 2) and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each
-    by itself; "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before
-    or after it, of several matches in a row only the nearest. `invert`: gaps are the matches."""
+    For the matches (1, 2) and (2, 3) in a text of 4 characters, "Removed" returns (0, 1), (3, 4).
+    "Isolated" returns every match and every gap: (0, 1), (1, 2), (2, 3), (3, 4).
+    "Contiguous" joins neighbouring matches: (0, 1), (1, 3), (3, 4).
+    "MergedWithPrevious" joins a match to the gap before it, "MergedWithNext" to the gap after it.
+    Of several neighbouring matches, they join only the one next to the gap.
+    `invert`: the gaps count as matches, and the matches as gaps."""
     parts = _tile(matches, length, invert)
     if behavior in ("Removed", "Isolated"):
         return [part for part, matched in parts if behavior == "Isolated" or not matched]
@@ -135,7 +144,8 @@ def divide(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bo
 
 
 def _tile(matches: Iterable[Slice], length: int, invert: bool) -> list[tuple[Slice, bool]]:
-    """Matches and the gaps between them, and which of the two each is."""
+    """Returns the matches and the gaps between them in order, each with True for a match. `invert`
+    swaps True and False."""
     parts, end = [], 0
     for start, stop in matches:
         if start > end:

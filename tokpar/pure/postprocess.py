@@ -1,4 +1,4 @@
-"""What is applied once to all ids of a text: truncation, special tokens around it, padding."""
+"""Post-processing of the ids of a whole text: truncation, special tokens, padding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +12,12 @@ SIDES = ("Right", "Left")
 
 @dataclass(frozen=True)
 class PostProcess:
-    """`limit`: how many ids of the text are kept at most, the first ones, or with `keeps_end` the
-    last ones. Then `prefix` and `suffix`; then `pad` as often as it takes to reach `length` ids,
-    and a multiple of `multiple`."""
+    """Truncates, adds special tokens, and pads, in this order.
+
+    `limit`: keeps at most this many ids of the text: the first ones, or the last ones with
+    `keeps_end`. `prefix`, `suffix`: ids of special tokens, added before and after.
+    `pad`: the id that is appended, or prepended with `pads_start`, up to `length` ids and up to a
+    multiple of `multiple`; None pads nothing."""
 
     prefix: tuple[int, ...] = ()
     suffix: tuple[int, ...] = ()
@@ -26,11 +29,12 @@ class PostProcess:
     pads_start: bool = False
 
     def one(self, ids: Ids) -> Ids:
-        """Final ids of a text that is encoded alone."""
+        """Returns the final ids of one text."""
         return self.batch([ids])[0]
 
     def batch(self, texts: Sequence[Ids]) -> list[Ids]:
-        """Final ids of texts encoded together, padded to the longest if there is no `length`."""
+        """Returns the final ids of each text of a batch. Without `length`, pads to the longest
+        text of the batch."""
         whole = [[*self.prefix, *self._truncate(ids), *self.suffix] for ids in texts]
         if self.pad is None:
             return whole
@@ -48,8 +52,10 @@ class PostProcess:
 def read_postprocess(
     config: Json, *, add_special_tokens: bool = True, truncation: bool = True, padding: bool = True
 ) -> PostProcess:
-    """From a whole ``tokenizer.json``: what its post-processor, its truncation and its padding do,
-    as far as asked for. FileFormatError names the part that is not supported."""
+    """Returns the post-processing of a parsed ``tokenizer.json``: its post-processor, truncation
+    and padding. Each of the three can be switched off.
+
+    Raises FileFormatError that names a part that is not supported."""
     around = read_around(config.get("post_processor"))
     postprocess = PostProcess(*around) if add_special_tokens else PostProcess()
     parts = (("truncation", truncation, _with_truncation), ("padding", padding, _with_padding))
@@ -64,7 +70,8 @@ def read_postprocess(
 
 
 def _with_truncation(postprocess: PostProcess, settings: Json) -> PostProcess:
-    """The engine cuts nothing if there is no room for the special tokens."""
+    """Returns `postprocess` with the truncation of `settings`. Like the engine, it truncates
+    nothing if the special tokens alone exceed the length."""
     where = "truncation"
     limit = (
         number(settings, "max_length", where) - len(postprocess.prefix) - len(postprocess.suffix)
@@ -97,12 +104,12 @@ def _with_padding(postprocess: PostProcess, settings: Json) -> PostProcess:
 
 
 InsertedIds = tuple[tuple[int, ...], tuple[int, ...]]
-"""Ids before and after a text."""
+"""The ids before a text, and the ids after it."""
 
 
 def read_around(config: Json | None) -> InsertedIds:
-    """Ids that a "post_processor" puts before and after a text. FileFormatError for others than
-    those that do just that."""
+    """Returns the ids that a "post_processor" puts before and after a text. Raises FileFormatError
+    for a post-processor that does anything else."""
     every = stages(config, "post-processor", "processors")
     found = [stage for stage in every if kind(stage) != "ByteLevel"]
     if not found:

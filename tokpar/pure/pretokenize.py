@@ -1,6 +1,9 @@
 """Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
-patterns of tiktoken. `split` takes and gives plain strings; `trace` texts that know where they come
-from (`TracedText`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
+pre-tokenizer of tiktoken.
+
+`split` takes and returns plain strings. `trace` takes and returns `TracedText`, which knows the
+origin of each character. Spans of tokens need `trace`, and so does Metaspace with the scheme
+"first"."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -29,7 +32,7 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 
 class Stage(Protocol):
-    """Splits one piece into smaller ones, perhaps with something put in front."""
+    """Splits one piece of text into smaller pieces. A stage may put a prefix in front."""
 
     def split(self, text: str) -> list[str]: ...
 
@@ -45,8 +48,8 @@ class Split:
         self._matches = pattern.findall if keeps_matches and not pattern.groups else None
 
     def split(self, text: str) -> list[str]:
-        """ "ab cd" at " " -> ["ab", "cd"] if it is removed, ["ab ", "cd"] if it is merged with the
-        previous one."""
+        """Returns the pieces of `text`: "ab cd", split at " ", gives ["ab", "cd"] with "Removed",
+        and ["ab ", "cd"] with "MergedWithPrevious"."""
         if self._matches is not None:
             found: list[str] = self._matches(text)
             whole = self._behavior == "Removed" or sum(map(len, found)) == len(text)
@@ -63,7 +66,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Whole:
-    """Does not split at all."""
+    """Returns the text as one piece."""
 
     def split(self, text: str) -> list[str]:
         return [text] if text else []
@@ -74,8 +77,8 @@ class Whole:
 
 @dataclass(frozen=True)
 class ByteLevel:
-    """The last stage of a byte-level tokenizer; the bytes themselves are the model's business.
-    Stages behind it see letters (`ByteLetters`)."""
+    """ByteLevel as the last stage. It keeps plain text, and the model turns the text into bytes.
+    Before another stage, use `ByteLetters`, which returns the letters of ByteLevel."""
 
     prefix_space: bool
     inner: Split | Whole
@@ -91,7 +94,8 @@ class ByteLevel:
 
 @dataclass(frozen=True)
 class ByteLetters:
-    """ByteLevel before other stages: they see the letter of each byte, and may divide characters.
+    """ByteLevel before another stage. Returns one letter for each byte, so a later stage may split
+    between two bytes of a character.
 
     >>> Lettered(ByteLevel(False, Whole())).split("é")
     ['Ã©']
@@ -114,14 +118,19 @@ def _to_letters(piece: TracedText) -> TracedText:
 
 @dataclass(frozen=True)
 class Metaspace:
-    """Spaces become "▁", and so does the start: of every piece, or only of the whole text."""
+    """Replaces spaces by `replacement` ("▁"), and puts it before each piece that does not begin
+    with it.
+
+    `scheme`: "always": before every piece. "first": only at the start of the whole text.
+    "never": nowhere."""
 
     replacement: str
     scheme: Scheme
     inner: Split | Whole
 
     def split(self, text: str) -> list[str]:
-        """Not for the scheme "first", which has to know where the text comes from."""
+        """Returns the pieces of `text`. Not for the scheme "first", which needs the origin of the
+        text: use `trace`."""
         assert self.scheme != "first"
         text = text.replace(" ", self.replacement)
         starts = self.scheme == "never" or text.startswith(self.replacement)
@@ -136,7 +145,8 @@ class Metaspace:
 
 
 class Stages:
-    """Stages, each applied to every piece of the one before. `needs_origin`: only `trace` works."""
+    """A list of stages. Each stage splits every piece of the stage before. `needs_origin`: only
+    `trace` works, not `split`."""
 
     def __init__(self, stages: Iterable[Stage]) -> None:
         self._stages = tuple(stages)
@@ -145,14 +155,15 @@ class Stages:
         )
 
     def split(self, text: str) -> list[str]:
-        """Pre-tokens of a text without added tokens: "Hi you" -> ["Hi", " you"]."""
+        """Returns the pre-tokens of a text without added tokens: "Hi you" -> ["Hi", " you"]."""
         pieces = [text] if text else []
         for stage in self._stages:
             pieces = [part for piece in pieces for part in stage.split(piece)]
         return pieces
 
     def trace(self, text: TracedText) -> list[TracedText]:
-        """The same, with where they come from."""
+        """Returns the pre-tokens of a text without added tokens, with the origin of each
+        character."""
         pieces = [text] if text.text else []
         for stage in self._stages:
             pieces = [part for piece in pieces for part in stage.trace(piece)]
@@ -160,9 +171,10 @@ class Stages:
 
 
 class PreTokenizer(Stages):
-    """Splits by each pattern in turn; a later pattern sees one piece of the earlier ones at a time.
+    """Splits by one pattern after the other. Each pattern splits every piece of the pattern before.
 
-    `keep_gaps`: text between matches is a piece too (HF), else it is dropped (tiktoken)."""
+    `keep_gaps`: True: the text between two matches is a piece, too (HF). False: it is dropped
+    (tiktoken)."""
 
     def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:
         behavior: Behavior = "Isolated" if keep_gaps else "Removed"
@@ -177,7 +189,8 @@ def is_byte_level(config: Json | None) -> bool:
 
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
-    """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
+    """Returns the stages of the "pre_tokenizer" of a ``tokenizer.json``. Raises FileFormatError
+    that names a part that is not supported."""
     stages = parts.interpret_stages(config, "pre-tokenizer", "pretokenizers", _READERS)
     before = (
         ByteLetters(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1]
@@ -219,7 +232,8 @@ def _fixed_length(stage: Json, where: str) -> Split:
 
 
 PUNCTUATION = "tokpar punctuation"
-"""A key that no file has: the class that counts as punctuation, else that of tokenizers 0.2x."""
+"""A key that no file has. Its value is the character class that counts as punctuation. The default
+is the class of tokenizers 0.2x."""
 
 
 def _punctuation(stage: Json) -> str:
@@ -227,7 +241,7 @@ def _punctuation(stage: Json) -> str:
 
 
 def _keep_matches(*patterns: str) -> Split:
-    """Pieces are the matches, everything else is dropped."""
+    """Returns a Split whose pieces are the matches of `patterns`; all other text is dropped."""
     return Split(re.compile("|".join(patterns)), "Removed", invert=True)
 
 

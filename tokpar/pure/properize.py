@@ -1,7 +1,10 @@
-"""Other priorities for an improper dictionary, under which it is proper (every rule comes after
-those that make its parts) and tokenizes as before: engines and papers may need that. A new order
-must keep, of each token and each rival for its left part, which is made first (`Dictionary.beats`);
-there is none if these demands and properness form a cycle."""
+"""Finds new priorities that make a dictionary proper and keep all its tokenizations.
+
+A dictionary is proper if each rule comes after the rules of its two parts. Some engines and papers
+need this. A *rival* of a token is a token whose right part is the left part of the first. The new
+order must make a token and each of its rivals in the same order as before (`Dictionary.beats`), and
+both parts of a token before the token. If these demands form a cycle, no such order exists. Proof:
+"Properization" in proofs/incremental-bpe.md."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,17 +15,19 @@ from tokpar.pure.incremental_dictionary import BYTE, Dictionary, Rule, dictionar
 from tokpar.pure.incremental_search import children
 
 Demand = tuple[object, object]
-"""The first must be made before the second."""
+"""A demand: the first must be made before the second."""
 
 
 def is_proper(some: Dictionary) -> bool:
-    """Every rule of a token that is ever made comes after those that make its parts."""
+    """True if each rule of a canonical token comes after the rules of its two parts."""
     return some.level == some.priority
 
 
 def make_proper(some: Dictionary) -> Dictionary:
-    """The dictionary itself if it is proper, else one with new priorities 0, 1, ... OptionError,
-    which names tokens that would come before one another in a circle, if there is none."""
+    """Returns a proper dictionary with the same tokenizations: `some` itself if it is proper, else
+    one with new priorities 0, 1, ...
+
+    Raises OptionError if there is none; it names the merges whose demands form a cycle."""
     if is_proper(some):
         return some
     sorter: TopologicalSorter[object] = TopologicalSorter()
@@ -45,8 +50,11 @@ def make_proper(some: Dictionary) -> Dictionary:
 
 
 def _demands(some: Dictionary) -> Iterator[Demand]:
-    """All demands; those on the rivals of a token go through stations ("from", part, i) and
-    ("up to", part, i), which stand for all rivals from the i-th on, and all before it."""
+    """Yields all demands on the new order.
+
+    To keep their number low, a token has no demand for each single rival. Auxiliary nodes stand for
+    many rivals: ("from", part, i) for the rivals from number i on, ("up to", part, i) for the
+    rivals before number i."""
     rivals = children(some)
     followers: dict[int, list[int]] = {}
     for token, (left, right) in enumerate(zip(some.left, some.right, strict=True)):
@@ -64,7 +72,8 @@ def _demands(some: Dictionary) -> Iterator[Demand]:
 
 
 def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Demand]:
-    """Before the rivals that it beats, after the others."""
+    """Yields the demands that place `token` before the rivals that it beats, and after the other
+    rivals."""
     if token in rivals:
         for rival in rivals:
             if rival != token:

@@ -1,9 +1,11 @@
-"""Byte-level vocabularies, written as ``tokenizer.json`` or ``.tiktoken``; what a format cannot
-express is an OptionError that names it. From ranks to pairs: merging the bytes of a token by ranks
-either ends in that token, and its last merge is the pair to list, or in other tokens, and then no
-merge makes it anywhere. For what merges inside a token, in any text, is a beginning of what merges
-in the token alone, until it is made. So there is one pair per token, with its rank as priority, and
-the ids are equal on every text."""
+"""Writes byte-level vocabularies as ``tokenizer.json`` or ``.tiktoken``. Raises OptionError that
+names what the format cannot express.
+
+How ranks become a list of merges: `merges_of_ranks` merges the bytes of each token by ranks. If the
+last merge makes the token, this merge is the one pair to list for the token, with its rank as
+priority. Otherwise no merge makes the token in any text. Reason: until the token is made, the
+merges inside it in any text are a beginning of the merges of the token alone. So the ids are equal
+on every text."""
 
 import base64
 import json
@@ -35,22 +37,26 @@ _FOR_ONIGURUMA = {
     _R50K: GPT2_PATTERN,
     _CL100K: _CL100K.replace("{1,3}+", "{1,3}").replace(r"\s++$", r"\s++(?![\s\S])"),
 }
-"""The same matches, without what Oniguruma reads in another way: nothing follows the digits in
-their alternative, so that possessive or not is one, and `$` is an end of line there. The cl100k of
-the Hugging Face files in use is an older pattern, which divides "\\n " at the end of a text."""
+"""tiktoken's pattern -> a pattern with the same matches in Oniguruma, which reads two parts in
+another way. `{1,3}+` is not possessive there; nothing follows the digits in their alternative, so
+the plain `{1,3}` matches the same. `$` matches at ends of lines there. The cl100k pattern in the
+Hugging Face files in use is older, and splits "\\n " at the end of a text."""
 _COVERING = frozenset(
     {*_FOR_ONIGURUMA.values(), *(known.pattern for known in KNOWN_ENCODINGS.values())}
 )
-"""Patterns that leave nothing out, so that gaps need not be kept or dropped."""
+"""Patterns that match every text completely. They leave no gaps, so it makes no difference whether
+a format keeps gaps or drops them."""
 
 
 def write_tokenizer_json(
     vocabulary: Vocabulary, path: Target, *, covering: bool = False, compact: bool = False
 ) -> None:
-    """Write a ``tokenizer.json`` with the same ids. OptionError if there can be none. `covering`:
-    the patterns are known to match everything (as ``facts.tiles`` says); else those not known by
-    name are written so that gaps are removed, which Hugging Face reads and `read_tokenizer_json`
-    may not. `compact`: all on one line, as the bundled tokenizer is stored."""
+    """Writes a ``tokenizer.json`` with the same ids. Raises OptionError if none can exist.
+
+    `covering`: the patterns are known to match every text completely (as ``facts.tiles`` says).
+    Without it, if the vocabulary drops gaps, a pattern that this module does not know is written
+    with the behavior "Removed". Hugging Face reads such a file, `read_tokenizer_json` refuses it.
+    `compact`: writes one line, as the bundled tokenizer is stored."""
     if compact:
         _write_whole(path, compact_json(vocabulary, covering=covering))
         return
@@ -59,7 +65,8 @@ def write_tokenizer_json(
 
 
 def compact_json(vocabulary: Vocabulary, *, covering: bool = False) -> bytes:
-    """The bytes that `write_tokenizer_json` writes with `compact`; a merge is "left right"."""
+    """Returns the bytes that `write_tokenizer_json` writes with `compact`. Each merge is a string
+    "left right"."""
     content = tokenizer_json(vocabulary, covering=covering)
     content["model"]["merges"] = [" ".join(pair) for pair in content["model"]["merges"]]
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -67,9 +74,12 @@ def compact_json(vocabulary: Vocabulary, *, covering: bool = False) -> bytes:
 
 
 def write_ranks(vocabulary: Vocabulary, path: Target, *, covering: bool = False) -> dict[str, Any]:
-    """Write a ``.tiktoken`` file with the same ids. OptionError if there can be none. `covering`:
-    as in `write_tokenizer_json`; else unknown patterns whose gaps are kept are refused. Returns
-    what the file does not hold, as settings of `tokpar.load`: `pat_str`, `special_tokens`."""
+    """Writes a ``.tiktoken`` file with the same ids. Returns the settings that the file cannot
+    hold, as `tokpar.load` takes them: `pat_str`, `special_tokens`.
+
+    `covering`: as in `write_tokenizer_json`. Raises OptionError if no such file can exist. Without
+    `covering`, this includes a vocabulary that keeps gaps and has a pattern that this module does
+    not know."""
     settings = rank_settings(vocabulary, covering=covering)
     lines = (
         base64.b64encode(token) + b" %d\n" % rank
@@ -80,7 +90,7 @@ def write_ranks(vocabulary: Vocabulary, path: Target, *, covering: bool = False)
 
 
 def _write_whole(path: Target, data: bytes) -> None:
-    """Write the file completely, or leave what was there, whatever interrupts it."""
+    """Writes the file completely. If anything interrupts it, the old file stays unchanged."""
     target = Path(path).resolve()
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -91,7 +101,8 @@ def _write_whole(path: Target, data: bytes) -> None:
 
 
 def merges_of_ranks(ranks: Ranks) -> Merges:
-    """The pair that makes each token which merging can make: (left, right) -> (rank, rank)."""
+    """Returns the merge that makes each token, for the tokens that merging can make:
+    (left id, right id) -> (rank, rank)."""
     merges: Merges = {}
     others = dict(ranks)
     for token, rank in ranks.items():
@@ -105,12 +116,12 @@ def merges_of_ranks(ranks: Ranks) -> Merges:
 
 
 def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
-    """The content that `write_tokenizer_json` writes."""
+    """Returns the content that `write_tokenizer_json` writes."""
     shown = _shown_tokens(vocabulary)
     by_ranks = vocabulary.semantics == "ranks"
     merges = merges_of_ranks(vocabulary.tokens) if by_ranks else vocabulary.merges
     best_first = sorted(merges, key=lambda pair: merges[pair][0])
-    # tokens that are not made of bytes can never meet, and pairs of them are left out
+    # a merge with a token that is not made of bytes never happens, and is left out
     lines = [[shown[a], shown[b]] for a, b in best_first if a in shown and b in shown]
     return {
         "version": "1.0",
@@ -137,8 +148,11 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
 
 
 def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
-    """The model's vocabulary as the file shows it, by id; with those added tokens that engines
-    would number in another way: after the vocabulary, one by one."""
+    """Returns id -> token of the model's vocabulary, as the file spells it.
+
+    Engines number the added tokens that the vocabulary lacks: one by one, after the vocabulary. If
+    that would change an id, the added tokens are in the vocabulary, too. Raises OptionError if this
+    cannot keep their ids."""
     shown = {id_: letters_of(token) for token, id_ in vocabulary.tokens.items()}
     id_of = {text: id_ for id_, text in shown.items()}
     if all(
@@ -178,7 +192,8 @@ def _pre_tokenizer(vocabulary: Vocabulary, covering: bool) -> dict[str, Any]:
 
 
 def _for_oniguruma(pattern: str, semantics: str) -> str:
-    """The pattern as Hugging Face's engine must be given it."""
+    """Returns the pattern with the same matches in the engine of Hugging Face. Raises OptionError
+    if its meaning there is not certain."""
     if semantics == "ranks":
         pattern = _FOR_ONIGURUMA.get(pattern, pattern)
         compile_pattern(pattern, "fancy-regex")
@@ -194,7 +209,8 @@ def _require_readable(pattern: str, engine: Engine, file: str) -> None:
 
 
 def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
-    """`pat_str`, `special_tokens` of a ``.tiktoken`` file with the same ids; or OptionError."""
+    """Returns `pat_str` and `special_tokens` for a ``.tiktoken`` file with the same ids. Raises
+    OptionError if no such file can exist."""
     for token in vocabulary.added:
         flags = [f for f in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, f)]
         flags += [] if token.special else ["special=False"]
@@ -225,8 +241,8 @@ def _single_pattern(vocabulary: Vocabulary, covering: bool) -> str:
 
 
 def _require_ranks(vocabulary: Vocabulary) -> None:
-    """That pairs merge as ids taken for ranks would, and that taking pre-tokens whole, as tiktoken
-    does, makes no difference."""
+    """Raises OptionError unless the ids, used as ranks, merge exactly as the listed pairs do. Also
+    raises it if ids could change because tiktoken keeps a pre-token whole that is a token."""
     by_ranks = merges_of_ranks(vocabulary.tokens)
     in_order = sorted(vocabulary.merges.items(), key=lambda item: item[1][0])
     listed = {pair: merged for pair, (_, merged) in in_order}

@@ -1,11 +1,11 @@
 """A whole tokenizer in plain Python: added tokens, normalizer, pre-tokenizer, model, decoder.
 
     text --added tokens (raw)--> segments --normalizer--> --added tokens (normalized)-->
-         --pre-tokenizer--> pieces --model--> ids --finish--> ids of the whole text
+         --pre-tokenizer--> pieces --model--> ids --post-process--> ids of the whole text
 
-`read_tokenizer` takes all of it from a parsed ``tokenizer.json``. Ids are those of Hugging Face's
-`tokenizers` 0.23; what could not be followed exactly is refused when the file is read.
-`tokenizer_of` makes one of a byte-level `Vocabulary`."""
+`read_tokenizer` builds the tokenizer of a parsed ``tokenizer.json``. Its ids equal those of Hugging
+Face's `tokenizers` 0.23. It refuses a file with a part that it cannot follow exactly.
+`tokenizer_of` builds the tokenizer of a byte-level `Vocabulary`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,10 @@ from tokpar.pure.vocabulary import Vocabulary, letters_of
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The parts, in the order in which they are applied; `added` are searched before and after
-    `normalizer`. `spelling`: id -> token, as `decoder` wants it. Safe to share between threads."""
+    """The stages of a tokenizer, in the order in which they run. Safe to share between threads.
+
+    `added`: searches the text before the normalizer, and again after it.
+    `spelling`: id -> token, as `decoder` takes it."""
 
     added: AddedTokens
     normalizer: Normalizer | None
@@ -37,7 +39,7 @@ class Tokenizer:
     decoder: Decoder
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text, before anything is applied to the whole."""
+        """Returns the ids of a text, without post-processing."""
         ids: list[int] = []
         for part in self.parts(text):
             if isinstance(part, int):
@@ -47,7 +49,8 @@ class Tokenizer:
         return ids
 
     def parts(self, text: str) -> Iterator[int | Sequence[str]]:
-        """Ids of added tokens, and the pre-tokens between them: "a b<s>" -> ["a", " b"], 1."""
+        """Yields the ids of added tokens, and lists of the pre-tokens between them:
+        "a b<s>" -> ["a", " b"], 1."""
         stages = self.pre_tokenizer
         if stages.needs_origin:
             for traced, id_ in self._trace_segments(text):
@@ -57,8 +60,8 @@ class Tokenizer:
             yield segment if isinstance(segment, int) else stages.split(segment)
 
     def spans(self, text: str) -> list[Span]:
-        """(id, start, stop) of each token, code points of `text`: where Hugging Face says it lies,
-        which is in whole characters, so that several tokens of one character share it."""
+        """Returns (id, start, stop) of each token, in code points of `text`, as Hugging Face does.
+        Spans have whole characters: several tokens of one character all have its span."""
         found: list[Span] = []
         for segment, id_ in self._trace_segments(text):
             if id_ is not None:
@@ -70,14 +73,16 @@ class Tokenizer:
         return found
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`, added tokens included. LookupError for an id that is no token."""
+        """Returns the text of `ids`, with added tokens. Raises LookupError for an id that is no
+        token."""
         try:
             return self.decoder([self.spelling[id_] for id_ in ids])
         except KeyError as error:
             raise LookupError(f"there is no token with id {error}") from None
 
     def _trace_segments(self, text: str) -> Iterator[tuple[TracedText, int | None]]:
-        """Normalized segments and added tokens, with where they come from."""
+        """Yields normalized segments with None, and added tokens with their id. Each has the origin
+        of its characters in `text`."""
         whole = TracedText(text, range(len(text)))
         for start, stop, id_ in self.added.raw(text):
             segment = whole.part(start, stop)
@@ -92,8 +97,9 @@ class Tokenizer:
 
 
 def tokenizer_of(vocabulary: Vocabulary, model: EncodesAll | None = None) -> Tokenizer:
-    """The tokenizer of a byte-level vocabulary, with its BPE or another model.
-    It has no spelling: the bytes of `vocabulary.tokens` are what its ids decode to."""
+    """Returns the tokenizer of a byte-level vocabulary. `model`: used instead of its own BPE.
+
+    The tokenizer has no `spelling`, so it cannot decode: use the bytes of `vocabulary.tokens`."""
     engine: Engine = "fancy-regex" if vocabulary.semantics == "ranks" else "oniguruma"
     pre_tokenizer = PreTokenizer(vocabulary.patterns, engine, vocabulary.keep_gaps)
     model = exact_model(vocabulary) if model is None else model
@@ -101,7 +107,7 @@ def tokenizer_of(vocabulary: Vocabulary, model: EncodesAll | None = None) -> Tok
 
 
 def exact_model(vocabulary: Vocabulary) -> EncodesAll:
-    """The BPE that a vocabulary was made for."""
+    """Returns the BPE model that a vocabulary belongs to."""
     if vocabulary.semantics == "ranks":
         return RankBPE(vocabulary.tokens)
     shown = {letters_of(token): id_ for token, id_ in vocabulary.tokens.items()}
@@ -110,15 +116,15 @@ def exact_model(vocabulary: Vocabulary) -> EncodesAll:
 
 
 def read_tokenizer(config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer that a parsed ``tokenizer.json`` describes.
-    FileFormatError names the part that is not supported, without the path of the file."""
+    """Returns the tokenizer that a parsed ``tokenizer.json`` describes. Raises FileFormatError that
+    names a part that is not supported, without the path of the file."""
     normalizer = read_normalizer(config.get("normalizer"))
     before_model = config.get("pre_tokenizer")
     pre_tokenizer = read_pre_tokenizer(before_model)
     model = read_model(config["model"], is_byte_level(before_model))
     vocab: Mapping[str, int] = config["model"]["vocab"]
     added = read_added(config, vocab)
-    spelled = {  # decoders get the tokens that are found in normalized text as they stand there
+    spelled = {  # decoders get normalized added tokens in their normalized spelling
         token.id: normalizer(token.content) if normalizer and token.normalized else token.content
         for token in added
     }

@@ -1,4 +1,4 @@
-"""Byte-level BPE as one plain value, whatever kind of file it was read from."""
+"""The vocabulary of byte-level BPE as one plain value, for every file format."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,20 +12,23 @@ Ranks = dict[bytes, int]
 Merges = dict[tuple[int, int], tuple[int, int]]
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""What HF's ByteLevel pre-tokenizer splits by."""
+"""The pattern that HF's ByteLevel pre-tokenizer splits by."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """All that byte-level BPE needs to know.
+    """All data of byte-level BPE.
 
-    `tokens`: id of each token that merging can make, by its bytes; all 256 single bytes are there.
-    `semantics`: "pairs" if `merges` decides, "ranks" if the least id of the merged bytes does.
+    `tokens`: bytes -> id of each token; all 256 single bytes are among them.
+    `semantics`: "pairs": `merges` says which merge comes first. "ranks": the lowest id of the
+    merged bytes comes first.
     `merges`: (left id, right id) -> (priority, merged id); empty for "ranks".
-    `patterns`: each splits every piece of the one before. `keep_gaps`: text that a pattern does not
-    match is a piece of its own (HF "Isolated"), else it is dropped (tiktoken).
-    `whole_piece`: a pre-token that is a token is never taken apart, even if merging cannot make it.
-    `added`: matched in the text before everything else."""
+    `patterns`: each pattern splits every piece of the pattern before.
+    `keep_gaps`: True: text that a pattern does not match is a piece of its own (HF "Isolated").
+    False: it is dropped (tiktoken).
+    `whole_piece`: a pre-token that equals a token becomes this token, even if merging cannot make
+    it.
+    `added`: added tokens, which match in the text before all other stages."""
 
     name: str
     tokens: Ranks
@@ -40,8 +43,10 @@ class Vocabulary:
 def rank_vocabulary(
     name: str, ranks: Ranks, pattern: str, special_tokens: Mapping[str, int]
 ) -> Vocabulary:
-    """The vocabulary of a tiktoken encoding; all of `special_tokens` are matched in the text.
-    OptionError if it is not certain which of them tiktoken would match."""
+    """Returns the vocabulary of a tiktoken encoding. All of `special_tokens` match in the text.
+
+    Raises OptionError if a special token has the id of another token, or is a prefix of another
+    special token: then it is not certain which one tiktoken would match."""
     require_free_ids(ranks, special_tokens)
     require_none_begins_another(special_tokens)
     added = tuple(AddedToken(content, id_) for content, id_ in special_tokens.items())
@@ -49,7 +54,7 @@ def rank_vocabulary(
 
 
 def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
-    """OptionError if a special token has the id of another token."""
+    """Raises OptionError if a special token has the id of another token."""
     taken = {rank: token for token, rank in ranks.items()}
     for content, id_ in special_tokens.items():
         if id_ in taken:
@@ -59,8 +64,9 @@ def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
 
 
 def require_none_begins_another(special_tokens: Iterable[str]) -> None:
-    """OptionError if one begins with another: tiktoken takes the first of its hash map."""
-    for short, long in pairwise(sorted(special_tokens)):  # a prefix comes right before such a token
+    """Raises OptionError if one special token begins with another. tiktoken would match the one
+    that comes first in its hash map."""
+    for short, long in pairwise(sorted(special_tokens)):  # sorting puts a prefix right before
         if long.startswith(short):
             raise OptionError(
                 f"special token {long!r} begins with {short!r}: which of the two tiktoken takes "
@@ -69,8 +75,8 @@ def require_none_begins_another(special_tokens: Iterable[str]) -> None:
 
 
 def byte_alphabet() -> dict[str, int]:
-    """The printable character that HF's ByteLevel shows each byte as: {"!": 0x21, ...,
-    "Ġ": 0x20}, in the order of HF's own table."""
+    """Returns letter -> byte: the printable letter that HF's ByteLevel has for each byte,
+    {"!": 0x21, ..., "Ġ": 0x20}, in the order of HF's own table."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = sorted(set(range(256)) - set(shown))
     alphabet = {chr(byte): byte for byte in shown}
@@ -78,20 +84,20 @@ def byte_alphabet() -> dict[str, int]:
 
 
 def byte_level_stage(use_regex: bool) -> dict[str, Any]:
-    """The pre-tokenizer ByteLevel of a ``tokenizer.json``."""
+    """Returns the pre-tokenizer ByteLevel as a ``tokenizer.json`` has it."""
     settings = {"add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
     return {"type": "ByteLevel", **settings}
 
 
 def added_entry(token: AddedToken) -> dict[str, Any]:
-    """An added token as a ``tokenizer.json`` lists it."""
+    """Returns an added token as a ``tokenizer.json`` lists it."""
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
     given = {flag: getattr(token, flag) for flag in flags}
     return {"id": token.id, "content": token.content, **given}
 
 
 def letters_of(data: bytes) -> str:
-    """Bytes as HF's ByteLevel shows them: b" a" -> "Ġa"."""
+    """Returns bytes in the letters of HF's ByteLevel: b" a" -> "Ġa"."""
     return data.decode("latin-1").translate(_LETTERS)
 
 

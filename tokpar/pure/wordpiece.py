@@ -1,6 +1,8 @@
-"""WordPiece: greedy longest match in a word, as in BERT; and WordLevel, a table of whole words.
-Tokens that do not begin the word are spelt with a prefix, "##". If that fails anywhere, or the word
-is too long, the whole word is unknown: nothing is undone, as in "abc" with "ab", "a", "##bc"."""
+"""WordPiece, the greedy longest match of BERT, and WordLevel, a table of whole words.
+
+Tokens that continue a word have a prefix, "##". The match never goes back: with the tokens "ab",
+"a" and "##bc" it takes "ab" of "abc", and then fails. If it fails, or the word is too long, the
+whole word becomes the unknown token."""
 
 from collections.abc import Mapping
 
@@ -9,7 +11,7 @@ from tokpar.pure.merging import Memo, Span
 
 
 class WordPiece:
-    """WordPiece as in HF.
+    """WordPiece with the ids of HF's `models.WordPiece`.
 
     >>> WordPiece({"[UNK]": 0, "play": 1, "##ing": 2}).encode("playing")
     (1, 2)
@@ -41,7 +43,7 @@ class WordPiece:
         return tuple([span[0] for span in self.spans(piece)])
 
     def _match(self, word: str) -> list[Span] | None:
-        """Greedy longest match; None if it fails."""
+        """Returns the tokens of the greedy longest match, or None if it fails."""
         tokens: list[Span] = []
         known, start = self._first, 0
         while start < len(word):
@@ -57,7 +59,7 @@ class WordPiece:
 
 
 class WordLevel:
-    """One id per word, or that of the unknown token.
+    """One id per word: the word's own id, or the id of the unknown token.
 
     >>> WordLevel({"[UNK]": 0, "yes": 1}, "[UNK]").encode("no")
     (0,)
@@ -79,7 +81,8 @@ class WordLevel:
 
 
 def unknown_id(vocab: Mapping[str, int], token: str) -> int:
-    """Id of the unknown token; EngineError if it has none, where HF raises too."""
+    """Returns the id of the unknown token. Raises EngineError if it is not in the vocabulary; HF
+    raises there, too."""
     if token not in vocab:
         raise EngineError(f"the unknown token {token!r} is needed but not in the vocabulary")
     return vocab[token]
