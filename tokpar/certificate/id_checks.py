@@ -146,8 +146,8 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
 def spelling_findings(
     ids: IdArray, seams: Columns, cuts: IntArray, probe: TokenizerProbe, decode: bool = True
 ) -> Iterator[Finding]:
-    """For tokens that tile the text: check that an id begins at each seam and, if `decode`, that
-    the ids spell the text.
+    """Yield a finding for each seam at which no id begins and, if `decode`, for ids that do not
+    spell the text. Assumes that the tokens of this tokenizer tile the text.
 
     `cuts`: the byte offsets of the seams of `everywhere`."""
     tokenizer, written, edges = probe.tokenizer, probe.utf8, None
