@@ -17,7 +17,7 @@ import tokpar
 from tokpar.arrays import code_point_spans
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.registry import build_strategy, registry
-from tokpar.types import Chunk, Joined, Piece, Seam
+from tokpar.types import Chunk, Piece, Seam
 
 TEXT = "The quick brown fox, 1234567 times over: the lazy dog naps."
 RUN = "thequickbrownfoxjumpsoverthelazydogandrunsawayfromallofthemtoday"
@@ -54,12 +54,14 @@ def main() -> None:
 def draw(picture: Picture) -> str:
     tokenizer, text = tokpar.load(), picture.text
     splitter, merger = build_strategy(registry().strategy(picture.strategy), picture.options)
-    chunks = splitter.split(text, tokenizer, 0)
-    pieces = SerialExecutor().map(text, chunks, tokenizer, True)
-    joined = merger.merge(text, chunks, pieces, tokenizer)
-    assert isinstance(joined, Joined), picture.name
-    seam = joined.seams[0]
-    after = joined.seams[1].position if len(joined.seams) > 1 else len(text)
+    chunks = splitter.split(text, tokenizer, 0).chunks
+    rows = SerialExecutor().map([text[each.start : each.stop] for each in chunks], tokenizer, True)
+    pieces = [rows.piece(k) for k in range(len(chunks))]
+    joins = merger.merge(text, chunks, pieces, tokenizer)
+    seams = [join.seam for join in joins if join is not None]
+    assert len(seams) == len(joins), picture.name
+    seam = seams[0]
+    after = seams[1].position if len(seams) > 1 else len(text)
     stop = min(len(text), chunks[1].stop)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + stop * CELL + 20}" height="150" '

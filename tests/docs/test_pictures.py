@@ -1,4 +1,5 @@
-"""docs/pictures/speed.svg and README.md have the figures of docs/benchmarks.md."""
+"""docs/pictures/speed.svg and README.md have the figures of docs/benchmarks.md, and the pictures of
+seams show what the strategies do."""
 
 from __future__ import annotations
 
@@ -14,16 +15,27 @@ from tests.support.paths import ROOT
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def drawing() -> ModuleType:
-    path = ROOT / "docs" / "pictures" / "draw_speed.py"
-    spec = importlib.util.spec_from_file_location("draw_speed", path)
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "pictures" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["draw_speed"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def drawing() -> ModuleType:
+    return script("draw_speed")
+
+
+def test_the_pictures_of_seams_are_what_the_strategies_do() -> None:
+    seams = script("draw_seams")
+    for picture in seams.PICTURES:
+        path = ROOT / "docs" / "pictures" / f"{picture.name}.svg"
+        said = "run `python docs/pictures/draw_seams.py`"
+        assert path.read_text(encoding="utf-8") == seams.draw(picture), said
 
 
 def test_the_picture_is_what_the_script_draws_of_the_page(drawing: ModuleType) -> None:

@@ -175,7 +175,7 @@ class Closing:
     def region(self, text: str, start: int, stop: int) -> Region:
         return Region(start, stop, np.array([start, stop], dtype=np.int64))
 
-    def closed(self, text: str, region: Region, start: int, stop: int) -> bool:
+    def is_closed(self, text: str, region: Region, start: int, stop: int) -> bool:
         return (start, stop) != self.loose
 
 

@@ -24,7 +24,7 @@ from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACE
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.token_edge_rule import Edges
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
-from tokpar.certificate.within_pretoken_rule import Inside
+from tokpar.certificate.within_pretoken_rule import WithinPretokenRule
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem
 
@@ -55,9 +55,9 @@ _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 class RuleChecker:
     """Checks the seams of one text, one by one.
 
-    `answers` calls the tokenizer. Without `answers`, the rules that need it license nothing."""
+    `probe` calls the tokenizer. Without `probe`, the rules that need it license nothing."""
 
-    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None = None) -> None:
+    def __init__(self, ground: CheckContext, probe: TokenizerProbe | None = None) -> None:
         self._ground = ground
         by_characters: dict[Theorem, Callable[[Seam], None]] = {
             Theorem.SPACE_AFTER_NONSPACE: self._universal,
@@ -68,7 +68,10 @@ class RuleChecker:
             Theorem.ANCHORED_WINDOW: self._window,
             Theorem.STAGES_AT_SPACE: Spaces(ground).require,
         }
-        inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
+        inside, words = (
+            WithinPretokenRule(ground, self._require_cut, probe),
+            Words(ground, probe),
+        )
         by_parts: dict[Theorem, Callable[[SeamContext], None]] = {
             Theorem.NO_TOKEN_ACROSS: inside.no_token_across,
             Theorem.COMMON_BOUNDARIES: inside.agreeing,

@@ -88,10 +88,10 @@ def _is_left(settings: Mapping[str, Any]) -> bool:
     return str(settings.get("direction", "right")).lower() == "left"
 
 
-Around = tuple[tuple[int, ...], tuple[int, ...]]
+InsertedIds = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _inserted_ids(part: Any) -> Around | None:
+def _inserted_ids(part: Any) -> InsertedIds | None:
     """The ids before and after a text, None if they are not known."""
     found = [stage for stage in _stages(part) if stage["type"] != "ByteLevel"]
     if not found:
@@ -112,7 +112,7 @@ def _stages(part: Any) -> Iterator[Mapping[str, Any]]:
         yield part
 
 
-def _of_template(stage: Mapping[str, Any]) -> Around | None:
+def _of_template(stage: Mapping[str, Any]) -> InsertedIds | None:
     """Format 1.0 names special tokens and lists their ids apart, format 2.0 lists ids only."""
     sides: list[list[int]] = [[]]
     for piece in stage["single"]:

@@ -33,26 +33,26 @@ def expect(holds: object, message: str) -> None:
 
 
 def most_unpacked(stored_bytes: int) -> int:
-    """The most bytes that `stored_bytes` bytes may unpack to. This bounds memory by the file's
+    """The most bytes that `stored_bytes` may unpack to. This bounds memory by the file's
     size."""
     return _SHRINKS * stored_bytes + _ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedColumn:
     """One packed column: its entry in the header, and its bytes."""
 
     entry: dict[str, Any]
     data: bytes
 
 
-def pack_ids(ids: NDArray[np.uint32]) -> Packed:
+def pack_ids(ids: NDArray[np.uint32]) -> PackedColumn:
     """Pack the ids without coding: ids hardly compress, and plain ids are fast to read."""
     data = ids.astype("<u4", copy=False).tobytes()
     return _column("ids", "<u4", "plain", "none", len(ids), data)
 
 
-def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Packed:
+def pack(name: str, values: IntArray, positions: IntArray | None = None) -> PackedColumn:
     """Pack a column with the coding that gives the fewest bytes.
 
     `positions`: the positions of the seams of this column."""
@@ -90,7 +90,7 @@ def unpack(
 
 
 def check_entries(entries: object, stored_bytes: int) -> list[Mapping[str, Any]]:
-    """Check the header's column entries against `stored_bytes`, the bytes of all columns; return
+    """Check the header's column entries against `stored_bytes`, the size of all columns; return
     them."""
     if not isinstance(entries, list) or len(entries) > MOST_COLUMNS:
         raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")
@@ -124,7 +124,7 @@ def _require_entry(entry: object, where: str) -> None:
     expect(size <= most_unpacked(stored), f"{where}: {stored} bytes never become {size}")
 
 
-def _pack(name: str, coding: str, values: IntArray) -> Packed:
+def _pack(name: str, coding: str, values: IntArray) -> PackedColumn:
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     dtype = next(t for t in TYPES if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
     data = values.astype(dtype).tobytes()
@@ -136,10 +136,10 @@ def _pack(name: str, coding: str, values: IntArray) -> Packed:
 
 def _column(
     name: str, dtype: str, coding: str, compression: str, count: int, data: bytes
-) -> Packed:
+) -> PackedColumn:
     names = ("name", "dtype", "coding", "compression", "count", "bytes")
     values = (name, dtype, coding, compression, count, len(data))
-    return Packed(dict(zip(names, values, strict=True)), data)
+    return PackedColumn(dict(zip(names, values, strict=True)), data)
 
 
 def _inflate(name: str, data: bytes, size: int) -> bytes:

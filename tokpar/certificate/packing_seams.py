@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IntArray
-from tokpar.certificate.packing import Packed, expect, pack, unpack
+from tokpar.certificate.packing import PackedColumn, expect, pack, unpack
 from tokpar.errors import FileFormatError
 from tokpar.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import Rule, Seam
@@ -19,7 +19,7 @@ Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
 """A licence in which None stands for each number."""
 
 
-def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:
+def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[PackedColumn]]:
     """(header entry, packed columns) of the seams of a text of `length` code points."""
     planned = seams.planned
     shapes: dict[Shape, int] = {}
@@ -102,7 +102,7 @@ def _witness(unread: Unread, name: str, positions: IntArray) -> list[int]:
 
 def _pack_everywhere(
     everywhere: Everywhere, positions: IntArray, length: int
-) -> tuple[dict[str, Any], list[Packed]]:
+) -> tuple[dict[str, Any], list[PackedColumn]]:
     """Pack the ends of regions as seam numbers; 0 stands for the start of the text."""
     regions, licence = everywhere.regions.reshape(-1, 2), everywhere.licence
     edges = np.concatenate(([0], positions, [length]))

@@ -119,7 +119,7 @@ An encoding needs less, unless the overlap of its chunks is many times a chunk."
 
 
 @dataclass(frozen=True, eq=False)
-class Laid:
+class IdsWithSpans:
     """Ids, and their spans in the text: int64, (n, 2), UTF-8 bytes from the start of the text."""
 
     ids: IdArray
@@ -173,23 +173,23 @@ class TokenizerProbe:
         except EngineError as error:
             raise RefusedError("tokenizer", f"it fails on a part of the text: {error}") from error
 
-    def encode_with_spans(self, text: str) -> Laid:
+    def encode_with_spans(self, text: str) -> IdsWithSpans:
         """The ids of any text, and their spans in this text."""
         ids = self.encode(text)
-        return Laid(ids, self._locate(ids, text))
+        return IdsWithSpans(ids, self._locate(ids, text))
 
     def position_at(self, byte: int) -> int | None:
         """The code point that begins at a byte; None if the byte is inside a code point."""
         place = int(self.starts.searchsorted(byte))
         return place if self.starts[place] == byte else None
 
-    def _part(self, start: int, stop: int) -> Laid:
+    def _part(self, start: int, stop: int) -> IdsWithSpans:
         """The ids of text[start:stop] by itself; spans from the text's start. May be refused."""
         self.chars_tokenized += stop - start
         many = f"parts of over {self._most} characters were to be tokenized again"
         require(self.chars_tokenized <= self._most, "work", many)
         laid = self.encode_with_spans(self.text[start:stop])
-        return Laid(laid.ids, laid.spans + self.starts[start])
+        return IdsWithSpans(laid.ids, laid.spans + self.starts[start])
 
     def _tiling(self) -> IntArray:
         assert self.ids is not None
@@ -205,11 +205,11 @@ class TokenizerProbe:
         return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
 
 
-def require_probe(answers: TokenizerProbe | None) -> TokenizerProbe:
-    """Return `answers`. Refused if the tokenizer may not be called."""
-    if answers is None:
+def require_probe(probe: TokenizerProbe | None) -> TokenizerProbe:
+    """Return `probe`. Refused if the tokenizer may not be called."""
+    if probe is None:
         raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-    return answers
+    return probe
 
 
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:

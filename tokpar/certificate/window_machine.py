@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-Left = tuple[Any, ...]
+Remainder = tuple[Any, ...]
 """The remainder of a pattern: a sequence of trees."""
-State = tuple[Left, ...]
+State = tuple[Remainder, ...]
 """The remainders with which an attempt may continue, best first."""
 
 _MOST_STATES = 5_000
@@ -73,8 +73,8 @@ class Machine:
 
 def step(state: State, c: int) -> tuple[State, bool]:
     """Returns the state after symbol c, and True if a match ends before c."""
-    found: dict[Left, None] = {}
-    seen: set[Left] = set()
+    found: dict[Remainder, None] = {}
+    seen: set[Remainder] = set()
     for way in state:
         for left in _remainders_after(way, c, seen):
             if left is None:
@@ -83,7 +83,7 @@ def step(state: State, c: int) -> tuple[State, bool]:
     return tuple(found), False
 
 
-def plain(way: Left) -> Left:
+def plain(way: Remainder) -> Remainder:
     """Returns the same remainder without sequences and mandatory repeats at its start, so that
     equal places of a pattern have equal remainders."""
     while way and (way[0][0] == "row" or (way[0][0] == "repeat" and way[0][2])):
@@ -91,14 +91,16 @@ def plain(way: Left) -> Left:
     return way
 
 
-def _once(repeat: Any) -> Left:
+def _once(repeat: Any) -> Remainder:
     """Returns the item of a repeat once, and what remains of the repeat."""
     _, item, low, high, mode = repeat
     fewer = ("repeat", item, max(low - 1, 0), None if high is None else high - 1, mode)
     return (item,) if high == 1 else (item, fewer)
 
 
-def _remainders_after(way: Left, c: int, seen_ways: set[Left]) -> Iterator[Left | None]:
+def _remainders_after(
+    way: Remainder, c: int, seen_ways: set[Remainder]
+) -> Iterator[Remainder | None]:
     """Returns the remainders of one remainder after symbol c, best first. None among them: a match
     ends before c.
 

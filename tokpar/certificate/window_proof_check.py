@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
 
-Owed = frozenset[int]
-Item = tuple[int, Owed]
+Debts = frozenset[int]
+Item = tuple[int, Debts]
 """An attempt in this state, or `GAP` or `BEGIN`, as long as the attempts that are owed never
 match."""
 
@@ -95,7 +95,7 @@ class WindowChecker(Machine):
         refutations = (self._refute(item, right) for item in self.sets.items(here))
         return next(filter(None, refutations), None)
 
-    def _fresh(self, c: int, debts: Owed) -> list[Item]:
+    def _fresh(self, c: int, debts: Debts) -> list[Item]:
         """True if an attempt begins before symbol c, or if c is in a gap because the attempt will
         fail."""
         y = self.target[0][c]
@@ -113,7 +113,7 @@ class WindowChecker(Machine):
         going = [(y, owed)] if y not in self.dead else []
         return going + (self._fresh(c, owed | self._debt(y)) if self.hit[x][c] else [])
 
-    def _debt(self, y: int) -> Owed:
+    def _debt(self, y: int) -> Debts:
         return frozenset() if y in self.dead else frozenset({y})
 
     def _refute(self, item: Item, right: list[int]) -> str | None:

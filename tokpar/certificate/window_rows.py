@@ -27,10 +27,10 @@ from typing import Any, Protocol
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_proof_check import GAP, MOST_ITEMS, ItemSets, reachable_items
 
-Owed = frozenset[tuple[int, int]]
-Item = tuple[tuple[int, ...], Owed]
+Debts = frozenset[tuple[int, int]]
+Item = tuple[tuple[int, ...], Debts]
 Threat = tuple[Any, ...]
-Above = tuple[Any, ...]
+OuterPieces = tuple[Any, ...]
 WRONG: Threat = ("wrong",)
 REFUTED = frozenset({WRONG})
 """The threats to a cut that is certainly wrong."""
@@ -136,7 +136,7 @@ class RowWindows:
             found += [item for item in begun if not (behind_gap and item[0][first] == GAP)]
         return found
 
-    def _begin_stages(self, going: tuple[int, ...], debts: Owed, first: int, c: int) -> list[Item]:
+    def _begin_stages(self, going: tuple[int, ...], debts: Debts, first: int, c: int) -> list[Item]:
         """Returns the items in which the stages from `first` on begin before c, each with an
         attempt or in a gap."""
         options = []
@@ -162,7 +162,7 @@ class RowWindows:
         """Returns the threats of an item to the cut, after the first symbol."""
         lineages, owed = item
         found: set[Threat] = set()
-        above: Above = ()
+        above: OuterPieces = ()
         for i, x in enumerate(lineages):
             stage, onward = self.stages[i], self._onward(above, c)
             if onward is None:  # a piece of an earlier stage ends at the cut
@@ -209,7 +209,7 @@ class RowWindows:
             return self._unmatched_threats(i, onward, y)
         return [] if y in stage.dead else [("longer", i, onward, y)]
 
-    def _unmatched_threats(self, i: int, onward: Above, y: int) -> list[Threat]:
+    def _unmatched_threats(self, i: int, onward: OuterPieces, y: int) -> list[Threat]:
         """Returns the threat that attempt y of stage i, begun at the cut, never matches."""
         if y in self.stages[i].dead:
             return [self._broken_threat(i, onward)]
@@ -233,7 +233,7 @@ class RowWindows:
         )
 
     def _unclean(
-        self, i: int, onward: Above, x: int, y: int, had: bool, same: bool, edge: bool
+        self, i: int, onward: OuterPieces, x: int, y: int, had: bool, same: bool, edge: bool
     ) -> list[Threat]:
         """Returns what remains of an "unclean" threat: nothing, itself, or a text that goes on."""
         dead, good = self.stages[i].dead, same if had else edge
@@ -244,10 +244,10 @@ class RowWindows:
             return [self._broken_threat(i, onward)]
         return [("unclean", i, onward, x, y, had, same, edge)]
 
-    def _broken_threat(self, i: int, onward: Above) -> Threat:
+    def _broken_threat(self, i: int, onward: OuterPieces) -> Threat:
         return ("broken", i, onward) if onward else WRONG
 
-    def _may_end(self, outer_pieces: Above, d: int) -> bool:
+    def _may_end(self, outer_pieces: OuterPieces, d: int) -> bool:
         """True if the text inside these pieces may end before symbol d."""
         if not outer_pieces:
             return d == self.size
@@ -265,7 +265,7 @@ class RowWindows:
             return quiet and stage.target[0][d] not in stage.dead
         return quiet and stage.hit[going][d]
 
-    def _onward(self, outer_pieces: Above, d: int) -> Above | None:
+    def _onward(self, outer_pieces: OuterPieces, d: int) -> OuterPieces | None:
         """The pieces after symbol d, or None if they cannot continue over d."""
         found: list[Any] = []
         for stage, going in zip(self.stages, outer_pieces, strict=False):

@@ -33,7 +33,7 @@ _WORK = 4
 _SURROGATES = slice(0xD800, 0xE000)
 
 
-class Proved:
+class ProvedWindows:
     """The windows of patterns, by a proof that holds for them; RefusedProofError for others.
 
     `stages`: the proof of each pattern. `symbol_of`: of each code point, (0x110000,); one that is
@@ -104,7 +104,7 @@ class ByWindows:
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
-        self._read: dict[tuple[Proved, int], tuple[int, int]] = {}
+        self._read: dict[tuple[ProvedWindows, int], tuple[int, int]] = {}
         self._work = _WORK * (len(ground.text) + 1)
 
     def require(self, seam: Seam) -> None:
@@ -138,12 +138,12 @@ class ByWindows:
         here = proved.items_after(self._image(p - before, p))
         self._require_certain(proved, here, p, behind)
 
-    def _require_pair(self, windows: Proved, p: int) -> None:
+    def _require_pair(self, windows: ProvedWindows, p: int) -> None:
         before, after = self._ground.neighbours(p)
         why = windows.refusal(windows.items_after(before), after)
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
-    def _require_near(self, windows: Proved, width: int) -> None:
+    def _require_near(self, windows: ProvedWindows, width: int) -> None:
         """Refuse a window with more than one character after its cut, for several Splits.
 
         The cuts are made one by one, the last cut first. So only one character may be left after a
@@ -152,7 +152,7 @@ class ByWindows:
         require(near, "context", "behind a row of Splits one character may be read on the right")
 
     def _require_anchored(
-        self, windows: Proved, p: int, anchor: int | str, right: int | str
+        self, windows: ProvedWindows, p: int, anchor: int | str, right: int | str
     ) -> None:
         """Refuse unless reading from the anchor proves the cut. Caches the last reading."""
         place, width = _widths(anchor, right, least=0)
@@ -174,11 +174,13 @@ class ByWindows:
             self._read[windows, place] = p, behind
         self._require_certain(windows, behind, p, width)
 
-    def _require_certain(self, windows: Proved, here: int | None, p: int, width: int) -> None:
+    def _require_certain(
+        self, windows: ProvedWindows, here: int | None, p: int, width: int
+    ) -> None:
         why = windows.refusal(here, self._image(p, p + width))
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
-    def _require_universal(self, windows: Proved, p: int) -> None:
+    def _require_universal(self, windows: ProvedWindows, p: int) -> None:
         ground = self._ground
         before, after = ground.text[p - 1], ground.text[p]
         if not {stage.kind for stage in ground.facts.normalizers} <= KEEP_NON_SPACES:
@@ -208,7 +210,7 @@ class ByWindows:
         content = ground.raw.reaching(ground.text, start, stop)
         require(content is None, "added token", f"{content!r} may reach [{start}, {stop})")
 
-    def _windows_of(self, origin: str, proof: int | str) -> Proved:
+    def _windows_of(self, origin: str, proof: int | str) -> ProvedWindows:
         """Returns the windows of the table of the tokenizer's family, or of a proof that came with
         the seams."""
         ground, facts = self._ground, self._ground.facts
@@ -225,7 +227,9 @@ class ByWindows:
 
 
 @lru_cache(maxsize=8)
-def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
+def _handed_over(
+    digest: str, proof: str, engine: str, patterns: tuple[str, ...]
+) -> ProvedWindows | str:
     """Returns what a proof that came with the seams proves, or why it proves nothing. The engine is
     asked about every code point."""
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
@@ -237,7 +241,7 @@ def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]
         readers = [PatternReader(pattern, engine) for pattern in patterns]
         size = _size(data)
         symbol_of, classes = _symbols(data, size), _classes(data, size)
-        proved = Proved(readers, data.get("stages"), symbol_of, classes)
+        proved = ProvedWindows(readers, data.get("stages"), symbol_of, classes)
         for source in dict.fromkeys(source for reader in readers for source in reader.sources):
             holds = np.isin(symbol_of, classes[source])
             outside = np.flatnonzero((symbol_of < size) & ~holds)
@@ -248,7 +252,7 @@ def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]
 
 
 @lru_cache(maxsize=8)
-def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
+def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> ProvedWindows | str:
     """Returns what the table of a family proves about the frozen code points, or why it proves
     nothing."""
     source = {"engine": engine, "patterns": list(patterns)}
@@ -267,7 +271,7 @@ def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Prov
             {**proof, "size": entry["size"], "tree": tree}
             for proof, tree in zip(proofs, trees, strict=True)
         ]
-        return Proved(readers, stages, symbol_of, entry["classes"])
+        return ProvedWindows(readers, stages, symbol_of, entry["classes"])
     except RefusedProofError as error:
         return str(error)
 

@@ -46,19 +46,19 @@ _FOLDED = re.compile(r"\(\?i:(.*)\)", re.DOTALL)
 class Members:
     """A class: some categories, some ranges, some white space; `is_inverted`: all but these.
 
-    `nested`: nested classes that also belong to the class. `is_folded`: the class is one of ASCII
-    letters in both cases, with which an engine may match a character outside the tables."""
+    `inner_classes`: nested classes that also belong to the class. `is_folded`: the class is one of
+    ASCII letters in both cases, with which an engine may match a character outside the tables."""
 
     categories: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
-    nested: tuple[Members, ...] = ()
+    inner_classes: tuple[Members, ...] = ()
     is_inverted: bool = False
     is_folded: bool = False
 
     def edges(self) -> set[int]:
         """Returns the code points at which explicit ranges begin, or have just ended."""
         own = {edge for low, high in self.ranges for edge in (low, high + 1)}
-        return own.union(*(each.edges() for each in self.nested))
+        return own.union(*(each.edges() for each in self.inner_classes))
 
     def decide_ranges(self, starts: IntArray, possible: IntArray) -> tuple[Mask, Mask]:
         """Returns which ranges of code points surely are members, and which surely are not.
@@ -71,7 +71,7 @@ class Members:
             found, never = found | own, never & ~own
         if self.is_folded:
             never = never & (possible != _ALL)
-        for each in self.nested:
+        for each in self.inner_classes:
             also, not_also = each.decide_ranges(starts, possible)
             found, never = found | also, never & not_also
         return (never, found) if self.is_inverted else (found, never)
@@ -138,11 +138,11 @@ def _require_plain(tokens: list[re.Match[str]], index: int, source: str) -> None
 def _unite(parts: list[Members], is_inverted: bool) -> Members:
     """Returns one class of all parts. Categories are joined: "P or S" is decided where only P and S
     are possible."""
-    flat = [part for part in parts if not part.is_inverted and not part.nested]
+    flat = [part for part in parts if not part.is_inverted and not part.inner_classes]
     return Members(
         categories=_join_masks(part.categories for part in flat),
         ranges=tuple(each for part in flat for each in part.ranges),
-        nested=tuple(part for part in parts if part.is_inverted or part.nested),
+        inner_classes=tuple(part for part in parts if part.is_inverted or part.inner_classes),
         is_inverted=is_inverted,
     )
 
@@ -187,7 +187,7 @@ def _both_cases(members: Members, source: str) -> Members:
     """Returns a class of ASCII characters in both cases. No engine matches another character of
     the tables by such a class."""
     codes = {code for low, high in members.ranges for code in range(low, high + 1)}
-    plain = not (members.categories or members.nested or members.is_inverted)
+    plain = not (members.categories or members.inner_classes or members.is_inverted)
     if not plain or not codes or max(codes) > 0x7F:
         raise RefusedError("pattern", f"class {source!r} is folded")
     cases = {ord(case) for code in codes for case in (chr(code).lower(), chr(code).upper())}
