@@ -60,7 +60,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None)
 @pytest.fixture
 def few_code_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine is compared on a sixteenth of the code points; the test of a file has all."""
-    for name in ("unassigned", "code_points_in_contexts"):
+    for name in ("unassigned_points", "code_points_in_contexts"):
         every = getattr(comparison, name)
         monkeypatch.setattr(comparison, name, lambda every=every: every()[::16])
     monkeypatch.setattr(comparison, "short_texts", lambda reference: short_texts(reference)[::4])

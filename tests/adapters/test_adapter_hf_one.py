@@ -42,9 +42,9 @@ from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 from tokpar.adapters.hf_v1 import (  # noqa: E402
     MOST_KEPT,
     _with_its_punctuation,
-    known,
+    json_facts_of,
     load,
-    rebuilt,
+    rebuild,
 )
 
 pytestmark = pytest.mark.ids
@@ -218,16 +218,16 @@ def test_an_encoder_notices_another_padding_and_truncation() -> None:
 
 def test_an_object_is_known_again_by_its_identity() -> None:
     tokenizer, other = (Tokenizer.from_file(DEFAULT) for _ in range(2))
-    assert known(tokenizer) is known(tokenizer)
-    assert known(other) is not known(tokenizer)
-    assert known(other).digest == known(tokenizer).digest
+    assert json_facts_of(tokenizer) is json_facts_of(tokenizer)
+    assert json_facts_of(other) is not json_facts_of(tokenizer)
+    assert json_facts_of(other).digest == json_facts_of(tokenizer).digest
     assert load(tokenizer).facts is load(tokenizer).facts
 
 
 def test_no_more_objects_are_kept_than_it_says() -> None:
     for _ in range(MOST_KEPT + 2):
         load(of_config(sample("BERT", "one")))
-    assert known.cache_info().currsize == MOST_KEPT
+    assert json_facts_of.cache_info().currsize == MOST_KEPT
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -249,7 +249,7 @@ def vars_of(facts: Any) -> dict[str, Any]:
 def test_a_tokenizer_built_again_from_its_spec_is_the_same(name: str) -> None:
     adapter = load(own(name))
     build, settings = adapter.spec()
-    assert build is rebuilt
+    assert build is rebuild
     twin = build(**settings)
     for text in (*hostile_texts(), "<｜begin▁of▁sentence｜>a<｜User｜>"):
         assert np.array_equal(twin.encode(text), adapter.encode(text))
@@ -260,7 +260,7 @@ def test_a_tokenizer_that_comes_back_changed_is_refused() -> None:
     config = copy.deepcopy(settings["config"])
     config["model"]["merges"] = config["model"]["merges"][:-1]
     with pytest.raises(tokpar.EngineError, match="not the same when it is written"):
-        rebuilt(config, settings["digest"])
+        rebuild(config, settings["digest"])
 
 
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word", "normalized"])

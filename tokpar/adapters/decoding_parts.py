@@ -1,4 +1,4 @@
-"""How the tokenizers of Hugging Face and tiktoken decode, part by part."""
+"""The parts from which `decode_stream` decodes ids one by one, for Hugging Face and tiktoken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokpar.pure.decoders import CLEANUP_PAIRS
 from tokpar.types import DecodingParts
 
 CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANUP_PAIRS if pair != (" do not", " don't"))
-"""What `clean_up_tokenization` of transformers replaces, in this order."""
+"""The replacements of `clean_up_tokenization` in transformers, in its order."""
 _DECODING = ("decode", "_decode", "clean_up_tokenization", "convert_tokens_to_string")
 _BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))
 
@@ -60,7 +60,9 @@ def _replace_by_engine(regex: str, content: str) -> Callable[[str], str]:
 
 
 def _cleanup_of(wrapper: Any) -> tuple[tuple[str, str], ...]:
-    """What a transformers tokenizer replaces in decoded text."""
+    """Returns the (old, new) strings that a transformers tokenizer replaces in decoded text.
+
+    Raises OptionError if the class or the object has a decoding method of its own."""
     for name in _DECODING:
         method = getattr(wrapper, name)
         if getattr(method, "__module__", None) not in _BASES:
@@ -78,7 +80,7 @@ def _cleanup_of(wrapper: Any) -> tuple[tuple[str, str], ...]:
 def parts_of_hf_one(
     own: Any, decoder: Mapping[str, Any] | None, size: int, skip_special_tokens: bool
 ) -> DecodingParts:
-    """The parts of a `tokenizers.Tokenizer` from 1.0 on, whose file has this "decoder"."""
+    """The parts of a `tokenizers.Tokenizer` from 1.0 on. `decoder`: the "decoder" of its file."""
     settings = {"skip_special_tokens": skip_special_tokens}
 
     def token_of(id_: int) -> str | None:
@@ -96,7 +98,8 @@ def parts_of_hf_one(
 
 
 def refuse_skipping(name: str, skip_special_tokens: bool) -> None:
-    """Raises OptionError if special tokens are to be skipped by a tokenizer that cannot do so."""
+    """Raises OptionError if `skip_special_tokens` is True: the tokenizer `name` cannot skip
+    them."""
     if skip_special_tokens:
         raise OptionError(
             f"skip_special_tokens: decode of {name} has no such setting; leave these ids out"

@@ -1,7 +1,8 @@
-"""Adapters of engines from other packages: the engine makes the ids, the file gives the rest.
+"""Adapters of engines from other packages: the engine encodes, the file's own library does the
+rest.
 
-A plugin describes its engine by an `Engine`. `load_engine` compares the engine's ids with those of
-the file's own library."""
+A plugin describes its engine by an `Engine`. `load_engine` compares the engine's ids with the ids
+of the file's own library."""
 
 from __future__ import annotations
 
@@ -49,10 +50,12 @@ class Calls:
 class Engine:
     """A package that is an engine. `least`: the oldest version that is known to work.
 
-    `of_json` and `of_ranks` receive the imported package and a file. An exception that they raise
-    counts as the engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if the
-    engine does not read rank files. `differs` returns why the ids for a file are known to be wrong,
-    whatever the comparison of texts shows, or None. It is not called for a trusted file."""
+    `of_json` and `of_ranks` get the imported package and a file, and return the engine's `Calls`.
+    An exception that they raise counts as the engine's refusal; they may raise the error of
+    `unhonoured`. `of_ranks` is None if the engine does not read rank files.
+
+    `differs` returns why the engine is known to give wrong ids for a file, or None. With a reason,
+    the file is refused and no texts are compared. `differs` is not called for a trusted file."""
 
     name: str
     least: str
@@ -65,27 +68,28 @@ _SUFFIXES = (".json", ".tiktoken")
 
 
 def engine_source(engine: Engine) -> TokenizerSource:
-    """Returns the source that a plugin offers: it loads a file by `load_engine` if the user names
-    the engine."""
+    """Returns the source that a plugin registers. If the user names the engine, the source loads a
+    file by `load_engine`."""
     return TokenizerSource(engine.name, partial(load_engine, engine), automatic=False)
 
 
 def load_engine(
     engine: Engine, source: object, *, trust: bool = False, cut: bool = False, **settings: Any
 ) -> EngineTokenizer | None:
-    """Returns the adapter of a file for this engine, or None if `source` is no path of such a file.
+    """Returns the adapter of a file for this engine, or None if `source` is no path of a file.
 
     `trust` skips the comparison with the file's own library. With `cut`, tokpar cuts texts as it
-    does for that library; the cuts are licensed as far as the ids agree. Without `cut`, the engine
-    gets whole texts. `settings`: the settings of `tokpar.load` for such a file.
+    does for the file's own library; the cuts are licensed as far as the ids were compared. Without
+    `cut`, the engine gets whole texts. `settings`: the settings of `tokpar.load` for this kind of
+    file.
 
-    Raises EngineError if the ids differ, or if the engine refuses the file or is not installed;
-    OptionError, FileFormatError, FileNotFoundError."""
+    Raises EngineError if the ids differ, if the engine refuses the file, or if the engine is not
+    installed; OptionError, FileFormatError, FileNotFoundError."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = Path(source)
     if path.is_dir() or (path.suffix not in _SUFFIXES and not path.exists()):
-        return None  # `load` finds the file of a directory, or of a name
+        return None  # `tokpar.load` finds the file for a directory or a name
     for name, flag in (("trust", trust), ("cut", cut)):
         if not isinstance(flag, bool):
             raise OptionError(f"{name} must be True or False, got {flag!r}")
@@ -165,7 +169,8 @@ class EngineTokenizer:
 
     @property
     def traits(self) -> EngineTraits:
-        """Its calls release the GIL and make no objects. The file says which texts are refused."""
+        """The calls of the engine release the GIL and make no object per token. The file decides
+        which texts are refused."""
         return EngineTraits(
             releases_gil=True,
             check_text=self.check_text,
@@ -180,15 +185,15 @@ class EngineTokenizer:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """A digest of the engine, its version, and all that decides the ids of the file's library;
-        None where that has none."""
+        """A digest of the engine, its version, and everything that decides the ids of the file's
+        library. None if the library has no fingerprint for the file."""
         known = self._file.fingerprint
         version = metadata.version(self._engine)
         return None if known is None else fingerprint_of(self._engine, version, {"file": known})
 
     @property
     def vocabulary_size(self) -> int:
-        """The highest id and one; at least the number of tokens."""
+        """The highest id plus one; at least the number of tokens."""
         return self._file.vocabulary_size
 
     def check_text(self, text: str) -> None:
@@ -248,7 +253,7 @@ class EngineTokenizer:
         return self._file.pads
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """Returns the UTF-8 byte spans of the ids. Raises LookupError if the ids are not those of
+        """Returns the UTF-8 byte spans of the ids. Raises LookupError if `ids` are not the ids of
         `text`.
 
         If tokens do not tile the text, the file's library encodes the text again."""
@@ -259,7 +264,7 @@ class EngineTokenizer:
         return self._file.decode(ids)
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """The parts of the file's library."""
+        """The decoding parts of the file's library."""
         return self._file.decoding_parts(skip_special_tokens)
 
 
@@ -297,28 +302,31 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
 def _probing(
     engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
 ) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
-    """Returns the engine and the library with a probing file of the same stages."""
+    """Returns the engine and the library, both with a probing file of the same stages; see
+    `make_probing_file`.
+
+    None if the model is not BPE."""
     with TemporaryDirectory() as folder:
         probe = make_probing_file(file, texts, Path(folder))
         if probe is None:
             return None
         try:
             calls = _calls(engine, module, probe)
-        except EngineError as error:  # the error is about the stages, which are those of the file
+        except EngineError as error:  # the stages cause the error, and the file has the same ones
             raise EngineError(str(error).replace(str(probe.path), str(file.path))) from error
         return EngineTokenizer(engine.name, calls, probe, False), probe.reference()
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
-    """Returns slices of SLICE code points or more between certified cuts.
+    """Returns slices of at least SLICE code points between certified cuts.
 
-    Each slice by itself has the ids that the whole text has there. Returns [text] if the text has
-    no such cuts."""
+    The ids of each slice alone are the ids that the whole text has there. Returns [text] if the
+    text has no cuts of this kind."""
     finder = finder_for(facts_of(tokenizer))
     if finder.refusal_for(text) is not None:
         return [text]
     seams = finder.find_each(text, SLICE)
-    # alone, the slice has one id more (theorem 6.4)
+    # encoded alone, the slice behind an absorbed space has one id more (theorem 6.4)
     if any("absorbed" in dict(seam.witness) for seam in seams):
         return [text]
     edges = [0, *(seam.position for seam in seams), len(text)]

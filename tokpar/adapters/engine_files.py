@@ -1,4 +1,5 @@
-"""Reads everything except encoding from a vocabulary file: facts, post-processing, decoding."""
+"""Vocabulary files for `engine`: everything but encoding, such as facts, post-processing and
+decoding."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ _NAMES = ("type", "behavior", "prepend_scheme")
 class JsonFile:
     """A ``tokenizer.json``.
 
-    Settings: `add_special_tokens`, `truncation`, `padding` (True: as the file says). Raises
+    Settings: `add_special_tokens`, `truncation`, `padding`. True means: as the file says. Raises
     OptionError for other settings, FileFormatError, FileNotFoundError."""
 
     library = "tokenizers"
@@ -66,12 +67,12 @@ class JsonFile:
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
-        """Returns the added tokens with their flags."""
+        """The added tokens with their flags."""
         return self.facts.added_tokens
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Returns the patterns and contents in the settings of the stages."""
+        """The patterns and other strings in the settings of normalizer and pre-tokenizer."""
         found: dict[str, None] = {}
         todo = [self.config.get("normalizer"), self.config.get("pre_tokenizer")]
         while todo:
@@ -86,28 +87,28 @@ class JsonFile:
 
     @property
     def plain(self) -> str:
-        """Returns the file without truncation, padding and post-processor."""
+        """The JSON of the file without truncation, padding and post-processor."""
         if not any(self.config.get(name) for name in _APPLIED_ONCE):
             return self._data.decode("utf-8")
         return json.dumps({**self.config, **dict.fromkeys(_APPLIED_ONCE)}, ensure_ascii=False)
 
     @property
     def key(self) -> tuple[bytes | str, ...]:
-        """Returns everything that the ids depend on."""
+        """Everything that the ids depend on."""
         return self._data, repr(sorted(self._settings.items()))
 
     @property
     def fingerprint(self) -> str | None:
-        """That of the file's own library; None for components written in Python."""
+        """The fingerprint of the file in its own library; None for components written in Python."""
         return self._own.fingerprint
 
     @property
     def vocabulary_size(self) -> int:
-        """The highest id and one; at least the number of tokens."""
+        """The highest id plus one; at least the number of tokens."""
         return self._own.vocabulary_size
 
     def reference(self) -> FileAdapter:
-        """Returns the file's own library with the file loaded."""
+        """Returns the adapter of the file's own library."""
         adapter = hf_version.load(self.path, **self._settings)
         assert adapter is not None
         return adapter
@@ -136,7 +137,7 @@ class JsonFile:
 
 
 class RankFile:
-    """A ``.tiktoken`` file. Takes the settings of tiktoken's adapter, and raises its errors."""
+    """A ``.tiktoken`` file. It has the settings and the errors of tiktoken's adapter."""
 
     library = "tiktoken"
 
@@ -167,22 +168,22 @@ class RankFile:
 
     @property
     def key(self) -> tuple[bytes | str, ...]:
-        """Returns everything that the ids depend on."""
+        """Everything that the ids depend on."""
         special, forbidden = sorted(self.special.items()), sorted(self.forbidden)
         return self.path.read_bytes(), self.pattern, repr(special), repr(forbidden)
 
     @property
     def fingerprint(self) -> str:
-        """That of the encoding in tiktoken."""
+        """The fingerprint of the encoding in tiktoken."""
         return self._adapter.fingerprint
 
     @property
     def vocabulary_size(self) -> int:
-        """The highest id and one."""
+        """The highest id plus one."""
         return self._adapter.vocabulary_size
 
     def reference(self) -> TokenizerAdapter:
-        """Returns the file's own library with the file loaded."""
+        """Returns the adapter of the file's own library."""
         return self._adapter
 
     def postprocess(self, rows: Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""Tests many added tokens at once: do two tokenizers find the same ones?"""
+"""Test many added tokens at once: do two tokenizers find the same ones?"""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ def find_together(own: Any, copy: Any, added_tokens: Mapping[int, Any]) -> set[i
     """Returns the ids of added tokens that both tokenizers find in two joint texts, or an empty
     set.
 
-    These tokens need no test one by one. All of them begin with one character, which occurs nowhere
-    else in any content. One joint text has the tokens between letters, the other has them side by
-    side.
+    These tokens need no test one by one. All of them begin with the same character, which occurs in
+    no other place of any content. One joint text has letters between the tokens, the other has
+    nothing between them.
 
-    An occurrence of any content in a joint text ends before the next token, because it would have
-    to contain that character. So the engine meets the same occurrences around each token as in a
-    text of this token alone, and takes the same one, the first and longest. A token that was found,
-    and not made by the model, is recognised by its id, which the model does not have. A normalizer
-    that leaves the joint texts unchanged leaves their parts unchanged too (`_keeps_parts`)."""
+    Every occurrence of any content in a joint text ends before the next token begins, because
+    otherwise the content would contain that character behind its first place. So the engine meets
+    the same occurrences around each token as in a text of this token alone, and takes the same one:
+    the first and longest. The id shows that an added token was found, because the model does not
+    have this id. A normalizer that leaves the joint texts unchanged also leaves their parts
+    unchanged (`_keeps_parts`)."""
     if own.truncation is not None or own.padding is not None or not _keeps_parts(own.normalizer):
         return set()
     marks = Counter(token.content[:1] for token in added_tokens.values()).most_common(1)
@@ -48,7 +49,8 @@ def _is_plain(token: Any) -> bool:
 
 
 def _keeps_parts(normalizer: Any) -> bool:
-    """True if the normalizer leaves each part of every text unchanged that it leaves unchanged."""
+    """True if, for every text that the normalizer leaves unchanged, it leaves each part unchanged,
+    too."""
     if normalizer is None:
         return True
     kinds = (

@@ -1,4 +1,4 @@
-"""Makes the private copy of a caller's tokenizer that encodes chunks, and derives its facts."""
+"""Make the private copy of a caller's tokenizer that encodes chunks, and derive its facts."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -97,9 +97,10 @@ def _stages(tokenizer: Any) -> Json | None:
 
 
 def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
-    """Returns the `tokenizer.json` without merges, scores and the stages after the model.
+    """Returns the `tokenizer.json` without merges, without scores, and without the stages after the
+    model.
 
-    The library's own file has one token for each id only, and writing it takes memory for all
+    The file that the library writes has only one token per id, and writing it takes memory for all
     ids."""
     model = tokenizer.model
     settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
@@ -165,11 +166,12 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
 
 def _probe_texts(own: Any, added_tokens: Iterable[Any]) -> Iterator[str]:
-    """Yields texts with each token: between letters, as far as truncation shows the letters, and
-    alone, because a normalizer may put something in front of a text.
+    """Yields the texts that test each token: the token between letters, and the token alone.
 
-    Also yields the normalized form of a token that is matched in the raw text: releases below 0.23
-    go on matching it in normalized text if the token was first added as normalized."""
+    The letters are left out where truncation would hide the token. A normalizer may put something
+    before a text, so the token is also tested alone. For a token that is matched in the raw text,
+    the normalized content is a third text: releases below 0.23 still match it in normalized text if
+    the token was first added as normalized."""
     cut = own.truncation
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
@@ -186,8 +188,8 @@ def _probe_texts(own: Any, added_tokens: Iterable[Any]) -> Iterator[str]:
 def _alike_when_normalized(own: Any, added_tokens: Iterable[Any]) -> bool:
     """True if two added tokens have the same normalized content.
 
-    A hash map of the engine then decides which one is found, and another object of the same file
-    may find the other one."""
+    Then a hash map of the engine decides which of the two is found, and another object of the same
+    file may find the other."""
     contents = [token.content for token in added_tokens if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
@@ -195,10 +197,10 @@ def _alike_when_normalized(own: Any, added_tokens: Iterable[Any]) -> bool:
 
 
 def _still_special(own: Any, added_id: int, token: Any) -> bool:
-    """True if the engine may still treat a token as special that is special no more.
+    """True if the engine may still treat a token as special although it is special no more.
 
-    The engine keeps the old flag. Its decoder shows the flag; a token whose normalized form differs
-    from its content must be found in a text."""
+    The engine keeps the old flag. Its decoder shows the flag if the normalized content equals the
+    content. Otherwise the token must be found in a text."""
     if token.special:
         return False
     searched = token.content
@@ -246,12 +248,12 @@ def _tokens(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
 
 
 def _outdated_reason(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Returns why `own` may match a token in another form than `copy`, or None.
+    """Returns why `own` may match a token in another form than `copy` does, or None.
 
-    The engine normalizes the contents when tokens are added or a normalizer is set, but not when a
-    normalizer is changed in place: `t.normalizer.lowercase = False`. The texts of `_probe_texts`
-    show this only where a copy without the tokens gives another answer, because a model may give
-    the content the same id."""
+    The engine normalizes the contents when tokens are added or when a normalizer is set, but not
+    when a normalizer is changed in place: `t.normalizer.lowercase = False`. The texts of
+    `_probe_texts` show an outdated form only if a copy without the tokens gives another answer,
+    because a model may give the content the same id."""
     found = own.get_added_tokens_decoder()
     normalized_tokens = {
         i: token
@@ -273,10 +275,10 @@ def _outdated_reason(own: Any, copy: Any, encode_special_tokens: bool) -> str | 
 def _is_matched_normalized(
     own: Any, copy: Any, bare: Any, text: str, added_id: int, normalized_tokens: Mapping[int, Any]
 ) -> bool:
-    """True if `own` surely matches the token of this id in its normalized form.
+    """True if `own` certainly matches the token of this id in its normalized form.
 
-    `own` then shows the same tokens as `copy`, `bare` does not, and no other of the tokens is in
-    the text."""
+    Three things show it: `own` gives the same tokens as `copy`; `bare`, which lacks the tokens,
+    gives others; and the text has no other token of `normalized_tokens`."""
     token, shown = normalized_tokens[added_id], _tokens(own, copy, text)
     form = token.content if own.normalizer is None else own.normalizer.normalize_str(token.content)
     outer = (form[:1] if token.lstrip else "") + (form[-1:] if token.rstrip else "")
@@ -295,7 +297,7 @@ def _is_matched_normalized(
 def _is_random(model: Any) -> bool:
     """True for a model with dropout, and for a Unigram model with sampling.
 
-    The model's JSON does not contain the sampling."""
+    The JSON of a Unigram model does not contain its sampling."""
     return any(getattr(model, name, None) for name in SAMPLING)
 
 

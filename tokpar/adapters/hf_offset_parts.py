@@ -17,10 +17,10 @@ from tokpar.types import CERTIFIED_CUTS, Seam
 class Part:
     """text[start:stop] of the text with index `row`.
 
-    `absorbed_chars`: the tokenizer puts a prefix in front of each text; in front of this part, the
-    prefix stands for so many code points of the text before `start` (theorem 6.4). `way`: what
-    gives the offsets: token lengths, the cache (else the engine), or the engine. `is_whole`: the
-    text has no other parts."""
+    `absorbed_chars`: how many code points before `start` the tokenizer's prefix stands for. The
+    tokenizer puts a prefix before each text, so also before this part (theorem 6.4). `way`: the
+    source of the offsets: "lengths" (token lengths), "cache" (the cache, or the engine on a miss),
+    or "engine". `is_whole`: True if the part is a whole text."""
 
     row: int
     start: int
@@ -41,7 +41,7 @@ def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
 
 
 def join_by_lengths(parts: Iterable[Part]) -> list[Part]:
-    """Returns the parts, with neighbours whose offsets come from token lengths joined into one
+    """Returns the parts. Neighbours whose offsets come from token lengths are joined into one
     part."""
     joined: list[Part] = []
     for part in parts:

@@ -1,9 +1,9 @@
-"""Token offsets of tokenizers below 1.0 before post-processing, in code points: the offsets of the
-engine's own call (theorem 53).
+"""Token offsets of tokenizers below 1.0, before post-processing: the offsets of the engine's own
+call in code points (theorem 53).
 
-Four routes are tried for each text, and the first one that gives as many tokens as there are ids
-answers: token lengths, where tokens tile the text; the cache of segments; the engine for parts
-between certified cuts; the engine for the whole text."""
+Four routes are tried for each text: token lengths, if tokens tile the text; the cache of segments;
+the engine for the parts between certified cuts; the engine for the whole text. The first route that
+gives as many tokens as there are ids is used."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PART = 1 << 12
 TOGETHER = 1 << 19
 """The most code points of parts in one call of the engine, which makes an object for each token."""
 WORTH_A_TABLE = 1 << 20
-"""After the engine encoded so many code points again, a table of inert characters pays."""
+"""After the engine has encoded so many code points again, a table of inert characters pays off."""
 _BLOCK = 1 << 18
 
 
@@ -74,8 +74,8 @@ class EngineOffsets:
     def spans_of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
         """Returns the offsets of the tokens of texts, int64 (n, 2), text by text.
 
-        `rows`: the ids of the texts. Raises LookupError if the ids are not those of the texts and,
-        with `certain`, if the engine's own offsets are no places in the text."""
+        `rows`: the ids of the texts. Raises LookupError if `rows` are not the ids of the texts.
+        With `certain`, also raises LookupError if the engine's offsets lie outside of the text."""
         if certain and self._misplaces:
             raise LookupError(MISPLACED)
         lengths = ((k, self._by_lengths(text, rows[k])) for k, text in enumerate(texts))
@@ -120,9 +120,9 @@ class EngineOffsets:
         return self.facts.sizes is not None and inert_for(self.facts).refusal is None
 
     def _is_inert(self, text: str) -> bool:
-        """True if the normalizer surely changes no character, so the tokens of the text tile it.
+        """True if the normalizer certainly changes no character. Then the tokens tile the text.
 
-        A text with other characters than ASCII is checked only if checking pays."""
+        A text that is not ASCII is checked only after the engine has encoded enough text again."""
         if not self._has_inert_text:
             return False
         if not text.isascii() and self._encoded_again[0] < WORTH_A_TABLE:
@@ -133,10 +133,10 @@ class EngineOffsets:
     def _by_cache(
         self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
     ) -> dict[int, SpanArray]:
-        """Returns the offsets of texts that the cache answers.
+        """Returns the offsets of the texts that the cache knows.
 
-        `numbers`: the indices of the texts. If token lengths give the offsets of most parts,
-        `_offset_functions` asks the cache for the other parts instead."""
+        Returns nothing for a tokenizer whose token lengths give most offsets. There,
+        `_offset_functions` looks up the other parts in the cache."""
         if self._has_inert_text:
             return {}
         own = [k for k in numbers if self._composes(texts[k])]
@@ -192,8 +192,9 @@ class EngineOffsets:
         return replace(part, way="lengths" if inert else "cache")
 
     def _composes(self, text: str) -> bool:
-        """True if the offsets of segments are those of the whole text: no segment begins with
-        characters that Precompiled deletes."""
+        """True if the offsets of the segments are the offsets of the whole text.
+
+        They are unless Precompiled deletes characters at the start of a segment."""
         if not text or not any(s.kind == "Precompiled" for s in self.facts.normalizers):
             return True
         cut = next(iter(space_cuts(self.facts)), None) if self.facts.scheme == "spaces" else None
@@ -204,9 +205,9 @@ class EngineOffsets:
     def _parts_joined(
         self, texts: Sequence[str], rows: Rows, parts: Sequence[Part]
     ) -> dict[int, SpanArray]:
-        """Returns the offsets of those texts whose parts have the ids of the text.
+        """Returns the offsets of each text whose parts have the ids of the text.
 
-        The engine gets a group of parts at a time, because it makes an object for each token."""
+        The engine gets the parts in groups, because it makes an object for each token."""
         joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
         used = dict.fromkeys(joined, 0)
         for some in group_parts(parts, TOGETHER):

@@ -1,7 +1,7 @@
-"""What Hugging Face applies once to a whole text: truncation, special tokens, padding.
+"""The post-processing of Hugging Face, once for a whole text: truncation, special tokens, padding.
 
-Only the number of ids matters, never their values. Overflowing tokens (`return_overflowing_tokens`)
-are not supported."""
+Post-processing depends on the number of ids only, never on their values. Overflowing tokens
+(`return_overflowing_tokens`) are not supported."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OTHER_IDS = "these ids are not those of the text"
 
 
 class NativeRefusesError(Exception):
-    """The native call fails on this text. Call it to get its own error."""
+    """The engine's own call fails on this text. Call it to get its error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """The truncation of a tokenizer. `limit`: ids that are kept of the text itself, without special
-    tokens."""
+    """The truncation of a tokenizer. `limit`: the most ids that are kept of the text itself;
+    special tokens are not counted."""
 
     limit: int
     strategy: str
@@ -85,7 +85,8 @@ class PostProcess:
 
     @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
-        """Ids put before and after every text, whatever is cut and padded; None if not known."""
+        """The ids before and after every text, which truncation and padding do not change; None if
+        unknown."""
         return None if self.unknown else (self.prefix, self.suffix)
 
     @property
@@ -249,7 +250,7 @@ class PostProcessingAdapter(ABC):
 
 
 def parse_component(component: Any) -> Json | None:
-    """Returns what ``tokenizer.json`` says of a component. Raises Exception for a component written
+    """Returns a component as ``tokenizer.json`` writes it. Raises Exception for a component written
     in Python."""
     return None if component is None else dict(json.loads(component.__getstate__()))
 
@@ -292,8 +293,8 @@ def postprocess_from(
 
 
 def around_of(post: Json | None) -> InsertedIds | str:
-    """Returns the ids that a post-processor adds before and after a text, or why it does more than
-    that."""
+    """Returns the ids that a post-processor adds before and after a text. If the post-processor
+    does more than that, returns why."""
     try:
         return read_around(post)
     except FileFormatError as error:

@@ -1,4 +1,4 @@
-"""The caller's tokenizer: its own calls, and everything that its ids depend on."""
+"""The caller's tokenizer: its own calls, and everything that decides its ids."""
 
 import ctypes
 import json
@@ -29,7 +29,7 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 _SPREAD, _LAST = 16, 32
 _MOST_COMPARED = 50_000
-"""If training does not show in memory, whole vocabularies are compared up to so many tokens."""
+"""Vocabularies of up to so many tokens are compared as a whole if memory does not show training."""
 _READABLE = ("0.21.", "0.22.", "0.23.")
 """Releases whose models have at least `_WORDS` words of 64 bits (tests/test_trained_again.py)."""
 _WORDS = 40
@@ -71,8 +71,8 @@ class Caller:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """The flag of the next call. transformers sets the engine's flag to its own flag in every
-        call."""
+        """The value of the flag in the next call. transformers sets the engine's flag to its own in
+        every call."""
         if self.wrapper is None:
             return bool(self.own.encode_special_tokens)
         return bool(getattr(self.wrapper, "split_special_tokens", False))
@@ -86,14 +86,14 @@ class Caller:
         return not cuts and (self.padding or self.own.padding is None)
 
     def state(self) -> tuple[object, ...]:
-        """Returns what the ids depend on, as far as the caller can change it. States are compared
+        """Returns everything that the ids depend on and that the caller can change. Compare states
         with ==.
 
-        `same_model` tells whether the model was exchanged."""
+        The state does not show that the model was exchanged; see `same_model`."""
         return *self.settings(), training(self.own.model, self.own.get_vocab_size(False))
 
     def settings(self) -> tuple[object, ...]:
-        """Returns the part of `state` that a copy of the tokenizer shares with it."""
+        """Returns the part of `state` that is the same for a copy of the tokenizer."""
         own, model = self.own, self.own.model
         return (
             type(model).__name__,
@@ -167,10 +167,10 @@ def id_array(ids: list[int]) -> IdArray:
 
 
 def same_model(one: Any, other: Any) -> bool:
-    """True if both Python objects point to one model of the engine: each access to
-    `tokenizer.model` makes a new Python object.
+    """True if both Python objects point to the same model of the engine.
 
-    Where pointers cannot be read, models with the same contents count as one model."""
+    Each access to `tokenizer.model` makes a new Python object. If pointers cannot be read, two
+    models with the same contents count as the same."""
     if _pointers_tell():
         return _body(one) == _body(other)
     return bool(one.__getstate__() == other.__getstate__())
@@ -190,23 +190,23 @@ def saw_training(model: Any) -> None:
 
 
 def may_be_stale(model: Any) -> bool:
-    """True if a model may return ids from before its training. Stays True for its address in
-    memory."""
+    """True if a model may return ids from before its training. Once True, it stays True for the
+    model's address in memory."""
     return _pointers_tell() and _body(model)[:8] in _trained_again
 
 
 def training_is_seen(model: Any) -> bool:
-    """True if `training` differs after every training in place, not only after most."""
+    """True if `training` differs after every training in place, and not only after most."""
     return bool(_telling_words(type(model).__name__))
 
 
 def training(model: Any, size: int) -> object:
     """Returns a value that differs after a model of `size` tokens was trained again in place.
-    Values are compared with ==.
+    Compare values with ==.
 
-    Words in memory, where they show training. Else everything that the model holds, or, if it has
-    more than `_MOST_COMPARED` tokens, a sample of them, mostly the last ones: what a trainer finds
-    least often differs first."""
+    The value is words in memory, if they show training. Otherwise it is the whole model, or, for
+    more than `_MOST_COMPARED` tokens, a sample of tokens, mostly the last ones: tokens that a
+    trainer finds least often change first."""
     words = _telling_words(type(model).__name__)
     if words:
         read = _words(model)
@@ -220,11 +220,12 @@ def training(model: Any, size: int) -> object:
 @cache
 def _telling_words(kind: str) -> list[int]:
     """Returns the indices of the words of a model object that training changes and encoding does
-    not.
+    not change.
 
-    Empty if they cannot be read. Training gives a model new hash maps, each with random keys and a
-    table of its own. The words that differ between two equal models show them, except for a cache
-    that encoding fills. Reference counts and locks are equal."""
+    Empty if the words cannot be read. Training gives a model new hash maps, each with random keys
+    and its own table. The words that differ between two equal models are words of hash maps. One of
+    these is a cache that encoding fills, so words that encoding changes are left out. Reference
+    counts and locks are equal in both models."""
     make = _MADE.get(kind)
     release = getattr(tokenizers, "__version__", "")
     if make is None or not release.startswith(_READABLE) or struct.calcsize("P") != 8:
@@ -262,8 +263,8 @@ def _body(model: Any) -> bytes:
 
 @cache
 def _pointers_tell() -> bool:
-    """True if Python objects of one model have equal bodies, and those of another equal model do
-    not."""
+    """True if all Python objects of one model have equal bodies, and the objects of another equal
+    model have different bodies."""
     if sys.implementation.name != "cpython":
         return False
     first, second = Tokenizer(models.WordLevel()), Tokenizer(models.WordLevel())

@@ -1,7 +1,7 @@
-"""Removes spaces from offsets as the post-processors of tokenizers below 1.0 do (`trim_offsets`).
+"""Remove spaces from offsets as the post-processors of tokenizers below 1.0 do (`trim_offsets`).
 
-They remove the spaces that tokens begin and end with, from the truncated encoding as a whole
-(theorem 53)."""
+The post-processors remove the spaces at the start and the end of each token, from the truncated
+encoding as a whole (theorem 53)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Trimming:
 def trimming_of(
     post_processor: Any, engine: Any, facts: Facts, add_special_tokens: bool
 ) -> Trimming:
-    """Returns what a post-processor, or None, trims.
+    """Returns the trimming of a post-processor, which may be None.
 
     `engine`: a tokenizer with the same tokens. `facts`: its facts."""
     found: list[TrimStage] = []
@@ -98,10 +98,10 @@ def _trim_spans(
     is_first: NDArray[np.bool_],
     stages: Sequence[TrimStage],
 ) -> SpanArray:
-    """Returns spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" gives
-    [[1, 2], [3, 6]].
+    """Returns spans without the spaces at the start and the end of tokens.
 
-    `leading`, `trailing`: how many spaces each token begins and ends with."""
+    [[0, 2], [2, 6]] for "Ġa", "Ġbcd" gives [[1, 2], [3, 6]]. `leading`, `trailing`: the number of
+    spaces at the start and at the end of each token."""
     start, stop = spans[:, 0], spans[:, 1]
     for stage in stages:
         lead = leading
@@ -117,11 +117,11 @@ def _trim_spans(
 
 @dataclass(frozen=True, eq=False)
 class Blanks:
-    """Counts the spaces that tokens begin and end with.
+    """Count the spaces at the start and at the end of tokens.
 
-    The spaces are counted in the name that the engine gives a token: the name in the vocabulary, or
-    the text in which an added token was found, " <mask>". `exact`: tokens of the model are the text
-    that they stand for, byte by byte."""
+    Spaces are counted in the name that the engine gives a token: its name in the vocabulary, or for
+    an added token the text in which it was found, such as " <mask>". `exact`: True if a token of
+    the model is, byte by byte, the text that it stands for."""
 
     engine: Any
     exact: bool
@@ -183,8 +183,8 @@ class Blanks:
         return counts
 
     def _found_as_written(self, id_: int) -> bool:
-        """True if only an added token has this id, and the token was found in the text as it stands
-        there."""
+        """True if only an added token has this id, and the token was found in the text itself, not
+        in normalized text."""
         token = self._added_tokens.get(id_)
         if token is None or id_ in self._shared_ids:
             return False
@@ -205,7 +205,7 @@ class Blanks:
 
     @cached_property
     def _shared_ids(self) -> frozenset[int]:
-        """Ids of several tokens, and the id of unknown pieces of a Unigram model."""
+        """The ids that several tokens share, and the id of unknown pieces of a Unigram model."""
         counts = Counter(self.engine.get_vocab(with_added_tokens=False).values())
         shared = {id_ for id_, count in counts.items() if count > 1}
         if type(self.engine.model).__name__ == "Unigram":

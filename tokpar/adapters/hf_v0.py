@@ -1,8 +1,9 @@
 """The adapter for tokenizers below 1.0: `tokenizers.Tokenizer`, fast tokenizers of transformers,
 `tokenizer.json`, and BERT's `vocab.txt`.
 
-A private copy without truncation, padding and post-processor encodes the chunks; it shares the
-model. The caller's object is only called to encode whole texts and to decode."""
+A private copy without truncation, padding and post-processor encodes the chunks. The copy shares
+the model of the caller's object. The caller's object is called only to encode whole texts and to
+decode."""
 
 from __future__ import annotations
 
@@ -97,8 +98,8 @@ _alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary(
 
 
 def _adapter_for(caller: Caller) -> HuggingFaceTokenizer:
-    """Returns an adapter for `caller` that shares cache and facts with another tokenizer of the
-    same fingerprint, as copies of a tokenizer have."""
+    """Returns an adapter for `caller`. If another tokenizer with the same fingerprint has an
+    adapter, such as the original of a copy, both share cache and facts."""
     kind = type(caller.wrapper)
     about = (
         kind.__module__,
@@ -168,7 +169,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     @cached_property
     def vocabulary_size(self) -> int:
-        """The highest id and one; at least the number of tokens."""
+        """The highest id plus one; at least the number of tokens."""
         tokens = self.caller.own.get_vocab(with_added_tokens=True)
         return max(len(tokens), 1 + max(tokens.values(), default=-1))
 
@@ -202,7 +203,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     @property
     def traits(self) -> EngineTraits:
-        """Its batch call returns an object for each token."""
+        """The batch call of the engine returns an object for each token."""
         return EngineTraits(returns_objects=True, check_text=self.check_text)
 
     @property
@@ -262,8 +263,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return Rows.of_pieces(pieces)
 
     def encode_whole(self, text: str) -> IdArray:
-        """Returns the ids of the caller's own call, or of our post-processing if that call
-        truncates or pads against the settings."""
+        """Returns the ids of the caller's own call. If that call truncates or pads against the
+        settings, returns the ids of `encode` after tokpar's post-processing."""
         if not self._own_call:
             return self._postprocess.rows(Rows.of([self.encode(text)]))[0]
         try:
@@ -315,16 +316,16 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         add_special_tokens: bool = True,
         cut: tuple[IntArray, IntArray] | None = None,
     ) -> SpanArray:
-        """Returns what `return_offsets_mapping` gives for the tokens of texts: code points, int64
-        (n, 2), text by text.
+        """Returns the offsets of `return_offsets_mapping` for the tokens of texts: code points,
+        int64 (n, 2), text by text.
 
-        These are the offsets of the engine's own `encode(text, add_special_tokens)`, trimmed as its
-        post-processor trims them, without the (0, 0) of special tokens and padding.
+        The offsets are those of the engine's own `encode(text, add_special_tokens)`, trimmed as its
+        post-processor trims them. The (0, 0) of special tokens and padding are left out.
 
         `rows`: the ids of each text before special tokens, truncation and padding. `cut`: how many
         ids truncation removes from the left and from the right of each text, two int64 arrays
-        (texts,); the result lacks these ids, and trimming depends on them. Raises LookupError for
-        ids that are not those of the texts."""
+        (texts,). The result lacks these ids, and trimming depends on them. Raises LookupError if
+        `rows` are not the ids of the texts."""
         spans = self._engine_offsets.spans_of(texts, rows)
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
@@ -347,9 +348,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return {}
 
     def cached_ids(self, text: str) -> IdArray | None:
-        """Returns the ids of a short text, or None.
+        """Returns the ids of a short text, or None if the cache does not know all of it.
 
-        None also if the caller may have changed the tokenizer and checking for changes takes too
+        Also None if the caller has changed the tokenizer, or if checking for changes would take too
         long."""
         if not self.caller.is_fixed and (self._many_added or self.refresh() is not self):
             return None
@@ -362,7 +363,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
         """Returns the encoder of new segments, or None.
 
-        None outside the gate of theorem 52, and if the engine has other ids."""
+        None outside of the gate of theorem 52, if the engine has other ids, and if the model may
+        return ids from before a training."""
         if self.facts.model != "BPE":
             return engine_pieces_for(self.facts, seeds)
         model, file_bytes = self._chunks.model, self.caller.file_bytes
@@ -377,10 +379,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return pieces_for(self.facts, source, size, *columns)
 
     def _source_of(self, model: Any, size: int) -> Source:
-        """Returns the digest of the file, or of the model as it is now.
+        """Returns the digest of the file, or of the model in its present state.
 
-        The digest that was computed at load is used if nobody has trained the model in place
-        since."""
+        The digest from load is used if nobody has trained the model in place since then."""
         if self._source is not None:
             if self._state is None:
                 return self._source

@@ -1,8 +1,8 @@
-"""The adapter for tokenizers from 1.0 on, and for the files that it reads.
+"""The adapter for tokenizers from 1.0 on, and for the files that these releases read.
 
-Only truncation and padding of such an object can change, and each call may leave both out. So
-chunks are encoded by the caller's own object. Its JSON, read once for each object, gives the
-rest."""
+Only truncation and padding of a tokenizer object can change, and each call can leave both out. So
+the caller's own object encodes the chunks. Everything else comes from the JSON of the object, which
+is read once per object."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
 
     @property
     def traits(self) -> EngineTraits:
-        """Its calls release the GIL. BPE of tokenizers 1.x has a cache of words."""
+        """The calls release the GIL. BPE of tokenizers 1.x has its own cache of words."""
         own_cache = self.facts.model == "BPE"
         return EngineTraits(True, has_own_cache=own_cache, check_text=self.check_text)
 
@@ -145,7 +145,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
 
     @cached_property
     def vocabulary_size(self) -> int:
-        """The highest id and one; at least the number of tokens."""
+        """The highest id plus one; at least the number of tokens."""
         config = config_of(self._own)
         vocabulary = config["model"]["vocab"]
         added = [token["id"] for token in config.get("added_tokens") or ()]
@@ -197,9 +197,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids of `encode(text)`.
 
-        The library has no offsets: if tokens do not tile the text, `tokpar.pure` finds them, which
-        is slow. Raises LookupError for other ids, and if `tokpar.pure` cannot encode with such a
-        tokenizer or gets other ids."""
+        tokenizers 1.x returns no offsets. If tokens do not tile the text, `tokpar.pure` encodes the
+        text again to find the spans, which is slow. Raises LookupError for other ids, and if
+        `tokpar.pure` cannot load the tokenizer or gets other ids."""
         if self._json_facts.lengths is None:
             return self._pure.locate(ids, text)
         return self._json_facts.lengths.spans(ids, text)
@@ -254,16 +254,16 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
-        """Returns `rebuild` and its arguments: the tokenizer in format 1.0, and what identifies it.
+        """Returns `rebuild` and its arguments: the tokenizer in format 1.0, and its digest.
 
-        The object itself is not passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
+        The object itself cannot be passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
         when it reads its own format 2.0."""
         return rebuild, {"config": config_of(self._own), "digest": self._json_facts.digest}
 
 
 def _with_its_punctuation(stage: Any) -> Any:
-    """Returns a pre-tokenizer for `tokpar.pure`, which would else split at the punctuation of
-    0.2x."""
+    """Returns the pre-tokenizer for `tokpar.pure`, with the mark that it splits at the punctuation
+    of 1.x and not of 0.2x."""
     if not isinstance(stage, dict):
         return stage
     inner = stage.get("pretokenizers")
@@ -275,8 +275,8 @@ def _with_its_punctuation(stage: Any) -> Any:
 def _postprocess(
     inserted_ids: InsertedIds | str, settings: Mapping[str, bool], truncation: Any, padding: Any
 ) -> PostProcess:
-    """Returns the post-processing. If special tokens take all the room, nothing of the text is
-    kept. There is no stride."""
+    """Returns the post-processing; it has no stride. If special tokens fill the whole length,
+    nothing of the text is kept."""
     cut = pad = None
     if truncation is not None and settings["truncation"]:
         cut = {name: getattr(truncation, name) for name in ("max_length", "strategy", "direction")}
@@ -290,8 +290,8 @@ def _postprocess(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JsonFacts:
-    """What follows from the JSON of a tokenizer. `lengths`: the byte lengths of tokens that tile
-    the text."""
+    """Everything that follows from the JSON of a tokenizer. `lengths`: the byte lengths of tokens,
+    if tokens tile the text."""
 
     digest: str
     facts: Facts
@@ -301,8 +301,8 @@ class JsonFacts:
 
 @lru_cache(maxsize=MOST_KEPT)
 def json_facts_of(own: Any) -> JsonFacts:
-    """Returns what is known of this object, which cannot change. Objects are recognised by
-    identity."""
+    """Returns the `JsonFacts` of a tokenizer object. Objects are recognised by identity, and their
+    JSON cannot change."""
     config = config_of(own)
     facts = facts_from_json(config)
     # the library has its own code for the regexes of the known families. It is tested to cut as
@@ -335,8 +335,9 @@ def config_of(own: Any) -> dict[str, Any]:
 
 
 def _edge_reason(facts: Facts) -> str | None:
-    """Returns why the edges of added tokens are not certified cuts, for tokens that are surely
-    found, or None."""
+    """Returns why the edges of added tokens are not certified cuts, or None.
+
+    It is asked about tokens whose matches are certain; see `_added_reason`."""
     moved = next((t.content for t in facts.added_tokens if t.normalized), None)
     if moved is not None and facts.scheme not in ("regex", "whole"):
         return f"nothing is proved about tokenizers 1.x and where it looks for {moved!r}"
@@ -344,10 +345,10 @@ def _edge_reason(facts: Facts) -> str | None:
 
 
 def _stage_reason(facts: Facts) -> str | None:
-    """Returns why cuts by the stages alone (theorem 50) are not certain, or None.
+    """Returns why cuts that rest on the stages alone (theorem 50) are not certain, or None.
 
-    1.0.0rc3 has the stages of 0.2x, except for regexes: it runs its own code for a list of regexes,
-    and for a row of stages that begins with three of them it runs nothing else
+    1.0.0rc3 has the stages of 0.2x, except for regexes. For a list of known regexes it runs its own
+    code. For a sequence of stages that begins with three of these regexes, it runs nothing else
     (docs/findings.md)."""
     for stage in facts.pre_tokenizers:
         pattern = dict(stage.settings).get("pattern")
@@ -358,9 +359,9 @@ def _stage_reason(facts: Facts) -> str | None:
 
 
 def _added_reason(facts: Facts) -> str | None:
-    """Returns why it is not certain where added tokens are found, or None.
+    """Returns why the matches of added tokens are not certain, or None.
 
-    1.0.0rc3 finds added tokens with flags in other places than 0.23 (docs/findings.md), and no
+    1.0.0rc3 finds added tokens with flags in other places than 0.23 does (docs/findings.md), and no
     proof covers its rule."""
     for token in facts.added_tokens:
         if token.lstrip or token.rstrip or token.single_word:

@@ -1,4 +1,4 @@
-"""Chooses the adapter for the installed release of tokenizers: `hf_v0` from 0.21 up to 1.0, `hf_v1`
+"""Choose the adapter for the installed release of tokenizers: `hf_v0` from 0.21 up to 1.0, `hf_v1`
 for 1.x."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
                     f"{_INSTALL_ONE}; or load it with engine='pure'"
                 ) from error
             raise
-    # None: nobody has an object of this class
+    # without the module, no object of its class can exist
     own = getattr(sys.modules.get("tokenizers"), "Tokenizer", None)
     if own is None or not isinstance(getattr(source, "backend_tokenizer", source), own):
         return None
@@ -66,7 +66,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
-    """Returns those methods of a transformers tokenizer that are not from transformers, each with
+    """Returns the methods of a transformers tokenizer that do not come from transformers, each with
     the reason."""
     found = {}
     for name in names:

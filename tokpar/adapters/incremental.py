@@ -33,15 +33,16 @@ from tokpar.pure.vocabulary import Vocabulary, letters_of
 def load(
     source: object, *, engine: str | None = None, **settings: Any
 ) -> PrefixTokenizer | PrefixFile | CharacterFile | None:
-    """Returns an adapter for what `adapters.pure.load` takes, with its settings and errors.
+    """Returns an adapter, or None, for the sources of `adapters.pure.load`, with its settings and
+    errors.
 
-    None for anything else, and for another `engine` than "incremental". One setting more:
-    `properize` (False) first gives improper merges a proper order, as the paper does; merges that
-    have none raise OptionError. The ids are the same either way.
+    None also if `engine` names another engine than "incremental". One more setting is `properize`
+    (False): improper merges first get a proper order, as in the paper; OptionError if they have
+    none. The ids are the same with and without it.
 
     Raises FileFormatError for a file that is not BPE or cannot be encoded incrementally, with the
-    name of the stage that prevents it; OptionError with the name of a merge that does not make the
-    bytes of its parts."""
+    name of the stage that prevents it. Raises OptionError for a merge that does not make the bytes
+    of its parts, with its name."""
     if engine not in (None, "incremental"):
         return None
     properize = flags({"properize": settings.pop("properize", False)}, ("properize",))
@@ -64,24 +65,24 @@ def _has_all_bytes(config: Mapping[str, Any]) -> bool:
 
 
 class _Prefixes:
-    """What both adapters can do beyond encoding."""
+    """Methods of both byte-level adapters, besides encoding."""
 
     _tables: Tables
 
     def eager_model(self) -> EagerBPE:
-        """Returns the model that gives the ids of one pre-token one after the other, each as soon
-        as it is final."""
+        """Returns the model that gives the ids of one pre-token one by one, each as soon as the id
+        is final."""
         return EagerBPE(self._tables)
 
     def prefixes(self) -> IncrementalBPE:
-        """Returns the tokens of every prefix of one pre-token."""
+        """Returns the model that gives the tokens of every prefix of one pre-token."""
         return IncrementalBPE(self._tables)
 
 
 class PrefixTokenizer(_Prefixes, PureTokenizer):
     """Byte-level BPE without other stages; see `load`.
 
-    The facts are those of the pure engine, because the merges are the same."""
+    It has the facts of the pure engine, because its merges are the same."""
 
     def __init__(self, vocabulary: Vocabulary, properize: bool = False) -> None:
         self._properize = properize
@@ -115,7 +116,8 @@ class CharacterFile(FileTokenizer):
     """BPE over characters, with all other stages of the pure engine; see `load`. `properize` must
     be False.
 
-    BPE over bytes if some characters are no tokens, or if the ends of words are marked."""
+    It also encodes BPE over bytes if some bytes are no tokens, or if the model has a
+    continuing_subword_prefix or an end_of_word_suffix."""
 
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **postprocess_flags: bool

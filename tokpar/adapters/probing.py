@@ -1,7 +1,7 @@
-"""Makes a probing file: the stages and added tokens of another file, with a vocabulary whose ids
-show where text is split.
+"""Make a probing file: the stages and added tokens of another file, with a vocabulary whose ids
+show where the text is split.
 
-Any two characters may merge, so one edge more or less changes the ids."""
+Any two characters may merge, so one split more or less changes the ids."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _BYTE_TOKEN = re.compile("<0x[0-9A-F]{2}>")
 def make_probing_file(
     file: JsonFile | RankFile, texts: Sequence[str], folder: Path
 ) -> JsonFile | RankFile | None:
-    """Writes the probing file into `folder` and returns it. None for a model that is not BPE.
+    """Returns the probing file, written into `folder`, or None for a model that is not BPE.
 
-    It merges all characters of `texts`, and the first and last bytes of all other characters, that
-    stand side by side in some token of the file. (An edge that no token can lie across makes no
-    difference.)"""
+    The file merges all characters of `texts`, and the last and first bytes of other characters, if
+    they stand next to each other in some token of `file`. A split that no token of `file` can lie
+    across makes no difference to the ids."""
     characters = sorted(set("".join(texts)))
     path = folder / file.path.name
     if isinstance(file, RankFile):
@@ -52,8 +52,10 @@ def make_probing_file(
 
 
 def meetings(tokens: Iterable[bytes]) -> Meetings:
-    """Returns the bytes of each two characters that stand side by side in a token: b"aÃ" for
-    "aé"."""
+    """Returns the pairs of neighbouring characters in the tokens, each as bytes.
+
+    A token may begin or end inside a character: "a" and the first byte of "é" give (b"a",
+    b"\xc3")."""
     found: set[tuple[bytes, bytes]] = set()
     for token in tokens:
         starts = [k for k, byte in enumerate(token) if byte & 0xC0 != 0x80]
@@ -95,8 +97,8 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
 def _byte_merges(
     characters: Collection[str], known_meetings: Meetings
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Returns merges of the bytes of each character, then of two characters, then of two bytes that
-    may stand side by side in other characters. Each pair occurs once."""
+    """Yields merges of the bytes of each character; then of two characters; then of two bytes that
+    may meet in other characters. Each pair occurs once."""
     spelt = [one.encode() for one in characters]
     whole = [(data[:k], data[k : k + 1]) for data in spelt for k in range(1, len(data))]
     two = [pair for pair in _shuffle_pairs(spelt) if _may_meet(*pair, known_meetings)]
@@ -108,7 +110,7 @@ def _byte_merges(
 
 
 def _may_meet(left: bytes, right: bytes, known_meetings: Meetings) -> bool:
-    """True if some token lies across the edge of the two characters."""
+    """True if some token may lie across the boundary between the two characters."""
     behind = range(1, len(right) + 1)
     return any((left[k:], right[:n]) in known_meetings for k in range(len(left)) for n in behind)
 

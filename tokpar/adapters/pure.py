@@ -1,5 +1,5 @@
-"""The adapters of tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other
-engines.
+"""The adapters of tokpar's own tokenizers in plain Python. They are readable and exact, and the
+other engines are tested against them.
 
 `tokpar.pure.patterns` describes code points that Unicode versions classify differently."""
 
@@ -39,13 +39,17 @@ def load(
     source: object, *, engine: str | None = None, **settings: Any
 ) -> PureTokenizer | FileTokenizer | None:
     """Returns an adapter of a `Vocabulary`, or of a path that ends in ``.json``, ``.tiktoken``, or
-    ``.txt`` (BERT's ``vocab.txt``). None for anything else, and for another `engine` than "pure".
+    ``.txt`` (BERT's ``vocab.txt``). None for other sources, and if `engine` names another engine
+    than "pure".
 
-    Settings of a ``.json`` file: `add_special_tokens`, `truncation` and `padding` (True: as the
-    file says). Settings of a ``.txt`` file: the same, and `lowercase` (True; False for a cased
-    vocabulary). Settings of a ``.tiktoken`` file: `name` of a known encoding (default: the file's
-    stem), `pat_str`, and `special_tokens`, all of which are matched in the text (default: none). A
-    `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError."""
+    Settings of a ``.json`` file: `add_special_tokens`, `truncation` and `padding`. True means: as
+    the file says.
+    Settings of a ``.txt`` file: the same, and `lowercase` (True; False for a cased vocabulary).
+    Settings of a ``.tiktoken`` file: `name` of a known encoding (default: the file's stem),
+    `pat_str`, and `special_tokens` (default: none). All special tokens are matched in the text.
+    A `Vocabulary` has no settings.
+
+    Raises OptionError, FileFormatError, FileNotFoundError."""
     if engine not in (None, "pure"):
         return None
     if isinstance(source, Vocabulary):
@@ -63,8 +67,8 @@ def load(
 
 
 def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTokenizer:
-    """Returns the adapter of a parsed file: a `Vocabulary` for byte-level BPE without other stages,
-    else a whole file."""
+    """Returns the adapter of a file: a PureTokenizer for byte-level BPE without other stages, else
+    a FileTokenizer."""
     config = read_config(path)
     if _decodes_bytes(config):
         try:
@@ -78,8 +82,8 @@ def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTo
 
 
 def _decodes_bytes(config: Mapping[str, Any]) -> bool:
-    """True if decoding gives the bytes of all tokens, added tokens included: none of them looks
-    like bytes."""
+    """True if decoding gives the bytes of all tokens: the decoder is ByteLevel, and no added token
+    could be taken for byte-level characters."""
     added = config.get("added_tokens") or []
     return kind(config.get("decoder")) == "ByteLevel" and all(
         content.isascii() or not byte_alphabet().keys() >= set(content)
@@ -102,7 +106,8 @@ def _rank_vocabulary(path: Path, settings: Mapping[str, Any]) -> Vocabulary:
 
 
 class _InPython:
-    """What the adapters of tokenizers in Python share. Raises OptionError for a lone surrogate."""
+    """The base of the adapters of tokenizers in Python. Encoding raises OptionError for a lone
+    surrogate."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name  # the engine, and the name of the vocabulary or file: "pure:bert"
@@ -113,7 +118,7 @@ class _InPython:
 
     @property
     def traits(self) -> EngineTraits:
-        """It refuses lone surrogates."""
+        """The tokenizer refuses lone surrogates."""
         return EngineTraits(check_text=self.check_text)
 
     def check_text(self, text: str) -> None:
@@ -132,8 +137,9 @@ class _InPython:
 
 
 class PureTokenizer(_InPython):
-    """Byte-level BPE without other stages. With another `engine` than "pure", another `model`
-    encodes."""
+    """Byte-level BPE without other stages.
+
+    `engine`, `model`: the name and the model of another engine that is built on this class."""
 
     def __init__(
         self, vocabulary: Vocabulary, engine: str = "pure", model: EncodesAll | None = None
@@ -143,7 +149,7 @@ class PureTokenizer(_InPython):
 
     @cached_property
     def facts(self) -> Facts:
-        """What proofs may use."""
+        """The facts that proofs may use."""
         vocabulary = self.vocabulary
         patterns = tuple(map(flatten_sets, vocabulary.patterns))
         family = recognise(ENGINE, patterns)
@@ -174,7 +180,7 @@ class PureTokenizer(_InPython):
         return self.encode(text)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`."""
+        """Returns the UTF-8 byte spans. Raises LookupError if these ids do not spell `text`."""
         return self._lengths.spans(ids, text)
 
     def token_bytes(self, id_: int) -> bytes | None:
@@ -234,8 +240,8 @@ class FileTokenizer(_InPython):
 
     @cached_property
     def facts(self) -> Facts:
-        """What proofs may use: by the rules for Hugging Face, with the pattern family of this
-        engine."""
+        """The facts that proofs may use: derived by the rules for Hugging Face, with the pattern
+        family of this engine."""
         facts = facts_with_tokens(self.config, lists_classes=True)
         family, patterns = facts.family, tuple(map(flatten_sets, facts.patterns))
         if facts.scheme == "regex":

@@ -1,4 +1,5 @@
-"""What adapters share: the settings that `tokpar.load` passes on, and panics of engines in Rust."""
+"""Helpers of all adapters: the settings that `tokpar.load` passes on, and panics of engines in
+Rust."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,8 @@ def check_names(settings: Mapping[str, Any], known_names: Sequence[str]) -> None
 
 
 def flags(settings: Mapping[str, Any], known_names: Sequence[str]) -> dict[str, bool]:
-    """Returns the settings, each of which is True or False. Raises OptionError for others."""
+    """Returns the settings. Raises OptionError for an unknown setting, or for a value other than
+    True and False."""
     check_names(settings, known_names)
     for name, value in settings.items():
         if not isinstance(value, bool):
@@ -36,16 +38,15 @@ def flags(settings: Mapping[str, Any], known_names: Sequence[str]) -> dict[str, 
 def take_cache_bytes(
     settings: Mapping[str, Any], known_names: Sequence[str]
 ) -> tuple[int, dict[str, Any]]:
-    """Returns `cache_bytes`, and the other settings. Raises OptionError for a setting that is not
-    known."""
+    """Returns `cache_bytes`, and the other settings. Raises OptionError for an unknown setting."""
     check_names(settings, (*known_names, "cache_bytes"))
     others = dict(settings)
     return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 
 
 def take_engine_check(settings: dict[str, Any]) -> bool:
-    """Takes `engine_check` out of the settings. Returns True if the engine also encodes each new
-    pre-token, False if only samples.
+    """Removes `engine_check` from the settings. Returns True if the engine also encodes each new
+    pre-token, False if it encodes samples only.
 
     Raises OptionError for a value other than "always" and "sampled"."""
     value = settings.pop("engine_check", "sampled")
@@ -55,14 +56,14 @@ def take_engine_check(settings: dict[str, Any]) -> bool:
 
 
 def path_of(source: object, *suffixes: str) -> Path | None:
-    """Returns the path that `source` is, if it ends in one of these suffixes, or None."""
+    """Returns `source` as a path if it ends in one of these suffixes, or None."""
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
     return path if path is not None and path.suffix in suffixes else None
 
 
 def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bool]]:
-    """Returns a BERT ``vocab.txt`` as ``tokenizer.json``, and the settings without `lowercase`,
-    which only such files have.
+    """Returns a BERT ``vocab.txt`` as a parsed ``tokenizer.json``, and the settings without
+    `lowercase`, which only this kind of file has.
 
     Raises OptionError, FileFormatError, FileNotFoundError."""
     postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))

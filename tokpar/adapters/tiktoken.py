@@ -1,6 +1,6 @@
 """The adapter for `tiktoken.Encoding` objects and ``.tiktoken`` files.
 
-Disallowed special tokens are looked for once, in the whole text (`check_text`), not in the
+Disallowed special tokens are searched once, in the whole text (`check_text`), and not in the
 chunks."""
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def load(
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
     """Returns an adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``. None
-    for anything else.
+    for other sources.
 
     An encoding with its own `encode` is never split. `allowed_special` and `disallowed_special`
-    mean the same as in `Encoding.encode`. A file has ranks only: the rest comes from `pat_str` and
-    `special_tokens`, or from the known encoding that is called `name` or like the file's stem.
-    Raises OptionError, FileFormatError, FileNotFoundError."""
+    mean the same as in `Encoding.encode`. A file holds ranks only. Its regex and special tokens
+    come from `pat_str` and `special_tokens`, or from the known encoding called `name` (default: the
+    file's stem). Raises OptionError, FileFormatError, FileNotFoundError."""
     path = path_of(source, ".tiktoken")
     if path is None and not isinstance(source, tiktoken.Encoding):
         return None
@@ -147,7 +147,7 @@ class TiktokenTokenizer(EncodingAdapter):
         self._encodings = ThreadEncodings(encoding, LoneThreadUse())
         self._cache_bytes = cache_bytes
         self.engine_check = False
-        """The engine encodes each new pre-token, too."""
+        """True if the engine also encodes each new pre-token."""
         self._allowed_specials = allowed_specials
         self._disallowed_specials = _names(
             "disallowed_special", disallowed_special, everything - allowed_specials
@@ -155,7 +155,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def facts(self) -> Facts:
-        """What proofs may use."""
+        """The facts that proofs may use."""
         pattern = self.encoding._pat_str
         family = recognise(ENGINE, (pattern,))
         specials = self.encoding._special_tokens
@@ -187,7 +187,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @property
     def traits(self) -> EngineTraits:
-        """Its calls release the GIL, and wait for each other where pre-tokens are short."""
+        """The calls release the GIL. Threads wait for each other if pre-tokens are short."""
         return EngineTraits(
             releases_gil=True,
             wants_one_thread=self.wants_one_thread,
@@ -219,7 +219,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @property
     def vocabulary_size(self) -> int:
-        """The highest id and one."""
+        """The highest id plus one."""
         return int(self.encoding.n_vocab)
 
     @cached_property
@@ -278,8 +278,8 @@ class TiktokenTokenizer(EncodingAdapter):
             raise
 
     def encode_whole(self, text: str) -> IdArray:
-        """Returns the ids of `Encoding.encode` with the caller's settings. Raises its errors, and
-        those of `encode`."""
+        """Returns the ids of `Encoding.encode` with the caller's settings. Raises the errors of
+        `Encoding.encode` and of `encode`."""
         self.check_text(text)
         try:
             return self._whole(text, self.encoding)
@@ -303,8 +303,9 @@ class TiktokenTokenizer(EncodingAdapter):
         """True if these texts should run on one thread: the threads would contend for the regex
         cache.
 
-        The regex is locked at each pre-token, and pre-tokens of these texts are short. Such texts
-        count towards giving each thread an encoding of its own."""
+        The regex is locked at each pre-token, and the pre-tokens of these texts are short. The code
+        points of these texts are counted; after enough of them, each thread gets an encoding of its
+        own."""
         from tokpar.cuts.finder import finder_for  # needed only with threads
 
         windows = finder_for(self.facts).windows
@@ -314,10 +315,10 @@ class TiktokenTokenizer(EncodingAdapter):
         return self._encodings.still_shares(chars)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`.
+        """Returns the UTF-8 byte spans. Raises LookupError if these ids do not spell `text`.
 
-        They do not for a text with surrogate pairs, which tiktoken joins, and for a regex that
-        leaves out text."""
+        Ids do not spell a text with surrogate pairs, which tiktoken joins, nor a text of which the
+        regex leaves out a part."""
         return self._lengths.spans(ids, text)
 
     def allowing(self, allowed_specials: frozenset[str]) -> TiktokenTokenizer:
@@ -375,10 +376,10 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _shared_ids(self) -> dict[int, list[bytes]]:
-        """The tokens of each id that several tokens of different lengths share, as 200018 of
+        """The tokens of each id that several tokens of different lengths share, such as 200018 in
         o200k_harmony.
 
-        Special tokens come first, because the engine looks for them first."""
+        Special tokens come first, because the engine searches them first."""
         if not self._last_lengths.doubtful:
             return {}
         tokens: dict[int, list[bytes]] = {}
@@ -428,10 +429,10 @@ def _names(setting: str, value: Specials, everything: Collection[str]) -> frozen
 
 
 def shadowed_reason(specials: Mapping[str, int], allowed_specials: frozenset[str]) -> str | None:
-    """Returns why it is not known which special token is matched where, or None.
+    """Returns why it is not certain which special token is matched, or None.
 
-    Of two special tokens that start at one place, tiktoken takes the first one in a hash table; if
-    that one is not allowed, it matches none."""
+    If two special tokens start at the same place, tiktoken takes the first one in a hash table. If
+    that token is not allowed, tiktoken matches neither."""
     ordered = sorted(specials)
     for i, short in enumerate(ordered):
         for long in ordered[i + 1 :]:

@@ -1,5 +1,5 @@
-"""`tiktoken.Encoding` objects: those with an `encode` of their own, and one object for each busy
-thread."""
+"""Adapters of `tiktoken.Encoding` objects with their own `encode`, and one encoding object for each
+busy thread."""
 
 import threading
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
 from tokpar.types import DecodingParts, Facts
 
-# The ids of tiktoken's own `encode` depend on these, and on the methods named "encode...".
+# The ids of tiktoken's own `encode` depend on these attributes, and on methods named "encode...".
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")
 _SOURCES = frozenset({*_DATA, "__getattribute__"})
 _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
-# Building another encoding (0.1 s) takes as long as the locks cost on this many code points.
+# Building another encoding takes 0.1 s, as long as the locks take on so many code points.
 PAYS_AFTER = 6_000_000
-# One thread instead of two with an encoding each: some 10 ms longer for 300,000 digits.
+# On 300,000 digits, one thread takes about 10 ms longer than two with an encoding each.
 LONE_PAYS_AFTER = 3_000_000
 
 
 def own_encode(encoding: tiktoken.Encoding) -> str | None:
-    """Returns why the ids may not be those of tiktoken's own code, or None."""
+    """Returns why tiktoken's own code may not decide the ids of this encoding, or None."""
     for name in vars(encoding):
         if _encodes(name):
             return f"{name} of this encoding object was replaced"
@@ -53,7 +53,7 @@ def arguments_of(encoding: tiktoken.Encoding) -> dict[str, Any]:
 
 
 class EncodingAdapter:
-    """What the adapters of encodings share."""
+    """The base of the adapters of encodings."""
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self.encoding = encoding
@@ -93,10 +93,11 @@ class EncodingAdapter:
 
 
 class OwnEncoding(EncodingAdapter):
-    """The adapter of an encoding of a derived class, or with a replaced method. It is never split.
+    """The adapter of an encoding of a derived class, or with a replaced method. Its texts are never
+    split.
 
-    `why`: which method is its own. `settings`: the arguments of its `encode` that are not the
-    defaults."""
+    `why`: says which method is not tiktoken's. `settings`: the arguments of `encode` that differ
+    from the defaults."""
 
     def __init__(self, encoding: tiktoken.Encoding, why: str, settings: dict[str, Any]) -> None:
         super().__init__(encoding)
@@ -105,7 +106,7 @@ class OwnEncoding(EncodingAdapter):
 
     @property
     def facts(self) -> Facts:
-        """Facts of a tokenizer of which nothing is known."""
+        """The facts of an unknown tokenizer: nothing is proved about it."""
         return Facts(engine="unknown", model="unknown", unprovable=self.why)
 
     def encode(self, text: str) -> IdArray:
@@ -114,8 +115,8 @@ class OwnEncoding(EncodingAdapter):
 
 
 class LoneThreadUse:
-    """Code points of texts that one thread encoded alone because several threads would share a
-    regex."""
+    """Counts the code points that one thread encoded alone, because several threads would have
+    shared a regex."""
 
     def __init__(self) -> None:
         self.chars = 0
@@ -123,7 +124,7 @@ class LoneThreadUse:
 
     @property
     def pays(self) -> bool:
-        """True if an encoding for each thread would have paid for itself."""
+        """True if an encoding for each thread would have saved more time than it takes to build."""
         return self.chars >= LONE_PAYS_AFTER
 
 
@@ -144,8 +145,8 @@ class ThreadEncodings(threading.local):
         self._chars = 0
 
     def still_shares(self, chars: int) -> bool:
-        """Count `chars` more code points of short matches for which threads shared the caller's
-        encoding."""
+        """Count `chars` more code points of short matches. Returns True while threads should share
+        the caller's encoding."""
         self._lone_use.chars += chars  # threads may lose some
         return not self._lone_use.pays
 

@@ -136,7 +136,7 @@ class Occurrences:
         return None
 
     def _strip_refusal(self, position: int) -> str | None:
-        """A token that strips the white space around the position, or None."""
+        """Why no cut is certain here, or None: a token may strip the white space around it."""
         if self._right_stripping and self._text[position].isspace():
             self._look_around(position)
             for content in self._right_stripping:

@@ -71,13 +71,13 @@ def check(
     seams = in_columns(encoding.seams)
     known = checked_facts(tokenizer, seams)
     core = text_ids(encoding.ids, text, tokenizer)
-    answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
+    probe = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
     findings = [*_other_text(encoding, text), *known.findings]
-    findings += seam_findings(seams, text, known.facts, answers)
+    findings += seam_findings(seams, text, known.facts, probe)
     licensed = not findings
-    cuts = _cuts(seams, answers.utf8) if licensed else NO_INTS
+    cuts = _cuts(seams, probe.utf8) if licensed else NO_INTS
     tiles, again = known.facts.tiles, wanted is not Level.SEAMS
-    found, notes = id_findings(core, seams.planned, cuts, answers, tiles, again)
+    found, notes = id_findings(core, seams.planned, cuts, probe, tiles, again)
     findings += found
     count = len(seams.planned) + len(cuts)
     notes = known.notes if wanted is Level.IDS else (*notes, *known.notes)
@@ -95,7 +95,7 @@ def check(
             return report
         refused = ": ".join(shown.refusal)
         return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
-    proof = prove_ids(encoding.ids, seams, cuts, answers, known.facts, licensed)
+    proof = prove_ids(encoding.ids, seams, cuts, probe, known.facts, licensed)
     findings += proof.findings
     by_call = (f"the ids are the tokenizer's: {proof.claim}",)
     return _report(findings, count, wanted, proved + by_call, (), notes)
@@ -128,11 +128,11 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
 
 
 def seam_findings(
-    seams: Sequence[Seam], text: str, facts: Facts, answers: TokenizerProbe | None = None
+    seams: Sequence[Seam], text: str, facts: Facts, probe: TokenizerProbe | None = None
 ) -> Iterator[Finding]:
     """Yield the findings about seams, at most one for each planned seam.
 
-    The check uses the text and the facts. K5, K6 and K8 also use `answers`; without `answers` these
+    The check uses the text and the facts. K5, K6 and K8 also use `probe`; without `probe` these
     rules license nothing."""
     columns = in_columns(seams)
     planned, everywhere = columns.planned, columns.everywhere
@@ -144,7 +144,7 @@ def seam_findings(
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if (Utf8Text(text) if answers is None else answers.utf8).has_surrogates:
+    if (Utf8Text(text) if probe is None else probe.utf8).has_surrogates:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
     if not well_formed(planned):
@@ -152,7 +152,7 @@ def seam_findings(
         return
     ground = CheckContext(text, facts, load_tables(), columns.proofs)
     held = np.ones(len(planned), dtype=np.bool_)
-    for finding in _planned_findings(planned, ground, answers):
+    for finding in _planned_findings(planned, ground, probe):
         held[finding.seam] = False
         yield finding
     if everywhere is not None:
@@ -163,7 +163,7 @@ def seam_findings(
 
 
 def _planned_findings(
-    planned_seams: Columns, ground: CheckContext, answers: TokenizerProbe | None
+    planned_seams: Columns, ground: CheckContext, probe: TokenizerProbe | None
 ) -> Iterator[Finding]:
     """Yield the findings about planned seams.
 
@@ -172,18 +172,18 @@ def _planned_findings(
     edges = np.concatenate(([0], planned_seams.positions, [length]))
     before = np.maximum.accumulate(edges)[:-2]
     placed = (planned_seams.positions > before) & (planned_seams.positions < length)
-    judge = RuleChecker(ground, answers)
-    for k in np.flatnonzero(~surely_licensed(planned_seams, placed, ground, judge)).tolist():
+    rules = RuleChecker(ground, probe)
+    for k in np.flatnonzero(~surely_licensed(planned_seams, placed, ground, rules)).tolist():
         seam, previous = planned_seams.seam(k), planned_seams.seam(k - 1) if k else None
         try:
             _require_place(seam, int(before[k]), length)
-            judge.require_licence(SeamContext(seam, previous, int(edges[k]), int(edges[k + 2])))
+            rules.require_licence(SeamContext(seam, previous, int(edges[k]), int(edges[k + 2])))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
 
 
 def surely_licensed(
-    columns: Columns, inside_text: Mask, ground: CheckContext, judge: RuleChecker
+    columns: Columns, inside_text: Mask, ground: CheckContext, rules: RuleChecker
 ) -> Mask:
     """True for each seam of `inside_text` that is certainly licensed; bool, (seams,). A fast check.
 
@@ -198,7 +198,7 @@ def surely_licensed(
     at, codes = columns.positions[rows].tolist(), columns.codes[rows].tolist()
     alike = [(code, ground.text[p - 1 : p + 1]) for code, p in zip(codes, at, strict=True)]
     first = dict(zip(reversed(alike), rows[::-1].tolist(), strict=True))
-    known = {key: _holds(judge.require_characters, columns.seam(k)) for key, k in first.items()}
+    known = {key: _holds(rules.require_characters, columns.seam(k)) for key, k in first.items()}
     sure[rows] = [known[key] for key in alike]
     if ground.raw.contents or ground.normalized_tokens:
         held = np.flatnonzero(sure)
@@ -286,10 +286,10 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
         return
     places = everywhere.positions(text).tolist()
     alike = {(text[p - 1], p + 1 == len(text)): p for p in reversed(places)}
-    judge = RuleChecker(ground)
+    rules = RuleChecker(ground)
     for p in sorted(alike.values()):
         try:
-            judge.require_licence(
+            rules.require_licence(
                 SeamContext(replace(everywhere.licence, position=p), None, 0, len(text))
             )
         except RefusedError as refusal:
@@ -323,8 +323,8 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
         return  # as above
     rule = f"{key[0]} by theorem {key[1]}"
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
-    judge = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
-    judge.require_characters(replace(licence, position=1))
+    rules = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
+    rules.require_characters(replace(licence, position=1))
     named = "windows" if licence.rule == Rule.WINDOW else "family"
     sides = witness_values(licence, named, "left", "right")[1:]
     require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")

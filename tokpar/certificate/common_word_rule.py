@@ -26,9 +26,9 @@ _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 class Words:
     """Checks the K8 seams of one text."""
 
-    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None) -> None:
+    def __init__(self, ground: CheckContext, probe: TokenizerProbe | None) -> None:
         self._ground = ground
-        self._answers = answers
+        self._probe = probe
 
     def common(self, context: SeamContext) -> None:
         """Refuse unless the token [token_start, position) is in both windows, and the windows share
@@ -43,15 +43,15 @@ class Words:
         require(nested, "witness", "the token must lie in both windows, after the last seam")
         self._require_chain(context, left_start, left_stop, right_stop)
         self._require_shared(right_start, left_stop)
-        answers, count = require_probe(self._answers), context.seam.token
-        left, right = answers.part(left_start, left_stop), answers.part(right_start, right_stop)
-        span = int(answers.starts[begin]), int(answers.starts[position])
+        probe, count = require_probe(self._probe), context.seam.token
+        left, right = probe.part(left_start, left_stop), probe.part(right_start, right_stop)
+        span = int(probe.starts[begin]), int(probe.starts[position])
         own, expected = _ids_at(left, span)[0], _ids_at(right, span)
         require(own == expected[0], "pair", f"the windows have ids {own} and {expected[0]} there")
         # the common token is the last id before the seam; the next id of the right window follows
         # it
-        if answers.ids is not None and (
-            count < 1 or answers.ids[count - 1 : count - 1 + len(expected)].tolist() != expected
+        if probe.ids is not None and (
+            count < 1 or probe.ids[count - 1 : count - 1 + len(expected)].tolist() != expected
         ):
             raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
 

@@ -55,9 +55,9 @@ _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 class RuleChecker:
     """Checks the seams of one text, one by one.
 
-    `answers` calls the tokenizer. Without `answers`, the rules that need it license nothing."""
+    `probe` calls the tokenizer. Without `probe`, the rules that need it license nothing."""
 
-    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None = None) -> None:
+    def __init__(self, ground: CheckContext, probe: TokenizerProbe | None = None) -> None:
         self._ground = ground
         by_characters: dict[Theorem, Callable[[Seam], None]] = {
             Theorem.SPACE_AFTER_NONSPACE: self._universal,
@@ -69,8 +69,8 @@ class RuleChecker:
             Theorem.STAGES_AT_SPACE: Spaces(ground).require,
         }
         inside, words = (
-            WithinPretokenRule(ground, self._require_cut, answers),
-            Words(ground, answers),
+            WithinPretokenRule(ground, self._require_cut, probe),
+            Words(ground, probe),
         )
         by_parts: dict[Theorem, Callable[[SeamContext], None]] = {
             Theorem.NO_TOKEN_ACROSS: inside.no_token_across,

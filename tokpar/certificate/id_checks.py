@@ -101,14 +101,14 @@ def _probe(count: int) -> IdArray:
 
 
 def id_findings(
-    core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, tiles: bool, again: bool
+    core: Core, seams: Columns, cuts: IntArray, probe: TokenizerProbe, tiles: bool, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Returns what is wrong with ids although nothing is encoded again, and notes about ids that
     could not be looked at.
 
     `tiles`: tokens tile the text. They must spell it then, and an id must begin at each seam.
     `again`: the ids are compared with the tokenizer's call later."""
-    text, findings = answers.text, list(core.findings)
+    text, findings = probe.text, list(core.findings)
     if not well_formed(seams):
         return findings, ("limited: ids not looked at, the seams are no columns",)
     counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
@@ -118,8 +118,8 @@ def id_findings(
     outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
     if counts or outside.any():
         return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if tiles and not answers.utf8.has_surrogates:
-        return findings + list(spelling_findings(core.ids, seams, cuts, answers, not again)), ()
+    if tiles and not probe.utf8.has_surrogates:
+        return findings + list(spelling_findings(core.ids, seams, cuts, probe, not again)), ()
     unseen = "limited: tokens do not tile the text, ids are compared at level 'ids' only"
     return findings, () if again else (unseen,)
 
@@ -144,16 +144,16 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
 
 
 def spelling_findings(
-    ids: IdArray, seams: Columns, cuts: IntArray, answers: TokenizerProbe, decode: bool = True
+    ids: IdArray, seams: Columns, cuts: IntArray, probe: TokenizerProbe, decode: bool = True
 ) -> Iterator[Finding]:
-    """For tokens that tile the text: check that an id begins at each seam and, if `decode`, that
-    the ids spell the text.
+    """Yield a finding for each seam at which no id begins and, if `decode`, for ids that do not
+    spell the text. Assumes that the tokens of this tokenizer tile the text.
 
     `cuts`: the byte offsets of the seams of `everywhere`."""
-    tokenizer, written, edges = answers.tokenizer, answers.utf8, None
+    tokenizer, written, edges = probe.tokenizer, probe.utf8, None
     if isinstance(tokenizer, Locates):
         try:
-            edges = answers.edges()
+            edges = probe.edges()
         except RefusedError as refusal:
             yield Finding("ids", f"expected ids that tile the text, got others: {refusal}")
             return

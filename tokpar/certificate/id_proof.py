@@ -42,7 +42,7 @@ def prove_ids(
     ids: IdArray,
     seams: Seams,
     cuts: IntArray,
-    answers: TokenizerProbe,
+    probe: TokenizerProbe,
     facts: Facts,
     is_licensed: bool,
 ) -> IdProof:
@@ -51,19 +51,19 @@ def prove_ids(
     `is_licensed`: every seam of `seams` is licensed. `cuts`: the byte offsets of the seams of
     `seams.everywhere`. Without licensed cuts, or if the tokenizer fails on a segment, the text is
     encoded as a whole."""
-    text, tokenizer, planned = answers.text, answers.tokenizer, seams.planned
+    text, tokenizer, planned = probe.text, probe.tokenizer, seams.planned
     chosen = certain(planned) if is_licensed else NO_INTS
     if len(chosen) or len(cuts):
         try:
-            segments = _segments(seams, chosen, cuts, answers)
-            found = segment_ids(segments, answers, PretokenGate.of(facts, answers))
+            segments = _segments(seams, chosen, cuts, probe)
+            found = segment_ids(segments, probe, PretokenGate.of(facts, probe))
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:
             expected = postprocess_ids(found.ids(), text, tokenizer)
             findings = (
                 *id_difference(ids, expected, planned),
-                *_wrong_counts(planned, chosen, found, cuts, answers),
+                *_wrong_counts(planned, chosen, found, cuts, probe),
             )
             many = f"{len(found.rows):,} distinct of {len(found.kinds):,} segments"
             return IdProof(findings, f"{many} encoded by the tokenizer's own call (theorem 31)")
@@ -76,19 +76,19 @@ def prove_ids(
 
 
 def _segments(
-    seams: Seams, chosen_seams: IntArray, cuts: IntArray, answers: TokenizerProbe
+    seams: Seams, chosen_seams: IntArray, cuts: IntArray, probe: TokenizerProbe
 ) -> Segments:
     planned, everywhere = seams.planned, seams.everywhere
     absorbs = np.array(
         [theorem == Theorem.ABSORBED_SPACE for _, theorem, _ in planned.licences], dtype=np.int64
     )
-    own = answers.utf8.byte_offsets(planned.positions[chosen_seams])
+    own = probe.utf8.byte_offsets(planned.positions[chosen_seams])
     absorbed = absorbs[planned.codes[chosen_seams]] if len(chosen_seams) else own
     dense = int(everywhere is not None and everywhere.licence.theorem == Theorem.ABSORBED_SPACE)
     every = np.concatenate((own, cuts))
     order = np.argsort(every, kind="stable")
     left_out = np.concatenate((absorbed, np.full(len(cuts), dense)))
-    return Segments.from_cuts(every[order], left_out[order], len(answers.utf8.codes))
+    return Segments.from_cuts(every[order], left_out[order], len(probe.utf8.codes))
 
 
 def _wrong_counts(
@@ -96,10 +96,10 @@ def _wrong_counts(
     chosen_seams: IntArray,
     segment_ids: SegmentIds,
     cuts: IntArray,
-    answers: TokenizerProbe,
+    probe: TokenizerProbe,
 ) -> Iterator[Finding]:
     """Yield a finding for each certified cut with a wrong number of ids before it."""
-    own = answers.utf8.byte_offsets(planned_seams.positions[chosen_seams])
+    own = probe.utf8.byte_offsets(planned_seams.positions[chosen_seams])
     segments = np.arange(1, len(own) + 1) + np.searchsorted(cuts, own)
     expected = segment_ids.ids_before[segments]
     for k in np.flatnonzero(planned_seams.tokens[chosen_seams] != expected).tolist():

@@ -33,7 +33,7 @@ def expect(holds: object, message: str) -> None:
 
 
 def most_unpacked(stored_bytes: int) -> int:
-    """The most bytes that `stored_bytes` bytes may unpack to. This bounds memory by the file's
+    """The most bytes that `stored_bytes` may unpack to. This bounds memory by the file's
     size."""
     return _SHRINKS * stored_bytes + _ALWAYS
 
@@ -90,7 +90,7 @@ def unpack(
 
 
 def check_entries(entries: object, stored_bytes: int) -> list[Mapping[str, Any]]:
-    """Check the header's column entries against `stored_bytes`, the bytes of all columns; return
+    """Check the header's column entries against `stored_bytes`, the size of all columns; return
     them."""
     if not isinstance(entries, list) or len(entries) > MOST_COLUMNS:
         raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")

@@ -68,16 +68,14 @@ class SegmentIds:
         return found
 
 
-def segment_ids(
-    segments: Segments, answers: TokenizerProbe, gate: PretokenGate | None
-) -> SegmentIds:
-    """Returns the ids of the segments of the text of `answers`.
+def segment_ids(segments: Segments, probe: TokenizerProbe, gate: PretokenGate | None) -> SegmentIds:
+    """Returns the ids of the segments of the text of `probe`.
 
     With a `gate`, each distinct pre-token is encoded once, where its pre-tokens are known. Raises
     RefusedError if the tokenizer fails on a segment."""
-    codes = answers.utf8.codes
+    codes = probe.utf8.codes
     distinct = distinct_segments(codes, segments.starts, segments.stops)
-    rows = _distinct_rows(codes, segments, distinct, answers, gate)
+    rows = _distinct_rows(codes, segments, distinct, probe, gate)
     before = np.zeros(len(distinct.kinds) + 1, dtype=np.int64)
     np.cumsum(np.diff(rows.offsets)[distinct.kinds], out=before[1:])
     return SegmentIds(rows, distinct.kinds, before)
@@ -87,30 +85,30 @@ def _distinct_rows(
     codes: Bytes,
     segments: Segments,
     distinct: DistinctSegments,
-    answers: TokenizerProbe,
+    probe: TokenizerProbe,
     gate: PretokenGate | None,
 ) -> Rows:
     starts, stops = segments.starts[distinct.first], segments.stops[distinct.first]
     left, groups = np.arange(len(starts)), []
     if gate is not None:
         chosen = np.flatnonzero(stops > starts)
-        known, rows = pretoken_rows(gate, codes, starts[chosen], stops[chosen], answers)
+        known, rows = pretoken_rows(gate, codes, starts[chosen], stops[chosen], probe)
         groups.append((chosen[known], rows))
         left = np.delete(left, chosen[known])
-    groups.append((left, _encode_segments(codes, starts[left], stops[left], answers)))
+    groups.append((left, _encode_segments(codes, starts[left], stops[left], probe)))
     return Rows.scatter(len(starts), groups)
 
 
 def _encode_segments(
-    codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe
+    codes: Bytes, starts: IntArray, stops: IntArray, probe: TokenizerProbe
 ) -> Rows:
-    data, tokenizer = memoryview(codes.data), answers.tokenizer
+    data, tokenizer = memoryview(codes.data), probe.tokenizer
     parts = []
     for k in range(0, len(starts), _TEXTS):
         at = zip(starts[k : k + _TEXTS].tolist(), stops[k : k + _TEXTS].tolist(), strict=True)
         texts = [str(data[start:stop], "utf-8") for start, stop in at]
         if not isinstance(tokenizer, EncodesMany) or len(texts) == 1:
-            parts.append(Rows.of(map(answers.encode, texts)))
+            parts.append(Rows.of(map(probe.encode, texts)))
             continue
         try:
             parts.append(tokenizer.encode_many(texts, False))

@@ -41,11 +41,11 @@ class PretokenGate:
     drops_gaps: bool
 
     @classmethod
-    def of(cls, facts: Facts, answers: TokenizerProbe) -> PretokenGate | None:
+    def of(cls, facts: Facts, probe: TokenizerProbe) -> PretokenGate | None:
         """Returns the gate of a tokenizer; None if theorem 51 does not apply to it."""
         splits = facts.scheme == "regex" and facts.tiles and facts.unprovable is None
         plain = not facts.normalizers and not facts.prefix_space
-        if not (splits and plain and facts.patterns and isinstance(answers.tokenizer, Locates)):
+        if not (splits and plain and facts.patterns and isinstance(probe.tokenizer, Locates)):
             return None
         try:
             machines = tuple(machine_of(each, facts.engine) for each in facts.patterns)
@@ -106,7 +106,7 @@ class Parts:
 
 
 def pretoken_rows(
-    gate: PretokenGate, codes: Bytes, starts: IntArray, stops: IntArray, answers: TokenizerProbe
+    gate: PretokenGate, codes: Bytes, starts: IntArray, stops: IntArray, probe: TokenizerProbe
 ) -> tuple[IntArray, Rows]:
     """Returns which segments codes[start:stop] are known by their pre-tokens, and their ids.
 
@@ -125,7 +125,7 @@ def pretoken_rows(
     kinds = distinct_segments(segments.text.codes, pieces[:-1][kept], pieces[1:][kept])
     chosen = np.flatnonzero(kept)[kinds.first]
     distinct = Parts.of(segments.text.codes, pieces[chosen], pieces[chosen + 1])
-    sure, rows = _encode_pretokens(gate, distinct, answers)
+    sure, rows = _encode_pretokens(gate, distinct, probe)
     first = np.concatenate(([0], np.cumsum(kept)))[np.searchsorted(pieces, segments.edges)]
     unsure = np.concatenate(([0], np.cumsum(~sure[kinds.kinds])))[first]
     known &= unsure[1:] == unsure[:-1]
@@ -181,19 +181,19 @@ def _divide(gate: PretokenGate, text: Utf8Text, marks: Marks) -> IntArray:
 
 
 def _encode_pretokens(
-    gate: PretokenGate, distinct: Parts, answers: TokenizerProbe
+    gate: PretokenGate, distinct: Parts, probe: TokenizerProbe
 ) -> tuple[Mask, Rows]:
     """Returns which distinct pre-tokens are known, and the ids of each; of the others, no ids."""
     left, groups = np.arange(len(distinct)), []
     for separator in _SEPARATORS:
         if len(left):
-            places, rows = _encode_joined(gate, distinct, left, separator, answers)
+            places, rows = _encode_joined(gate, distinct, left, separator, probe)
             groups.append((left[places], rows))
             left = np.delete(left, places)
     if len(left):
         alone = distinct.select(left)
         whole = np.flatnonzero(_is_pretoken(gate, alone, alone.places))
-        groups.append((left[whole], Rows.of(map(answers.encode, alone.texts(whole)))))
+        groups.append((left[whole], Rows.of(map(probe.encode, alone.texts(whole)))))
         left = np.delete(left, whole)
     sure = np.ones(len(distinct), dtype=np.bool_)
     sure[left] = False
@@ -205,7 +205,7 @@ def _encode_joined(
     distinct: Parts,
     remaining: IntArray,
     separator: bytes,
-    answers: TokenizerProbe,
+    probe: TokenizerProbe,
 ) -> tuple[IntArray, Rows]:
     """Returns which of the pre-tokens `remaining` are known after they were encoded one after the
     other, each behind a `separator`, and their ids."""
@@ -215,7 +215,7 @@ def _encode_joined(
     stride = len(parts) // len(remaining)
     apart &= np.arange(len(parts)) % stride == stride - 1
     groups = [
-        _block_rows(gate, parts, first, last, apart, answers)
+        _block_rows(gate, parts, first, last, apart, probe)
         for first, last in zip(blocks.tolist(), [*blocks[1:].tolist(), len(parts)], strict=True)
     ]
     return np.concatenate([places for places, _ in groups]) // stride, Rows.concatenate(
@@ -242,14 +242,14 @@ def _block_rows(
     first: int,
     last: int,
     is_whole: Mask,
-    answers: TokenizerProbe,
+    probe: TokenizerProbe,
 ) -> tuple[IntArray, Rows]:
     """Returns which parts from `first` to `last` are known after one call, and their ids."""
     start, stop = distinct.places[[first, last]].tolist()
     text = distinct.text.text[start:stop]
     if any(occurring(gate.contents, text)):
         return np.arange(0), Rows.of([])
-    laid = answers.encode_with_spans(text)
+    laid = probe.encode_with_spans(text)
     begins = np.append(laid.spans[:, 0], distinct.edges[last] - distinct.edges[first])
     chosen: IntArray = first + np.flatnonzero(is_whole[first:last])
     edges = np.stack((distinct.edges[chosen], distinct.edges[chosen + 1])) - distinct.edges[first]

@@ -205,11 +205,11 @@ class TokenizerProbe:
         return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
 
 
-def require_probe(answers: TokenizerProbe | None) -> TokenizerProbe:
-    """Return `answers`. Refused if the tokenizer may not be called."""
-    if answers is None:
+def require_probe(probe: TokenizerProbe | None) -> TokenizerProbe:
+    """Return `probe`. Refused if the tokenizer may not be called."""
+    if probe is None:
         raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-    return answers
+    return probe
 
 
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:

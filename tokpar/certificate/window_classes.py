@@ -46,6 +46,7 @@ def _character(source: str) -> str | None:
 
 
 def _engine_agrees(source: str, engine: str, members: Points, others: Points) -> bool:
+    """True if the engine matches every code point of `members`, and none of `others`."""
     try:
         return _HOLDS[engine](source, _text(members), _text(others))
     except BaseException as error:  # each engine has its own errors; a panic is no Exception

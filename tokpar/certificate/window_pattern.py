@@ -299,6 +299,7 @@ def _bounds(text: str) -> tuple[int, int | None]:
 
 
 def _tree_over(node: Any, symbols: Symbols, size: int) -> Any:
+    """Returns the tree with the symbols of each class in place of its source."""
     kind, *parts = node
     if kind == "set":
         return ["set", symbols(parts[0])]

@@ -34,17 +34,17 @@ edges of ids on characters would be searched without end."""
 class WithinPretokenRule:
     """Checks the seams inside the pre-tokens of one text.
 
-    `require_cut` refuses a position that is no K1 cut. `answers`: None if the tokenizer may not be
+    `require_cut` refuses a position that is no K1 cut. `probe`: None if the tokenizer may not be
     called."""
 
     def __init__(
         self,
         ground: CheckContext,
         require_cut: Callable[[int], None],
-        answers: TokenizerProbe | None,
+        probe: TokenizerProbe | None,
     ) -> None:
         self._ground = ground
-        self._answers = answers
+        self._probe = probe
         self._regions = Regions(ground, require_cut)
         self._runs: dict[tuple[str, int, int, int], RefusedError | None] = {}
 
@@ -78,13 +78,13 @@ class WithinPretokenRule:
         order = f"{low} <= right_start < {position} < second < left_stop <= {high}"
         require(ordered, "witness", f"expected {order}")
         self._regions.require_parts(region, context)
-        answers = require_probe(self._answers)
+        probe = require_probe(self._probe)
         ids, edges, count = self._ids_beside(region, context)
-        place = int(np.searchsorted(edges, answers.starts[second]))
-        begins = place < len(edges) and edges[place] == answers.starts[second]
+        place = int(np.searchsorted(edges, probe.starts[second]))
+        begins = place < len(edges) and edges[place] == probe.starts[second]
         require(begins, "second", f"no token begins at position {second}")
-        least = int(answers.starts[max(low, context.start)])
-        most = int(answers.starts[min(high, context.stop)])
+        least = int(probe.starts[max(low, context.start)])
+        most = int(probe.starts[min(high, context.stop)])
         self._require_pair(ids, edges, count, least, most)
 
     def run(self, context: SeamContext) -> None:
@@ -107,8 +107,8 @@ class WithinPretokenRule:
         require(phase, "run", expected)
         self._regions.require_parts(region, context, with_left=False)
         run = char, token, length, least
-        once(self._runs, run, lambda: self._probe(*run))
-        own = require_probe(self._answers).ids
+        once(self._runs, run, lambda: self._probe_run(*run))
+        own = require_probe(self._probe).ids
         first = 0 if context.previous is None else context.previous.token
         if own is not None:
             ids = own[first : context.seam.token]
@@ -137,20 +137,20 @@ class WithinPretokenRule:
         lie before the seam.
 
         If post-processing hides the ids, both parts are tokenized again."""
-        answers, position = require_probe(self._answers), context.seam.position
+        probe, position = require_probe(self._probe), context.seam.position
         count = context.seam.token
         if self._ground.facts.normalizers:
             return self._ids_beside_in_inert(region, context)
-        if answers.ids is not None:
-            ids, edges = answers.ids, answers.edges()
+        if probe.ids is not None:
+            ids, edges = probe.ids, probe.edges()
         else:
             start, stop = max(region[0], context.start), min(region[1], context.stop)
-            left, right = answers.part(start, position), answers.part(position, stop)
+            left, right = probe.part(start, position), probe.part(position, stop)
             count = len(left.ids)
             ids = np.concatenate((left.ids, right.ids))
             spans = np.concatenate((left.spans, right.spans))
-            edges = tiling_edges(spans, int(answers.starts[start]), int(answers.starts[stop]))
-        if not 0 < count < len(ids) or edges[count] != answers.starts[position]:
+            edges = tiling_edges(spans, int(probe.starts[start]), int(probe.starts[stop]))
+        if not 0 < count < len(ids) or edges[count] != probe.starts[position]:
             raise RefusedError("token", f"id {count} does not begin at position {position}")
         return ids, edges, count
 
@@ -161,24 +161,24 @@ class WithinPretokenRule:
 
         Tokens tile only text that the normalizer does not change; the check of the region
         established that it does not."""
-        answers, position, token = (
-            require_probe(self._answers),
+        probe, position, token = (
+            require_probe(self._probe),
             context.seam.position,
             context.seam.token,
         )
         start, stop = context.start, context.stop
         inside = region[0] <= start and stop <= region[1]
         require(inside, "normalizer", f"the part [{start}, {stop}) is not inside its region")
-        if answers.ids is None:
-            parts = answers.part(start, position).ids, answers.part(position, stop).ids
+        if probe.ids is None:
+            parts = probe.part(start, position).ids, probe.part(position, stop).ids
             first, token, ids = 0, len(parts[0]), np.concatenate(parts)
         else:
             first = 0 if context.previous is None else context.previous.token
-            most = token + int(answers.starts[stop] - answers.starts[position])
-            ids = answers.ids[first : max(first, most)]
+            most = token + int(probe.starts[stop] - probe.starts[position])
+            ids = probe.ids[first : max(first, most)]
         require(0 <= first < token < first + len(ids), "token", f"id {token} is not in its parts")
-        edges = edges_beside(self._ground.facts, ids, token - first, answers.starts[position])
-        tiling = edges[0] == answers.starts[start] and answers.starts[stop] in edges
+        edges = edges_beside(self._ground.facts, ids, token - first, probe.starts[position])
+        tiling = edges[0] == probe.starts[start] and probe.starts[stop] in edges
         both = f"the ids beside it do not tile the text from {start} to {stop}"
         require(tiling and (np.diff(edges) > 0).all(), "token", both)
         return ids, edges, token - first
@@ -188,18 +188,18 @@ class WithinPretokenRule:
         of their text.
 
         The text must be longer than any token, and one pre-token by itself."""
-        answers, longest = require_probe(self._answers), self._ground.facts.longest_token
+        probe, longest = require_probe(self._probe), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
         for left, right in islice(_id_runs(edges, count, low, high), most):
             first, last = edges.item(left), edges.item(right)
             if last - first <= longest:
                 continue
-            start, stop = answers.position_at(first), answers.position_at(last)
+            start, stop = probe.position_at(first), probe.position_at(last)
             if start is None or stop is None:
                 continue
             text = self._ground.text[start:stop]
             if self._regions.scanner.is_one(text):
-                if not np.array_equal(answers.encode(text), ids[left:right]):
+                if not np.array_equal(probe.encode(text), ids[left:right]):
                     raise RefusedError("pair", f"ids {left} to {right} are not those of their text")
                 return
             scanned += 1
@@ -207,7 +207,7 @@ class WithinPretokenRule:
                 break
         raise RefusedError("pair", "no run of ids around it can be encoded by itself")
 
-    def _probe(self, char: str, token: int, length: int, least: int) -> None:
+    def _probe_run(self, char: str, token: int, length: int, least: int) -> None:
         """Returns the finite check of theorem 11: `length` strings stand for all longer strings.
 
         Two ids in front of the longest string show, by lemma 4, that `token` is canonical and may
@@ -215,7 +215,7 @@ class WithinPretokenRule:
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1
-            laid = require_probe(self._answers).encode_with_spans(text)
+            laid = require_probe(self._probe).encode_with_spans(text)
             spans = [[k * length, (k + 1) * length] for k in range(count)]
             begins = laid.ids[:count].tolist() == [token] * count
             begins = begins and laid.spans[:count].tolist() == spans

@@ -1,7 +1,7 @@
-"""The command `tokpar`: one file per subcommand, each with a function that declares and one that
-acts; plugins add others.
+"""The command `tokpar`. Each subcommand is one file with a function `declare`, for its arguments,
+and a function `run`. Plugins add more subcommands.
 
-Exit codes: 0 done, 1 not lossless or check failed, 2 the arguments or files cannot be used.
+Exit codes: 0 done, 1 not lossless or a check failed, 2 the arguments or files cannot be used.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     from tokpar.hooks import Command
 
 ELSEWHERE = {"bench": "tokpar-bench", "tokentree": "tokpar-bench", "train": "tokpar-train"}
-"""Commands of this project that are installed with other packages."""
+"""Commands of this project that come with other packages: command -> package."""
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors read like every other error of the command."""
+    """An argument parser whose errors have the form of the other errors of the command."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"tokpar: error: {message} (see {self.prog} --help)\n")
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Returns a parser with the subcommand that `words` begin with; for help, with all subcommands.
+    """The parser for the subcommand that `words` begin with. If `words` ask for help, the parser
+    knows all subcommands.
 
     Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__
@@ -56,7 +57,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_all(commands: Any) -> Iterator[str]:
-    """Add all subcommands. Yields an error for each one that cannot be loaded."""
+    """Add every subcommand, and yield a message for each subcommand that cannot be loaded."""
     from tokpar.errors import PluginError
     from tokpar.registry import registry
 
@@ -68,7 +69,8 @@ def _add_all(commands: Any) -> Iterator[str]:
 
 
 def _find_command(name: str) -> Command:
-    """Returns the subcommand of a name. Loads plugins only if the name is not tokpar's own."""
+    """The subcommand of that name. Plugins are loaded only if tokpar itself has no such
+    subcommand."""
     from tokpar.builtins import tokpar_commands
     from tokpar.errors import OptionError, PluginError, UnknownNameError
     from tokpar.hooks import install
@@ -92,7 +94,7 @@ def _find_command(name: str) -> Command:
 
 
 def _add(command: Command, commands: Any) -> None:
-    """Add one subcommand to the parser. Raises PluginError if it cannot be loaded."""
+    """Add one subcommand. Raises PluginError if it cannot be loaded."""
     from tokpar.errors import PluginError
 
     try:
@@ -109,7 +111,7 @@ def _add(command: Command, commands: Any) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line `argv`, or `sys.argv`, and return the exit code."""
     from tokpar.cli.interrupts import end_on_interrupt
     from tokpar.cli.standard_streams import open_streams
     from tokpar.errors import TokparError
@@ -119,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser(words).parse_args(words)
         if argv is None and arguments.run.__module__.startswith("tokpar."):
-            end_on_interrupt()  # the command of a plugin may have something to clean up
+            end_on_interrupt()  # not for a plugin's command: it may have to clean up
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as stop:
@@ -138,7 +140,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _forget_stdout() -> None:
-    """The reader has gone: let the interpreter's last flush go nowhere, quietly."""
+    """Point standard output at the null device, because its reader has gone. Otherwise the
+    interpreter's last flush would print an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
                 encoding = from_bytes(arguments.certificate.read_bytes())
             except FileFormatError as error:
                 raise FileFormatError(f"{arguments.certificate}: {error}") from error
-            # names may differ for good reasons, so this decides nothing
+            # the same tokenizer can have two names, so different names are no failure
             if encoding.tokenizer != tokenizer.name and not arguments.quiet:
                 whose = f"certificate of tokenizer {encoding.tokenizer!r}"
                 print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)

@@ -41,7 +41,8 @@ WORKERS = 2
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to be checked. `reference`: the name of the tokenizer whose ids are right."""
+    """One thing to check. `reference`: the name of the tokenizer whose ids are the expected
+    ones."""
 
     kind: str
     name: str
@@ -130,7 +131,9 @@ def _check_part(
 
 
 def parts_of(arguments: argparse.Namespace) -> list[Part]:
-    """All that WHAT names, of one kind if --kind says so. Raises OptionError, UnknownNameError."""
+    """All parts that WHAT names, or with --kind only the parts of that kind.
+
+    Raises OptionError, UnknownNameError."""
     what, kind = arguments.what, arguments.kind
     named = [(each, what) for each in registry().kinds_of(what) if each in KINDS]
     named = named or _parts_of_plugin(what)
@@ -156,12 +159,13 @@ def _parts_of_plugin(plugin: str) -> list[tuple[str, str]]:
 
 
 def _engine(name: str, arguments: argparse.Namespace) -> Part:
-    """Returns the check of an engine: on --tokenizer, on the bundled file, or on its own name."""
+    """The check of an engine: on the file of --tokenizer, else on the bundled file, else on the
+    tokenizer that the engine's own name stands for."""
     if arguments.engine is not None:
         raise OptionError(f"{name!r} is an engine: give --tokenizer PATH instead of --engine")
     if arguments.tokenizer is not None:
         return _tokenizer_part(arguments.tokenizer, name, arguments)
-    with suppress(UnknownNameError):  # not its kind of file
+    with suppress(UnknownNameError):  # the engine does not read this kind of file
         return _tokenizer_part("default", name, arguments)
     try:
         return _tokenizer_part(name, name, arguments)
@@ -186,9 +190,10 @@ def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace
 
 
 def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
-    """Returns the check of a part that is no engine.
+    """The check of a splitter, merger, executor or strategy.
 
-    A splitter without options is checked with several sets of options that make chunks small."""
+    Without options, a splitter is checked several times, with sets of options that make small
+    chunks."""
     from tokpar.testing import check_executor, check_merger, check_splitter, check_strategy
     from tokpar.testing.strategy import small_options
 

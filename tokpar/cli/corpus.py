@@ -11,7 +11,7 @@ from importlib import import_module
 from tokpar.cli.screen import HelpFormatter
 
 COMMANDS = ("audit", "build", "stats", "verify")
-"""Each is the module `tokpar.cli.corpus_NAME`."""
+"""The subcommand NAME is the module `tokpar.cli.corpus_NAME`."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

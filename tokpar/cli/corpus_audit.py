@@ -42,7 +42,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool) -> None:
-    """The arguments that name a tokenizer; it is loaded without truncation and padding."""
+    """Declare the arguments that name a tokenizer. The tokenizer is loaded without truncation and
+    padding."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     what = "a directory, tokenizer.json, a name ..."
@@ -118,7 +119,8 @@ def _print(report: AuditReport, seconds: float) -> None:
 
 
 def print_check(result: CheckResult, description: str, sizes: Mapping[str, int]) -> None:
-    """One check: what holds, or its faults. `sizes`: the documents of each shard."""
+    """Print that a check holds, or print its faults. `sizes`: the number of documents of each
+    shard."""
     if not result.count:
         print_line(f"  {result.check:9} ok: {description}")
         return

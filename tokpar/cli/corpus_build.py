@@ -130,8 +130,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def stopping_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yields a function that tells whether Ctrl-C was pressed. The second Ctrl-C ends the process
-    at once."""
+    """Yield a function that returns True after Ctrl-C. A second Ctrl-C ends the process at once.
+
+    In a thread other than the main thread, the function always returns False."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
@@ -151,7 +152,7 @@ def stopping_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 def resume_command(words: Sequence[str]) -> str:
-    """The command that goes on, as a shell takes it."""
+    """The shell command that resumes the build: the words of the command line, with --resume."""
     own = list(words[1:])
     return shlex.join(["tokpar", *own, *([] if "--resume" in own else ["--resume"])])
 
@@ -187,5 +188,5 @@ def request_of(arguments: argparse.Namespace) -> Request:
 
 
 def _read_template(template: bool | str) -> bool | str:
-    """A template, read from the file that was given."""
+    """The chat template in the file `template`; True and False stay as they are."""
     return template if isinstance(template, bool) else Path(template).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a build shows while it runs, and at its end."""
+"""What `tokpar corpus build` prints while it runs, at its end, and in a dry run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MEGABYTE = 1e6
 def show_progress(
     arguments: argparse.Namespace, progress: Progress
 ) -> Iterator[Callable[[], None]]:
-    """Yields a function to call after each block: it moves the bar, and writes to the log each
-    minute and at the end."""
+    """Yield a function to call after each block. It moves the bar, and writes to the log each
+    minute. The log gets one more line at the end."""
     with ExitStack() as stack:
         bar = Bar(progress) if _bar_wanted(arguments) else None
         log: IO[str] | None = None
@@ -51,7 +51,7 @@ def show_progress(
 
 
 def write_log(file: IO[str], progress: Progress) -> None:
-    """Appends what is done so far as a line of JSON."""
+    """Append the progress so far to the log, as one line of JSON."""
     left = progress.seconds_left
     file.write(
         json.dumps(
@@ -75,7 +75,7 @@ def write_log(file: IO[str], progress: Progress) -> None:
 
 
 class Bar:
-    """A progress bar on stderr, in bytes of the inputs as they are stored."""
+    """A progress bar on stderr. Its unit is the bytes of the inputs as they are stored."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -92,7 +92,7 @@ class Bar:
                 unit="B",
                 unit_scale=True,
                 leave=False,
-                miniters=0,  # a block of the bytes that were read before moves the other counts
+                miniters=0,  # redraw also if a block moves the other counts and reads no bytes
                 file=sys.stderr,
             )
         rate = progress.new_tokens / max(progress.elapsed, 1e-9)
@@ -110,7 +110,7 @@ def _bar_wanted(arguments: argparse.Namespace) -> bool:
 
 
 def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> None:
-    """The counts, what was skipped, and a line for each stage, on stderr."""
+    """Print on stderr the counts, the skipped documents, and a line for each stage."""
     documents = plural(manifest.documents, "document")
     shards = plural(len(manifest.shards), "shard")
     size = manifest.text_bytes / _MEGABYTE
@@ -122,9 +122,10 @@ def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> N
 
 
 def stage_table(progress: Progress) -> str:
-    """Seconds and MB of text a second of each stage, in this run.
+    """A table of the stages of this run: seconds, and MB of text a second.
 
-    Reading and parsing run beside encoding and writing: the sum may exceed the elapsed time."""
+    Reading and parsing run at the same time as encoding and writing, so the sum of the stages may
+    exceed the elapsed time."""
     size = progress.new_text_bytes / _MEGABYTE
     lines = [f"{'stage':<8}{'seconds':>10}{'MB/s':>10}"]
     for name, seconds in [*((n, progress.seconds[n]) for n in STAGES), ("all", progress.elapsed)]:
@@ -134,7 +135,8 @@ def stage_table(progress: Progress) -> str:
 
 
 def print_dry_run(job: BuildJob) -> None:
-    """What would be written, and how large, from a sample of the first documents."""
+    """Print what a build would write and how large it would be, estimated from the first
+    documents."""
     from tokpar.corpus.estimate import estimate
 
     found = estimate(job)

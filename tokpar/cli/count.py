@@ -30,10 +30,10 @@ PART_BYTES = 1 << 23
 
 @dataclass
 class FileCount:
-    """The counts of one file.
+    """The counts of one file: ids and texts.
 
-    `untruncated_ids`: ids without truncation and padding, if truncation cut a text. `lossless`: the
-    counts are certain."""
+    `untruncated_ids`: the ids without truncation and padding, or None if no text was truncated.
+    `lossless`: False if any encoding is not certified."""
 
     ids: int = 0
     texts: int = 0
@@ -85,7 +85,8 @@ def _count_file(encoder: InputEncoder, name: str) -> FileCount:
 
 
 def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
-    """True if a file is one text that can be encoded part by part, with the default strategy."""
+    """True if a file is one text, and all options are default ones that allow to encode it part by
+    part."""
     from tokpar.streaming import encodes_parts
 
     asked = encoder.arguments
@@ -96,7 +97,8 @@ def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
 
 
 def _count_parts(encoder: InputEncoder, name: str) -> int:
-    """Returns the number of ids of a file, with a few megabytes in memory (proofs/stream.md)."""
+    """The number of ids of a file. A few megabytes of it are in memory at a time
+    (proofs/stream.md)."""
     from tokpar.streaming import stream_parts
 
     tokenizer, arguments = encoder.tokenizer, encoder.arguments

@@ -1,4 +1,5 @@
-"""Count the places where a text is cut: what `plan` foresees, and `encode` and `explain` report."""
+"""Count the places where a text is cut. `plan` predicts them; `encode` and `explain` report
+them."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ UNCERTIFIED, WHEN_MERGED = "uncertified", "when merged"
 
 @dataclass(frozen=True)
 class Cuts:
-    """How many places of a text are cut, by rule: {"K1": 7}. `at_spaces`: the cache divides the
-    text at every certified space, whatever the chunks are."""
+    """How many places of a text are cut, by rule: {"K1": 7}.
+
+    `at_spaces`: the cache cuts the text at every certified space, whatever the chunks are."""
 
     by_rule: Mapping[str, int]
     chunks: int
@@ -32,7 +34,7 @@ class Cuts:
 
     @property
     def count(self) -> int:
-        """All places."""
+        """The number of places, of all rules."""
         return sum(self.by_rule.values())
 
     def __str__(self) -> str:
@@ -42,7 +44,7 @@ class Cuts:
 
 
 def rule_counts(seams: Seams, text: str) -> dict[str, int]:
-    """How many seams of `text` rest on each rule: {"K1": 7}."""
+    """The number of seams of `text` for each rule: {"K1": 7}."""
     rules = [rule or UNCERTIFIED for rule, _, _ in seams.planned.licences]
     counts: Counter[str] = Counter()
     for code, count in enumerate(np.bincount(seams.planned.codes, minlength=len(rules)).tolist()):
@@ -55,9 +57,9 @@ def rule_counts(seams: Seams, text: str) -> dict[str, int]:
 def foresee_cuts(
     text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts
 ) -> tuple[Split, Cuts]:
-    """Returns the chunks of a text, and where `encode` would cut the text. Tokenizes nothing.
+    """The chunks of a text, and the places where `encode` will cut it. Nothing is tokenized.
 
-    Assumes the executor that suits the tokenizer, and a cache that has room."""
+    The prediction assumes the default executor of the tokenizer and a cache with free room."""
     from tokpar.encoder import why_never_cut
     from tokpar.policy import TOO_SHORT, fit_for
     from tokpar.types import Split
@@ -79,9 +81,9 @@ def foresee_cuts(
 
 
 def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
-    """Returns where the cache cuts a whole text, before the splitter sees the text.
+    """Where the cache cuts a text that goes to the cache before the splitter.
 
-    None if the cache does not cut the text, or if an added token in the text forbids a cut."""
+    None if the text does not go there first, or if an added token in the text may forbid a cut."""
     from tokpar.interfaces import licence_of
     from tokpar.overlap.chunks import dividing_finder
 
@@ -95,7 +97,7 @@ def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -
 
 
 def _cuts_in_chunks(split: Split) -> Everywhere | None:
-    """Returns where the cache cuts the chunks that it may divide, or None."""
+    """Where the cache cuts the divisible chunks of a split; None if it cuts none."""
     regions = [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible]
     if split.licence is None or not regions:
         return None
@@ -103,7 +105,8 @@ def _cuts_in_chunks(split: Split) -> Everywhere | None:
 
 
 def rule_of(left: Chunk, right: Chunk) -> str:
-    """The rule of the cut between two chunks, or why it is not known yet."""
+    """The rule of the cut between two chunks. "when merged": the rule is known only after merging.
+    "uncertified": there is no rule."""
     if right.cut is not None and right.cut.rule is not None:
         return right.cut.rule
     return WHEN_MERGED if left.stop > right.start else UNCERTIFIED

@@ -67,8 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def targets_of(out_path: Path | None, names: Sequence[str]) -> dict[str, Path]:
-    """The path that the ids of each input are written to; makes a directory. Raises OptionError,
-    OSError."""
+    """The path to which the ids of each input are written: input -> path. Makes the directory
+    `out_path` if needed.
+
+    Raises OptionError, OSError."""
     if out_path is None:
         return {}
     is_folder = out_path.is_dir() or not out_path.suffix or os.fspath(out_path).endswith(os.sep)
@@ -100,7 +102,7 @@ def _require_one_text(option: str, names: Sequence[str], refuses_rows: bool) -> 
 
 
 def _encode(encoder: InputEncoder, total: Total, target: Path | None) -> None:
-    """Encode the input that `total` names, and add its texts there."""
+    """Encode the input that `total` names, and add its texts to `total`."""
     arguments, tokenizer, name = encoder.arguments, encoder.tokenizer, total.name
     rows: list[IdArray] = []
     for source, encoding in encoder.encodings(name):
@@ -162,7 +164,7 @@ def _print_json(
 
 
 def _print_ids(ids: IdArray, everything: bool, number: int) -> None:
-    """All ids in one line; on a terminal the first ones of the first texts."""
+    """Print all ids in one line. A terminal shows the first ids of the first texts only."""
     if everything or not sys.stdout.isatty():
         for block in id_blocks(ids, " "):
             print(block, end="")
@@ -174,7 +176,7 @@ def _print_ids(ids: IdArray, everything: bool, number: int) -> None:
 
 
 def first_ids(ids: IdArray) -> str:
-    """The first ids, as many as fit two lines of the terminal, and how many more there are."""
+    """The first ids, as many as fit into two lines of the terminal, and the number of all ids."""
     most = SHOWN_LINES * width()
     whole = " ".join(map(str, ids[:most].tolist()))
     if len(ids) <= most and len(whole) <= most:

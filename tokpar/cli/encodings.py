@@ -1,4 +1,5 @@
-"""Encode the texts that the arguments name, file by file; a file that fails stops no other."""
+"""Encode the texts that the arguments name, input by input. If one input fails, the others are
+still encoded."""
 
 from __future__ import annotations
 
@@ -26,19 +27,20 @@ if TYPE_CHECKING:
 TEXT = "--text"
 _KEYWORD = re.compile(r"\b(engine|executor|strategy)='([\w.+-]+)'")
 GROUP_CHARS = 1 << 20
-"""Code points of rows that are encoded together."""
+"""Code points of a group of rows that are encoded in one call."""
 
 
 @dataclass
 class Problems:
-    """How many inputs could be used, and the names of those that could not."""
+    """Count the inputs that could be used, and collect the names of the inputs that could not."""
 
     used_count: int = 0
     refused_names: list[str] = field(default_factory=list)
 
     @contextmanager
     def record_input(self, name: str) -> Iterator[None]:
-        """Count an input as used, or print its error on stderr and note its name."""
+        """Run the block for one input. An error is printed on stderr and does not stop the
+        command."""
         try:
             yield
             self.used_count += 1
@@ -49,8 +51,10 @@ class Problems:
             self.refused_names.append(name)
 
     def code(self, lossless: bool = True) -> int:
-        """The exit code: 2 if no input could be used, 1 if some could not, which are named on
-        stderr, or ids may be wrong."""
+        """The exit code: 2 if no input could be used; 1 if some input could not, or if not
+        `lossless`; else 0.
+
+        The inputs that could not be used are named on stderr."""
         every = self.used_count + len(self.refused_names)
         if self.refused_names and every > 1:
             counts = f"{len(self.refused_names):,} of {every:,} inputs left out"
@@ -62,9 +66,9 @@ class Problems:
 
 
 def message_of(error: Exception) -> str:
-    """Returns the message of an error in one line, with the name of its file in front.
+    """The message of an error in one line, after the name of the file if there is one.
 
-    Arguments are named as in a shell. Control characters are escaped."""
+    Keyword arguments are written as options of the command, and control characters are escaped."""
     said = str(error)
     if isinstance(error, OSError) and error.strerror:
         said = error.strerror
@@ -93,19 +97,19 @@ def inputs(arguments: argparse.Namespace) -> list[str]:
 
 
 def sources_in(arguments: argparse.Namespace, name: str, **reading: object) -> Iterator[Source]:
-    """The texts of one input, each read when its turn comes."""
+    """The texts of one input. Each text is read when the iterator reaches it."""
     if name == TEXT:
         return iter([Source(TEXT, arguments.text)])
     return read_sources(name, arguments.field, **reading)  # type: ignore[arg-type]
 
 
 def sources(arguments: argparse.Namespace) -> Iterator[Source]:
-    """The texts of all inputs, in the order given."""
+    """The texts of all inputs, in the given order."""
     return chain.from_iterable(sources_in(arguments, name) for name in inputs(arguments))
 
 
 def one_source(arguments: argparse.Namespace, name: str) -> Source:
-    """The one text of an input, or the row of it that --row names. Raises OptionError."""
+    """The only text of an input, or its row that --row names. Raises OptionError."""
     found = sources_in(arguments, name)
     if arguments.row is not None:
         for source in found:
@@ -124,7 +128,9 @@ def one_source(arguments: argparse.Namespace, name: str) -> Source:
 def encoder_of(
     arguments: argparse.Namespace, tokenizer: TokenizerAdapter, bar: bool = True
 ) -> Iterator[Encoder]:
-    """An encoder by the arguments, with a bar if one is wanted; its pools are closed at the end."""
+    """An encoder that the arguments describe, with a progress bar if one is wanted.
+
+    Its thread and process pools are closed at the end of the block."""
     from tokpar.encoder import Encoder
 
     with (
@@ -143,7 +149,8 @@ def encoder_of(
 
 @dataclass(frozen=True)
 class InputEncoder:
-    """Encodes the texts of inputs: `encoder` single ones, which has a bar; `row_encoder` rows."""
+    """Encode the texts of inputs: `encoder`, with a progress bar, encodes single texts;
+    `row_encoder` encodes rows."""
 
     arguments: argparse.Namespace
     tokenizer: TokenizerAdapter
@@ -151,8 +158,10 @@ class InputEncoder:
     row_encoder: Encoder = field(repr=False)
 
     def encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
-        """Each text of an input and its encoding; then, if the tokenizer has truncated texts, a
-        line on stderr. Rows are read and encoded some at a time."""
+        """Each text of an input with its encoding. Rows are read and encoded in groups.
+
+        After the last text, a line on stderr says how many texts the tokenizer truncated, if
+        any."""
         truncated = texts = 0
         for source, encoding in self._encodings(name):
             texts += 1
@@ -168,7 +177,8 @@ class InputEncoder:
 
     @property
     def may_truncate(self) -> bool:
-        """True if the tokenizer may truncate or pad, so that the other texts of a batch matter."""
+        """True if the tokenizer may truncate or pad. Then rows are encoded one by one, since
+        padding depends on the other texts of a batch."""
         return inserted_ids(self.tokenizer) is None
 
     def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
@@ -184,7 +194,8 @@ class InputEncoder:
                 yield from zip(group, self._encode_group(group), strict=True)
 
     def _waiting(self, text: str) -> AbstractContextManager[None]:
-        """Shows the elapsed time for a text that is never cut, because then no bar moves."""
+        """Show that the command works while one native call encodes the whole text and no bar can
+        move."""
         from tokpar.encoder import why_never_cut
 
         if self.arguments.strategy == "serial" or why_never_cut(self.tokenizer) is not None:
@@ -195,7 +206,7 @@ class InputEncoder:
         if len(group) > 1:
             try:
                 return self.row_encoder.encode_batch([source.text for source in group])
-            except (TokparError, ValueError):  # the one to blame is found below
+            except (TokparError, ValueError):  # the loop below finds the text that fails
                 pass
         encodings = []
         for source in group:
@@ -208,7 +219,8 @@ class InputEncoder:
 def input_encoder(
     arguments: argparse.Namespace, tokenizer: TokenizerAdapter
 ) -> Iterator[InputEncoder]:
-    """Closes the pools of its encoders at the end. Raises what `Encoder` does."""
+    """An InputEncoder whose pools are closed at the end of the block. Raises what `Encoder`
+    raises."""
     with (
         encoder_of(arguments, tokenizer) as encoder,
         encoder_of(arguments, tokenizer, bar=False) as row_encoder,
@@ -218,7 +230,8 @@ def input_encoder(
 
 @contextmanager
 def blamed_on(source: Source) -> Iterator[None]:
-    """Turns a ValueError of the tokenizer into an OptionError that names the text."""
+    """Turn a ValueError, by which a tokenizer refuses a text, into an OptionError that names the
+    text."""
     try:
         yield
     except TokparError:
@@ -228,7 +241,7 @@ def blamed_on(source: Source) -> Iterator[None]:
 
 
 def _groups(sources: Iterator[Source], most: int) -> Iterator[list[Source]]:
-    """Sources in a row, of `most` code points or a little more together."""
+    """Consecutive sources in groups. A group ends when it has at least `most` code points."""
     group: list[Source] = []
     size = 0
     for source in sources:

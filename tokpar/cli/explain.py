@@ -117,7 +117,7 @@ def _show_edit(
 
 
 def _choose_seams(seam_trace: Trace, arguments: argparse.Namespace) -> Sequence[int]:
-    """Returns the numbers of the seams to show: --seam, all seams, or the worst few."""
+    """The seams to show: the seam of --seam, all seams, or the first few in order of importance."""
     count = len(seam_trace.seams)
     if arguments.seam is not None:
         if not 0 <= arguments.seam < count:
@@ -133,7 +133,7 @@ def _choose_seams(seam_trace: Trace, arguments: argparse.Namespace) -> Sequence[
 def describe(
     seam_trace: Trace, source: Source, seam_numbers: Sequence[int], chars_around: int
 ) -> dict[str, Any]:
-    """Returns the JSON description of the trace and of these seams."""
+    """The JSON object of `explain`: the chosen seams, and the result for the whole text."""
     from tokpar.explain import explain_seam
 
     explained = (explain_seam(seam_trace, n, chars_around) for n in sorted(seam_numbers))
@@ -180,7 +180,8 @@ def _print(
 
 
 def _cuts(seam_trace: Trace, arguments: argparse.Namespace) -> Cuts:
-    """Returns where `encode` cuts the text: between the chunks of the trace, and maybe inside."""
+    """Where `encode` cuts the text: between the chunks of the trace, or at every certified
+    space."""
     from tokpar.combining import build_parts
 
     options_given = options.strategy_options(arguments)
@@ -192,7 +193,7 @@ def _cuts(seam_trace: Trace, arguments: argparse.Namespace) -> Cuts:
 
 
 def summary(seam_trace: Trace, source: Source, cuts: Cuts) -> str:
-    """The result in one line. The seams that are traced are those between chunks."""
+    """The result in one line. The traced seams are the seams between chunks."""
     chunks = plural(len(seam_trace.chunks), "chunk")
     chunks = f"{plural(len(seam_trace.seams), 'seam')} between {chunks}"
     seams = f"not cut: {seam_trace.encoding.report.why}"

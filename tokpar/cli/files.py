@@ -1,4 +1,4 @@
-"""Write files that are complete or not there, and the ids of texts into them."""
+"""Write files that are complete or do not exist, and write ids into files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,23 @@ BLOCK_IDS = 1 << 16
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, of another name beside `path` until the block ends; then it replaces that,
-    or, if the block raises, is removed. A device or a pipe is written directly. Raises OSError."""
+    """Yield a file to write that replaces `path` when the block ends.
+
+    Until then the file has another name in the same directory. If the block raises, the file is
+    removed. A device or a pipe is written directly. Raises OSError."""
     with new_path(path) as unfinished, unfinished.open("wb") as file:
         yield file
 
 
 @contextmanager
 def new_path(path: Path) -> Iterator[Path]:
-    """The same for who opens the file: a path with the suffix of `path`."""
+    """Yield a path to write that replaces `path` when the block ends, as `new_file` does.
+
+    The caller opens the file. The path has the suffix of `path`."""
     if path.exists() and not path.is_file():
         yield path
         return
-    target = Path(os.path.realpath(path))  # a link stays one
+    target = Path(os.path.realpath(path))  # a link stays a link
     unfinished = target.with_name(f".unfinished-{os.getpid()}-{target.name}")
     with raising_on_interrupt():
         try:
@@ -49,22 +53,25 @@ def new_path(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` as UTF-8 into `path`, all or nothing."""
+    """Write `text` as UTF-8 into `path`, completely or not at all."""
     with new_file(path) as file:
         file.write(text.encode("utf-8"))
 
 
 def id_blocks(ids: IdArray, separator: str) -> Iterator[str]:
-    """The ids as text, some thousands at a time: "1 2 3" for `separator` " "."""
+    """The ids as text, in blocks of 65,536 ids: "1 2 3" for `separator` " "."""
     for start in range(0, len(ids), BLOCK_IDS):
         block = separator.join(map(str, ids[start : start + BLOCK_IDS].tolist()))
         yield f"{separator}{block}" if start else block
 
 
 def write_ids(path: Path, ids: IdArray | list[IdArray]) -> None:
-    """Write the ids of one text as .npy (uint32), .txt or .json; of several texts, a list, as .npz
-    ("ids" of all, and "offsets": those of text k are ids[offsets[k] : offsets[k + 1]]), a line
-    each, or lists in a list."""
+    """Write the ids of one text as .npy (uint32), .txt or .json; a list holds the ids of several
+    texts.
+
+    Several texts are written as .npz, as lines of a .txt, or as lists in a list of a .json. The
+    .npz has "ids", the ids of all texts, and "offsets": text k has ids[offsets[k] : offsets[k +
+    1]]."""
     with new_file(path) as file:
         if path.suffix == ".npy":
             np.save(file, ids)

@@ -1,4 +1,4 @@
-"""What Ctrl-C does: end the process at once, except where a file is being written."""
+"""Ctrl-C ends the process at once, except while a file is written."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 
 def end_on_interrupt() -> None:
-    """Let Ctrl-C end this process at once, in a native call too, where Python would wait for its
-    end to raise KeyboardInterrupt. Another handler, or none, stays as it is."""
+    """Let Ctrl-C end this process at once, also during a native call.
+
+    By default Python raises KeyboardInterrupt only after the native call returns. If SIGINT has
+    another handler, or is ignored, nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         return
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -19,7 +21,7 @@ def end_on_interrupt() -> None:
 
 @contextmanager
 def raising_on_interrupt() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt in the block, which then cleans up."""
+    """Let Ctrl-C raise KeyboardInterrupt in the block, so that the block can clean up."""
     ends = threading.current_thread() is threading.main_thread()
     ends = ends and signal.getsignal(signal.SIGINT) is signal.SIG_DFL
     if ends:

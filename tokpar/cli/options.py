@@ -1,4 +1,4 @@
-"""Arguments that subcommands share, and the tokenizer and options that they describe."""
+"""Arguments that several subcommands have, and the tokenizer and options that they describe."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 OR_STDIN = 'UTF-8 text, .jsonl, .gz, .zst; "-" is standard input, the default'
 ONE_TEXT = 'UTF-8 text, a row of a .jsonl, .gz, .zst; "-" is standard input'
 _CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys, besides those that JSON never has as they are."""
+"""Control characters that a terminal obeys and that JSON does not escape by itself."""
 _OFF = {
     "no_special_tokens": "add_special_tokens",
     "no_truncation": "truncation",
     "no_padding": "padding",
     "no_lowercase": "lowercase",
 }
-"""Arguments that turn off a setting of `load`."""
+"""Arguments that turn off a setting of `load`: argument -> setting."""
 
 
 def declare_sources(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,8 @@ def declare_row(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = True) -> None:
-    """`has_name_option=False`: an argument of the command names the tokenizer."""
+    """Declare the tokenizer arguments. `has_name_option=False`: without --tokenizer, because the
+    command names the tokenizer by another argument."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     if has_name_option:
@@ -62,7 +63,7 @@ def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = T
 
 
 def declare_ranks(parser: argparse._ActionsContainer) -> None:
-    """What a .tiktoken file does not hold."""
+    """Declare the arguments for facts that a .tiktoken file does not hold."""
     add = parser.add_argument
     add("--encoding", metavar="NAME", help="the known encoding that a .tiktoken file holds")
     add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file of another encoding")
@@ -104,7 +105,7 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
 
 
 def tokenizer_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The tokenizer arguments as settings of `load`; sets HF_HUB_OFFLINE for --offline."""
+    """The tokenizer arguments as settings of `load`. With --offline, sets HF_HUB_OFFLINE."""
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"
     settings: dict[str, Any] = {
@@ -125,7 +126,7 @@ def strategy_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """--option, repeated, as keyword arguments."""
+    """Each --option as a keyword argument."""
     pairs = [_pair("--option", item) for item in arguments.option or ()]
     return {name: _value(value) for name, value in pairs}
 
@@ -147,7 +148,7 @@ def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _pair(option: str, item: str) -> tuple[str, str]:
-    """NAME=VALUE; the last "=" divides, since special tokens may hold one."""
+    """Split NAME=VALUE at the last "=", since the name of a special token may hold "="."""
     name, equals, value = item.rpartition("=")
     if not equals or not name:
         raise OptionError(f"{option} takes NAME=VALUE, got {item!r}")
@@ -155,7 +156,7 @@ def _pair(option: str, item: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> Any:
-    """A Python literal where it is one, else the text: "4096" -> 4096, "paper" -> "paper"."""
+    """The value of a Python literal, or the text itself: "4096" -> 4096, "paper" -> "paper"."""
     python_names = {"true": "True", "false": "False", "none": "None"}
     try:
         return ast.literal_eval(python_names.get(text.lower(), text))
@@ -164,11 +165,11 @@ def _value(text: str) -> Any:
 
 
 def print_json(value: Any) -> None:
-    """`value` as one line of JSON on standard output."""
+    """Print `value` as one line of JSON on standard output."""
     print(json_line(value))
 
 
 def json_line(value: Any) -> str:
-    """`value` as one line of JSON that holds no control of a terminal."""
+    """`value` as one line of JSON, without control characters that a terminal obeys."""
     shown = json.dumps(value, ensure_ascii=False)
     return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", shown)

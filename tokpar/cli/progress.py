@@ -1,4 +1,4 @@
-"""A progress bar on stderr, in code points tokenized, or in what a command says."""
+"""A progress bar on stderr, in code points encoded or in another unit."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ from tokpar.interfaces import (
 from tokpar.types import Rows
 
 STEPS = 50
-PART_CHARS = 1 << 22  # of a text that the cache gets between two moves of the bar
+PART_CHARS = 1 << 22  # code points that the cache gets between two moves of the bar
 LEAST_STEP = 1 << 18  # code points between two moves of the bar: each move waits for all workers
 PATIENCE_SECONDS, WORKING_SECONDS = 0.5, 2.0
-SAMPLE_CHARS = 1 << 16  # of a text that is one native call, to tell how long that will take
+SAMPLE_CHARS = 1 << 16  # code points encoded first, to predict how long the whole text takes
 
 Choose = Callable[[TokenizerAdapter, int], Executor]
 
 
 class ProgressExecutor:
-    """Gives groups of texts to another executor and moves a bar after each group.
+    """An executor with a progress bar: it gives groups of texts to another executor, and moves the
+    bar after each group.
 
-    `choose` names that executor for a tokenizer and a length of text in code points; `new_bar`
-    opens a bar of so many code points (tqdm, or anything with its `update` and `close`)."""
+    `choose` returns the other executor for a tokenizer and a length of text in code points.
+    `new_bar` opens a bar of so many code points: tqdm, or an object with `update` and `close`."""
 
     def __init__(self, choose: Choose, new_bar: Callable[[int], Any]) -> None:
         self._choose = choose
@@ -56,7 +57,7 @@ class ProgressExecutor:
 
     @property
     def without_cache(self) -> str:
-        """The name of the executor for what the cache does not answer."""
+        """The name of the executor that encodes texts the cache does not answer."""
         return self.name if self._inner is None else without_cache_of(self._inner)
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
@@ -65,7 +66,10 @@ class ProgressExecutor:
         return Rows.concatenate(rows or [Rows.of([])])
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
-        """One text goes to the cache of the other executor part by part, between certified cuts."""
+        """Look up texts in the cache of the other executor.
+
+        A single long text is looked up part by part, between certified cuts, so that the bar can
+        move."""
         look_up = look_up_of(self._choose_executor(texts, tokenizer))
         if look_up is None:
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
@@ -92,7 +96,7 @@ class ProgressExecutor:
         return self._inner
 
     def _moving(self, texts: Sequence[str]) -> Iterator[slice]:
-        """Groups of texts; the bar moves on when the next is asked for."""
+        """Groups of texts. The bar moves when the caller asks for the next group."""
         total = sum(map(len, texts))
         with closing(self._new_bar(total)) as bar:
             for group in blocks(texts, max(LEAST_STEP, total // STEPS)):
@@ -102,8 +106,10 @@ class ProgressExecutor:
 
 
 def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
-    """Places some megabytes apart, code points, before each of which a cut is certified because
-    all cuts of its kind are (proofs/theorem-27.md); none in a shorter text."""
+    """Spaces about 4 million code points apart at which a cut is certified, for a text that may be
+    cut at every space (proofs/theorem-27.md). Positions in code points.
+
+    A text shorter than two such parts has none."""
     from tokpar.arrays import spaces_behind_text
     from tokpar.cuts.finder import finder_for
     from tokpar.seams import sides_of
@@ -123,9 +129,8 @@ def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
-    """Yields the executor's name, or an executor with a progress bar if the arguments ask for one.
-
-    Closes the pools of that executor at the end."""
+    """Yield the name of the executor or, if a bar is wanted, a ProgressExecutor. Its pools are
+    closed at the end of the block."""
     from tokpar.limits import worker_count
     from tokpar.policy import fit_for
     from tokpar.registry import registry
@@ -158,9 +163,9 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
 def bar_of(
     arguments: argparse.Namespace, total: int | None, unit: str = "ch"
 ) -> Iterator[Callable[[int], object]]:
-    """Yields a function that moves a bar of `total` code points; None: the total is not known.
+    """Yield a function that moves a bar of `total` units; None: the total is unknown.
 
-    The function does nothing if the arguments ask for no bar."""
+    Without a wanted bar the function does nothing."""
     if not _wants_progress(arguments):
         yield lambda done: None
         return
@@ -172,9 +177,10 @@ def bar_of(
 def working(
     arguments: argparse.Namespace, doing: str, expected_seconds: float | None = None
 ) -> Iterator[None]:
-    """Say on stderr what the block does, and for how long, while no bar can tell: after some
-    seconds, or at once if `expected_seconds` are more, since a native call may let nothing else
-    run."""
+    """Show on stderr what the block does, and the seconds so far, where no bar can move.
+
+    The line appears after two seconds; at once if `expected_seconds` seconds are more than that,
+    since a native call may let no other thread run."""
     if not _wants_progress(arguments):
         yield
         return
@@ -210,7 +216,8 @@ def working(
 def one_call(
     arguments: argparse.Namespace, tokenizer: TokenizerAdapter, text: str
 ) -> AbstractContextManager[None]:
-    """`working` while one native call encodes all of `text`; how long that takes, a part tells."""
+    """`working` for one native call that encodes all of `text`. A first call with a short part of
+    the text predicts how long that takes."""
     if len(text) <= SAMPLE_CHARS or not _wants_progress(arguments):
         return nullcontext()
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Fit what is printed to the width of the terminal: help, tables, lines that are too long."""
+"""Fit printed text to the width of the terminal: help, tables, long lines."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEAST_WIDTH, MOST_WIDTH = 50, 120
 GAP = 2
 LEAST_COLUMN = 8
 _CHARACTER = re.compile(r"\x1b\[[\d;]*m|.", re.DOTALL)
-"""A character, or a change of colour."""
+"""A character, or an escape sequence that changes the colour."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Fills the paragraphs of a description; lines that are indented stay lines."""
+    """Fill the paragraphs of a description. Indented lines stay lines of their own."""
 
     def __init__(self, prog: str, **settings: int) -> None:
         super().__init__(prog, **{"width": width(), **settings})
@@ -38,23 +38,26 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def _fill_indented(line: str, width: int) -> str:
-    """Returns an indented line, folded to `width`. Further lines are indented more."""
+    """An indented line. Text that does not fit continues on the next line, with twice the
+    indent."""
     lead = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(line.strip(), width, initial_indent=lead, subsequent_indent=lead * 2)
 
 
 def width() -> int:
-    """Columns of the terminal, as far as they are taken: 50 to 120."""
+    """The width to print in, in columns: the width of the terminal, but at least 50 and at most
+    120."""
     return min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns))
 
 
 def is_screen(stream: TextIO) -> bool:
-    """True if somebody looks at a stream: a terminal, or one whose width COLUMNS gives."""
+    """True for a terminal, or if the variable COLUMNS is set."""
     return stream.isatty() or "COLUMNS" in os.environ
 
 
 def fill_lines(text: str, indent: str = "  ") -> str:
-    """Returns `text` in lines that fit the terminal. All lines but the first are indented more."""
+    """`text` in lines that fit the terminal. Every line after the first one is indented by `indent`
+    more than the first."""
     first = fold_line(text, width())[0]
     rest = text[len(first) :].lstrip(" ")
     if not rest:
@@ -64,14 +67,15 @@ def fill_lines(text: str, indent: str = "  ") -> str:
 
 
 def print_line(text: str, stream: TextIO | None = None) -> None:
-    """Print a line on standard output, or `stream`; on a screen that is too narrow it goes on
-    below, indented."""
+    """Print a line on standard output or `stream`. On a screen, a line that is too long continues
+    on the next line, indented."""
     stream = stream or sys.stdout
     print(fill_lines(text) if is_screen(stream) else text, file=stream)
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a line of text takes: wide characters two, colours none."""
+    """The columns of a terminal that a line of text takes: two for a wide character, none for a
+    change of colour."""
     return sum(map(_columns_of, _CHARACTER.findall(text)))
 
 
@@ -82,7 +86,7 @@ def _columns_of(character: str) -> int:
 
 
 def fold_line(text: str, most: int) -> list[str]:
-    """Returns `text` in lines of at most `most` columns, which end after a space if possible."""
+    """`text` in lines of at most `most` columns. A line ends after a space if it has one."""
     lines = []
     while columns(text) > most:
         stop = _end(text, most)
@@ -93,7 +97,7 @@ def fold_line(text: str, most: int) -> list[str]:
 
 
 def _end(text: str, most: int) -> int:
-    """How much of `text` fits, one character at least."""
+    """The number of characters of `text` that fit, at least one."""
     taken = 0
     for part in _CHARACTER.finditer(text):
         taken += _columns_of(part[0])
@@ -105,8 +109,8 @@ def _end(text: str, most: int) -> int:
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
 ) -> None:
-    """Columns as wide as their widest cell, or as the terminal allows; numbers to the right; the
-    first `most` rows."""
+    """Print the header and the first `most` rows. Columns are as wide as their widest cell, if the
+    terminal has room. Columns of numbers are aligned to the right."""
     every = list(rows)
     cells = [list(header), *([str(cell) for cell in row] for row in every[:most])]
     widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
@@ -124,7 +128,8 @@ def print_table(
 
 
 def _fit_widths(widths: list[int]) -> list[int]:
-    """The widths; where they do not fit the terminal, the widest columns are made narrower."""
+    """The widths of the columns. If their sum exceeds the terminal, the widest columns become
+    narrower."""
     too_much = sum(widths) + GAP * (len(widths) - 1) - width()
     while too_much > 0 and max(widths) > LEAST_COLUMN:
         widest = widths.index(max(widths))

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, Any]:
-    """Returns the JSON description of a plan."""
+    """The JSON object of a plan."""
     return {
         "strategy": strategy,
         "code_points": len(source.text),
@@ -95,8 +95,10 @@ def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, 
 def _gaps(
     text: str, tokenizer: TokenizerAdapter, on_progress: Callable[[int], object]
 ) -> dict[str, Any]:
-    """All certified cuts: how many, and the mean and the greatest distance in code points between
-    two of them, or one and an end of the text; or why there are none."""
+    """Count all certified cuts of a text.
+
+    Returns their number, the mean and the greatest distance in code points between two neighbouring
+    cuts or a cut and an end of the text, and why the text is not cut, if it is not."""
     import numpy as np
 
     from tokpar.cuts.finder import finder_for
@@ -120,7 +122,7 @@ def _describe_gaps(name: str, gaps: Mapping[str, Any]) -> str:
 
 
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
-    """What licenses a cut at one place, or a text that speaks against it."""
+    """The rule that licenses a cut at `place`, or an example text that shows why none does."""
     from tokpar.cuts.finder import finder_for
     from tokpar.cuts.window_seams import doubt
     from tokpar.interfaces import facts_of
@@ -147,7 +149,10 @@ def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
 
 
 def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
-    """`shared`: code points that both chunks tokenize; the seam may then come to lie elsewhere."""
+    """The JSON object of the cut between two chunks.
+
+    `shared`: the number of code points that both chunks encode. If chunks share text, the final
+    seam may lie elsewhere."""
     cut = right.cut or Seam(right.core_start, None, "")
     position = cut.position
     return {

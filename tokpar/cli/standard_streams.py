@@ -1,4 +1,4 @@
-"""Standard streams that are closed, or cannot hold every text."""
+"""Standard streams that are closed, or whose encoding lacks characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tokpar.errors import OptionError
 
 
 class ClosedStream(io.TextIOBase):
-    """Stands for a standard stream that is closed. Every use raises an OSError that says so."""
+    """Stand in for a closed standard stream. Reading or writing raises an OSError that names the
+    stream."""
 
     def __init__(self, name: str) -> None:
         self._message = f"{name} is closed"
@@ -31,11 +32,14 @@ class ClosedStream(io.TextIOBase):
 
 
 def open_streams() -> None:
-    """Make closed standard streams refuse what they are asked for, stderr drop it; what another
-    encoding lacks is escaped, where it is not the result of a command."""
+    """Replace closed standard streams, and set how the others encode.
+
+    A closed standard input or output refuses each use with an OSError; a closed stderr drops all
+    text. In the others, characters that the encoding lacks are escaped; see `write_exactly` for
+    results."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
-            pass  # so that no file that is opened later is taken for a standard stream
+            pass  # take the free numbers up to 2, so that no later file gets one of them
         os.close(opened)
     sys.stdin = sys.stdin or ClosedStream("standard input")
     sys.stdout = sys.stdout or ClosedStream("standard output")
@@ -47,10 +51,12 @@ def open_streams() -> None:
 
 
 def write_exactly(text: str) -> None:
-    """Write `text` on standard output: UTF-8, or the encoding of a terminal, with a newline behind
-    it. Raises OptionError for a character that the terminal's encoding lacks."""
+    """Write `text` on standard output as UTF-8. A terminal gets the text in its own encoding, and a
+    newline after it.
+
+    Raises OptionError for a character that the terminal's encoding lacks."""
     stream = sys.stdout
-    if not hasattr(stream, "buffer"):  # of a program that runs this command
+    if not hasattr(stream, "buffer"):  # a program that calls this command set its own stream
         stream.write(text)
         return
     encoding = stream.encoding if stream.isatty() else "utf-8"

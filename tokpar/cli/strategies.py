@@ -33,5 +33,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _names(options: Sequence[str]) -> tuple[str]:
-    """Of options with their types and defaults the names, in one cell."""
+    """The names of the options, without types and defaults, as one cell of a table."""
     return (", ".join(option.partition(":")[0] for option in options) or "-",)

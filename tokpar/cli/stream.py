@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _texts(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]:
-    """The name of each text and what has arrived of it, again and again."""
+    """Each text: its name, and an iterator of the parts of it that have arrived."""
     name = arguments.file
     if has_rows(name):
         for source in read_sources(name, arguments.field):

@@ -1,4 +1,4 @@
-"""Say what an encode did: how many ids, how fast, by which tokenizer, and what was certified."""
+"""Summarize an encode: number of ids, speed, tokenizer, and certified cuts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
 
 PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
-"""Of engines that have another name than their package."""
+"""The packages of engines whose name differs from the name of their package."""
 
 
 @dataclass
@@ -37,12 +37,12 @@ class Total:
     lossless: bool = True
     chunks: int = 0
     at_spaces: bool = False
-    """The cache divided a text at every certified space."""
+    """True if the cache cut a text at every certified space."""
     why: str = ""
-    """Why the last text was not cut, if it was not."""
+    """Why the last text was not cut, if it was not cut."""
 
     def add(self, source: Source, encoding: Encoding) -> None:
-        """One more text."""
+        """Add one text."""
         self.texts += 1
         self.ids += len(encoding)
         self.code_points += len(source.text)
@@ -57,7 +57,7 @@ class Total:
         self.at_spaces |= encoding.seams.everywhere is not None
 
     def join(self, other: Total) -> None:
-        """All texts of another input."""
+        """Add all texts of another input."""
         for name in ("texts", "ids", "code_points", "bytes", "seconds", "chunks"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.rules.update(other.rules)
@@ -92,7 +92,8 @@ class Total:
 
 
 def label_of(tokenizer_name: str, tokenizer: TokenizerAdapter) -> str:
-    """Returns the tokenizer's name and the engine: "bert.json (tokenizers 0.23.1)"."""
+    """The tokenizer's name as given, and the package that encodes: "bert.json (tokenizers
+    0.23.1)"."""
     return f"{Path(tokenizer_name).name or tokenizer_name} ({engine_of(tokenizer)})"
 
 

@@ -1,4 +1,4 @@
-"""Read the texts of files: one text, or one text per row of a .jsonl; plain, .gz or .zst."""
+"""Read the texts of files: one text, or one text per row of a .jsonl. Files may be .gz or .zst."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STDIN = "-"
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 FIELDS = ("text", "content", "prompt", "body", "document", "code")
-"""Fields of a row that are taken for its text, the first one that is there."""
+"""Names of the field that holds the text of a row; the first one that the row has is used."""
 BLOCK_BYTES = 1 << 20
 
 OnBadRow = Callable[[FileFormatError], object]
@@ -26,21 +26,21 @@ OnBadRow = Callable[[FileFormatError], object]
 
 @dataclass(frozen=True)
 class Source:
-    """One text and the name to report it under: a path, "rows.jsonl:3", "-" or "--text"."""
+    """One text, and the name for reports: a path, "rows.jsonl:3", "-" or "--text"."""
 
     name: str
     text: str
 
 
 def has_rows(name: str) -> bool:
-    """True for a file of which each row is a text: "a.jsonl", "a.ndjson.gz"."""
+    """True for a file with one text per row: "a.jsonl", "a.ndjson.gz"."""
     return _strip_compression(name).endswith(ROW_SUFFIXES)
 
 
 def read_source(name: str) -> Source:
-    """The one text of a file, or of standard input for "-": newlines stay as they are.
+    """The one text of a file, or of standard input for "-". Newlines are not changed.
 
-    Raises OSError if it cannot be read, FileFormatError if it is not UTF-8."""
+    Raises OSError if the file cannot be read, FileFormatError if it is not UTF-8."""
     return Source(name, "".join(decode_blocks(byte_blocks(name), name)))
 
 
@@ -50,11 +50,13 @@ def read_sources(
     on_bad_row: OnBadRow | None = None,
     on_read: Callable[[int], object] | None = None,
 ) -> Iterator[Source]:
-    """The text of each row of a .jsonl, read when its turn comes; or the one text of another file.
+    """The text of each row of a .jsonl, or the one text of another file. A row is read when the
+    iterator reaches it.
 
-    `field`: the name of the text in a row; None: the first of `FIELDS` in the first row, or its
-    only string. Raises OSError; FileFormatError for a bad row, without `on_bad_row`, which is
-    called with it."""
+    `field`: the name of the text in a row. None: the first name of `FIELDS` that the first row has,
+    or its only string.
+    `on_bad_row`: called with the FileFormatError of a bad row; without it the error is raised. Also
+    raises OSError."""
     if not has_rows(name):
         yield read_source(name)
         return
@@ -77,9 +79,11 @@ def read_sources(
 def byte_blocks(
     name: str, size: int = BLOCK_BYTES, on_read: Callable[[int], object] | None = None
 ) -> Iterator[bytes]:
-    """The uncompressed bytes of a file, or of standard input, as they arrive. `on_read` is called
-    with the number of bytes of the file that were read since. Raises OSError; FileFormatError for
-    a damaged .gz or .zst, OptionError without a package that reads .zst."""
+    """The uncompressed bytes of a file, or of standard input, as they arrive.
+
+    `on_read`: called after each block with the number of bytes of the file that were read for it.
+    Raises OSError; FileFormatError for a damaged .gz or .zst; OptionError if no package that reads
+    .zst is installed."""
     with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
         seen = 0
         for block in uncompressed_blocks(file, name, size):
@@ -90,7 +94,8 @@ def byte_blocks(
 
 
 def decode_blocks(blocks: Iterable[bytes], name: str) -> Iterator[str]:
-    """Yields the UTF-8 text of blocks of bytes. An incomplete character waits for the next block.
+    """The text of blocks of UTF-8 bytes. An incomplete character at the end of a block waits for
+    the next block.
 
     Raises FileFormatError that names the first bad byte."""
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -117,7 +122,7 @@ def _with_end(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the lines without their newlines. Nothing but a newline ends a line."""
+    """The lines of the blocks, without their newlines. Only "\\n" ends a line."""
     parts: list[bytes] = []
     for block in blocks:
         first, *others = block.split(b"\n")
@@ -129,7 +134,8 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _parse_row(line: bytes) -> dict[str, Any]:
-    """Returns the object of a row. Raises ValueError that says what was expected."""
+    """The JSON object of one row. Raises ValueError that says what was expected; so do `_field_of`
+    and `_text_of`."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -38,13 +38,16 @@ if TYPE_CHECKING:
 
 FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
 MOST_SECONDS = 6.0
-"""The own call gets a text `GROWTH` times as long as long as that should take no longer."""
+"""The own call gets a longer part, `GROWTH` times the last, while that should take less time."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What was measured: seconds of the own call, and of tokpar's first and second call; `whole` is
-    the length of the text in code points, `part` is what was used of it."""
+    """The result of `tokpar try`.
+
+    `own_seconds` is the time of the own call, `cold_seconds` and `seen_seconds` of tokpar's first
+    and second call. `whole` is the length of the text in code points, `part` the length of the part
+    that was used."""
 
     tokenizer: str
     engine: str
@@ -101,7 +104,8 @@ def run_trial(
     mine: TokenizerAdapter,
     arguments: argparse.Namespace,
 ) -> Trial:
-    """Measure the call of `own`, then tokpar with `mine`, another object of the same tokenizer."""
+    """Measure the own call of `own`, then tokpar with `mine`, another object of the same
+    tokenizer."""
     from tokpar.certificate.checker import check
     from tokpar.encoder import Encoder
 
@@ -136,7 +140,7 @@ def run_trial(
 
 
 def describe_trial(trial: Trial) -> Iterator[str]:
-    """Yields the result in at most ten lines of at most 80 columns."""
+    """The report: a few lines of at most 80 columns."""
     part = "" if trial.part == trial.whole else f"the first of {plural(trial.whole, 'character')}"
     rate = {name: f"{trial.megabytes / max(1e-9, s):10,.1f} MB/s" for name, s in _seconds(trial)}
     first, again = (trial.own_seconds / max(1e-9, s) for _, s in _seconds(trial)[1:])
@@ -161,7 +165,8 @@ def describe_trial(trial: Trial) -> Iterator[str]:
 
 
 def _lines(title: str, content: str) -> list[str]:
-    """Two columns; a content that is too long goes on in the next line, or ends after three."""
+    """Two columns, title and content. Content that is too long continues in the next line, and is
+    cut after three lines."""
     parts = textwrap.wrap(content, min(80, width()) - 14, max_lines=3, placeholder=" ...")
     return [f"{each:13} {part}" for each, part in zip([title, "", ""], parts, strict=False)]
 
@@ -171,7 +176,8 @@ def _seconds(trial: Trial) -> list[tuple[str, float]]:
 
 
 def _text(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The name of the text, and so much of it as may be used. Raises OptionError without one."""
+    """The name of the text, and as much of the text as may be used. Raises OptionError if all files
+    are empty."""
     if not arguments.files and arguments.text is None:
         topics: Any = import_module("pydoc_data.topics")
         return "Python's documentation", "\n".join(topics.topics.values())
@@ -186,7 +192,7 @@ def _text(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 def _few(arguments: argparse.Namespace) -> Iterator[Source]:
-    """The texts, until they are as long as may be used."""
+    """The texts, until together they are longer than `MOST_CHARS` code points."""
     length = 0
     for source in sources(arguments):
         yield source
@@ -196,7 +202,7 @@ def _few(arguments: argparse.Namespace) -> Iterator[Source]:
 
 
 def _own_call(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray]:
-    """The engine's own serial call, special tokens and all."""
+    """The engine's own serial call, with special tokens."""
     from tokpar.encoder import Encoder
 
     serial = Encoder(tokenizer, strategy="serial")
@@ -204,7 +210,8 @@ def _own_call(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray]:
 
 
 def _measure(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, float]:
-    """Returns a part of the text that `call` encodes in a few seconds, its ids, and the seconds."""
+    """The longest part tried of the text that `call` encodes in a few seconds, its ids, and the
+    seconds it took."""
     size = min(len(text), FIRST_CHARS)
     while True:
         part = text[:size]
@@ -212,7 +219,7 @@ def _measure(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, f
         if size == len(text) or size >= MOST_CHARS or GROWTH * seconds > MOST_SECONDS:
             break
         size = min(len(text), GROWTH * size)
-    if seconds < 1:  # the faster of two calls
+    if seconds < 1:  # a short call is run twice, and the faster time counts
         seconds = min(seconds, _time_call(call, part)[1])
     return part, ids, seconds
 
@@ -224,7 +231,7 @@ def _time_call(call: Callable[[str], Any], text: str) -> tuple[Any, float]:
 
 
 def _equal(ids: IdArray, others: IdArray) -> int:
-    """How many ids are equal before the first that differs."""
+    """The number of equal ids before the first id that differs."""
     shorter = min(len(ids), len(others))
     different = np.flatnonzero(ids[:shorter] != others[:shorter])
     return int(different[0]) if len(different) else shorter

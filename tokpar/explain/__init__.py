@@ -1,7 +1,8 @@
-"""What happened at each seam of an encoding, for people to see.
+"""Show what happened at each seam of an encoding.
 
-`trace` encodes a text and keeps what the merger saw; `explain_seam` tells the story of one seam;
-`terminal` and `page` show it. Nothing here is imported by the library, and nothing is on its way.
+`trace` encodes a text and keeps the chunks and pieces of the merger. `explain_seam` describes one
+seam. `terminal` and `page` show the description. The rest of the library imports nothing from
+here.
 """
 
 from tokpar.explain.rows import Row, TextPart, Token, Unequal

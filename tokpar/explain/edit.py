@@ -1,4 +1,5 @@
-"""What one edit of a session did: which text was kept and which encoded again, and the patch."""
+"""Show one edit of a session: the text that was kept, the text that was encoded again, and the
+patch."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ LEGEND = (
 
 @dataclass(frozen=True, eq=False)
 class SessionEdit:
-    """One `update` of a session, from one text to another one.
+    """One `update` of a session, from one text to another.
 
     [start, stop): the code points of the new text that were encoded. `old`, `new`: the ids before
     special tokens. [first, last): the ids of `new` that the edit changed; `removed`: how many ids
-    of `old` they replace. `equal`: the ids are those of the tokenizer's own call."""
+    of `old` they replace. `equal`: the ids equal those of the tokenizer's own call."""
 
     tokenizer: TokenizerAdapter
     text: str
@@ -43,7 +44,7 @@ class SessionEdit:
 
 
 def make_edit(old_text: str, new_text: str, tokenizer: TokenizerAdapter) -> SessionEdit:
-    """Makes the edit in a session, and compares the ids with the ids of a full encode."""
+    """Make the edit in a session, and compare the ids with the ids of a full encode."""
     session = tokpar.Encoder(tokenizer).session(old_text)
     old = session.unprocessed_ids
     patch = session.update(new_text)
@@ -63,7 +64,7 @@ def serial_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
 
 
 def lines(edit: SessionEdit) -> Iterator[str]:
-    """The picture of an edit, for a terminal."""
+    """The edit as lines for a terminal."""
     size = len(edit.text)
     yield LEGEND
     yield ""
@@ -82,7 +83,8 @@ def lines(edit: SessionEdit) -> Iterator[str]:
 
 
 def bar(edit: SessionEdit) -> str:
-    """The new text as a bar: each sign is a part of it, drawn as encoded if some of it was."""
+    """The new text as a bar. Each sign stands for a part of the text, and shows whether any of the
+    part was encoded again."""
     size = max(1, len(edit.text))
     width = min(_BAR_WIDTH, size)
     edges = [k * size // width for k in range(width + 1)]
@@ -116,7 +118,7 @@ def _row(edit: SessionEdit, ids: IdArray, last: int) -> str:
 
 
 def _token(tokenizer: TokenizerAdapter, id_: int) -> str:
-    """The token as it is shown, or its number where nothing spells it."""
+    """The token as it is shown, or its number if nothing spells it."""
     token_bytes = token_bytes_of(tokenizer)
     if token_bytes is not None and (data := token_bytes(id_)):
         return show_text(data.decode("utf-8", "surrogateescape"))

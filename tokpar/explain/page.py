@@ -1,4 +1,4 @@
-"""The seams of one text as a page: one file that needs no network."""
+"""The seams of one text as a page: one HTML file that needs no network."""
 
 import base64
 import hashlib
@@ -13,11 +13,11 @@ from tokpar.explain.seam import Explained, explain_seam
 from tokpar.explain.trace import Trace
 
 MOST_DETAILED = 3000
-"""Seams whose rows the page holds, about 4 kB each; the others are marked and listed only."""
+"""For so many seams the page holds rows of tokens, about 4 kB each. Other seams are only listed."""
 
 
 def page(trace: Trace, name: str, chars_around: int, proofs: str = "proofs") -> str:
-    """The page for a text called `name`; links to theorems begin with `proofs`."""
+    """The page for a text called `name`. Links to theorems begin with `proofs`."""
     style, script = _part("page.css"), _part("page.js")
     written = json.dumps(data(trace, chars_around, proofs), separators=(",", ":"))
     parts = {
@@ -25,13 +25,13 @@ def page(trace: Trace, name: str, chars_around: int, proofs: str = "proofs") -> 
         "title": html.escape(f"Seams of {name}"),
         "style": style,
         "script": script,
-        "data": written.replace("<", "\\u003c"),  # so nothing in it ends the <script>
+        "data": written.replace("<", "\\u003c"),  # so that no text of it can end the <script>
     }
     return re.sub(r"{(\w+)}", lambda match: parts[match[1]], _part("page.html"))
 
 
 def data(trace: Trace, chars_around: int, proofs: str) -> dict[str, Any]:
-    """What the page's script shows; positions are code points."""
+    """The data that the page's script shows. Positions are code points."""
     ordered = trace.ordered()
     explained = [explain_seam(trace, n, chars_around) for n in ordered[:MOST_DETAILED]]
     meanings = sorted({each.meaning for each in explained})

@@ -1,5 +1,5 @@
-"""What is shown of a seam: what rules, theorems and published claims say, in a sentence each; text,
-rows of tokens, and differences in words."""
+"""The parts of a seam's description: sentences about rules, theorems and claims; text; rows of
+tokens; differences in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES: dict[str, str] = _SENTENCES["rules"]
 """K7 is missing: a serial region has no seam."""
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]
 CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
-"""By strategy: what it rests on where no rule licenses a seam, and the page in proofs/."""
+"""Strategy -> the claim that its seams without a rule rest on, and the page in proofs/."""
 ABSORBED_SENTENCE: str = _SENTENCES["absorbed"]
 STAGES_SENTENCE: str = _SENTENCES["by_stages"]
 UNCERTIFIED_SENTENCE: str = _SENTENCES["uncertified"]
@@ -31,7 +31,8 @@ _SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED_MARKS, *DIFFERS_MARKS})
 
 
 def rule_sentence(seam: Seam, strategy: str) -> str:
-    """What licenses the seam, or what the strategy rests on instead."""
+    """A sentence about the rule that licenses the seam, or about the claim of the strategy if none
+    does."""
     if seam.rule is None:
         return (
             f"{UNCERTIFIED_SENTENCE} {CLAIMS[strategy][0]}"
@@ -44,22 +45,22 @@ def rule_sentence(seam: Seam, strategy: str) -> str:
 
 
 def theorem_sentence(seam: Seam) -> str:
-    """What the theorem says; nothing for an uncertified seam."""
+    """A sentence about the theorem of the seam; empty for an uncertified seam."""
     return THEOREMS.get(seam.theorem, "") if seam.rule is not None else ""
 
 
 def proof_page(seam: Seam, strategy: str) -> str:
-    """The name of the page in proofs/, or nothing: theorem 20 -> "theorem-20.md"."""
+    """The name of the page in proofs/: theorem 20 -> "theorem-20.md". Empty if there is none."""
     if seam.rule is None:
         return CLAIMS[strategy][1] if strategy in CLAIMS else ""
     return "theorem-" + seam.theorem.rstrip("'") + ".md"
 
 
 def show_text(text: str) -> str:
-    """`text` on one line, white space visible: "a b\n" -> "a␣b\\n".
+    """`text` on one line, with visible white space: "a b\\n" -> "a␣b\\\\n".
 
-    What cannot be printed, a backslash, the signs that mark tokens and a combining mark in front
-    are escaped; a byte that `surrogateescape` decoded is written as "\\xe4"."""
+    Escaped are characters that cannot be printed, backslashes, the signs that mark tokens, and a
+    combining mark at the start. A byte that `surrogateescape` decoded is written as "\\xe4"."""
     return "".join(_show_char(char, first=k == 0) for k, char in enumerate(text))
 
 
@@ -80,10 +81,12 @@ TOKENS_AROUND = 12
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a row. `number`: in its chunk or in all ids. `text`: as it is shown. `start`,
-    `stop`: the code points it touches, -1 if not known. `kept`: the result has it. `matched`: the
-    other chunk found it at the same place. `differs`: not the same in the joined and the serial
-    ids. `shared`: it touches what both chunks tokenized."""
+    """One token of a row.
+
+    `number`: its index in the chunk or in all ids. `text`: as it is shown. `start`, `stop`: the
+    code points it touches, -1 if unknown. `kept`: the token is part of the result. `matched`: the
+    other chunk has the same token at the same place. `differs`: it is in a difference between the
+    joined and the serial ids. `shared`: it touches text that both chunks encoded."""
 
     number: int
     id: int
@@ -98,9 +101,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The tokens near a seam, out of `total`, which may lie in several parts of the text.
+    """The tokens near a seam, out of `total` tokens; they may come from several parts of the text.
 
-    The seam stands in front of the token numbered `seam`, -1 if it is in no single place."""
+    The seam stands before token number `seam`, -1 if it stands in no single place."""
 
     tokens: tuple[Token, ...]
     total: int
@@ -109,7 +112,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Some text, as it is shown; `shared`: both chunks tokenized it."""
+    """Some text, as it is shown. `shared`: both chunks encoded it."""
 
     text: str
     shared: bool
@@ -117,7 +120,8 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
-    """A difference laid to a seam: code points or -1; the first tokens of either side; in words."""
+    """A difference that is assigned to a seam: its code points, or -1; the first tokens of both
+    sides; and a sentence."""
 
     start: int
     stop: int
@@ -136,8 +140,10 @@ def token_at(
     is_matched: bool = False,
     differs: bool = False,
 ) -> Token:
-    """A token as it is shown: the bytes of the text that it stands for, or what its id decodes to
-    where tokens are not the bytes of the text. `both`: the code points that two chunks share."""
+    """Token number `number`, as it is shown: the bytes of the text that it stands for.
+
+    If tokens are not the bytes of the text, the token shows what its id decodes to. `both`: the
+    code points that two chunks share."""
     id_ = int(ids[number])
     text = "" if trace.tiles else _decode_token(trace, id_)
     first = last = -1

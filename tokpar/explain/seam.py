@@ -1,4 +1,4 @@
-"""The story of one seam: what each chunk found there, what was joined, and what is serial."""
+"""Describe one seam: the tokens of both chunks there, the joined tokens, and the serial tokens."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,8 +29,10 @@ NOT_LOCATED = "this tokenizer cannot tell where these tokens lie, so only their 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Everything about one seam. Places are code points of the text, `line` and `column` count
-    from 1; `left`, `right` are the chunks and `shared` what both tokenized (start, stop)."""
+    """The description of one seam.
+
+    Places are code points of the text; `line` and `column` count from 1. `left`, `right` are the
+    two chunks, `shared` is the text that both encoded; each is (start, stop)."""
 
     number: int
     position: int
@@ -59,7 +61,7 @@ class Explained:
 
 
 def explain_seam(trace: Trace, number: int, around: int = CHARS_AROUND) -> Explained:
-    """The seam of that number, 0, 1, ..., with `around` code points of text to either side."""
+    """Describe seam number 0, 1, ..., with `around` code points of text on either side."""
     view = _View(trace, number, around)
     seam, (left, right) = view.seam, view.chunks
     mine = trace.differing.get(number, ())
@@ -93,7 +95,8 @@ def explain_seam(trace: Trace, number: int, around: int = CHARS_AROUND) -> Expla
 
 
 class _View:
-    """What the story of one seam is made of; a pair is of the left chunk and of the right one."""
+    """The data from which a seam's description is made. A pair holds a value for the left chunk and
+    one for the right."""
 
     def __init__(self, trace: Trace, number: int, chars_around: int) -> None:
         self.trace, self.chars_around = trace, chars_around
@@ -109,7 +112,8 @@ class _View:
         self.windows = self._windows()
 
     def _match_tokens(self) -> tuple[IntArray, IntArray]:
-        """Numbers, in both pieces, of the tokens both found at the same place of the overlap."""
+        """The tokens that both chunks found at the same place of the overlap: their numbers in each
+        piece."""
         left, right = self.spans
         if left is None or right is None or self.shared_range[0] == self.shared_range[1]:
             return NO_INTS, NO_INTS
@@ -121,7 +125,8 @@ class _View:
         return found + first, other
 
     def _joint(self) -> tuple[int, int]:
-        """Where kept tokens end on the left and begin on the right, bytes; the seam if unknown."""
+        """Where the kept tokens of the left chunk end and the kept tokens of the right chunk begin,
+        in bytes. Both are the seam if the places are unknown."""
         stop = start = int(self.trace.starts[self.seam.position])
         left, right = self.spans
         if left is not None and right is not None:
@@ -131,7 +136,8 @@ class _View:
         return stop, start
 
     def _windows(self) -> list[tuple[int, int]]:
-        """What is looked at, [start, stop) in bytes, ascending and apart."""
+        """The parts of the text that the rows show: [start, stop) in bytes, ascending and
+        disjoint."""
         starts, length = self.trace.starts, len(self.trace.text)
         joints = np.searchsorted(starts, np.array(self.joint)).tolist()
         windows: list[tuple[int, int]] = []
@@ -144,7 +150,7 @@ class _View:
         return windows
 
     def chunk_row(self, side: int) -> Row:
-        """Of the left chunk (0) or the right one (1)."""
+        """The row of the left chunk (0) or of the right chunk (1)."""
         ids, spans, (first, last) = self.ids[side], self.spans[side], self.kept_ranges[side]
         edge = first if side else last
         matched = set(self.matched_tokens[side].tolist())
@@ -155,8 +161,10 @@ class _View:
         return Row(tuple(tokens), len(ids), edge)
 
     def joined_row(self) -> Row:
-        """Joined tokens need not be in the order of the text, so only those by the seam are asked
-        whether they lie in a window: a code point has at most four tokens."""
+        """The row of the joined tokens.
+
+        Joined tokens need not be in the order of the text. So only the tokens near the seam are
+        checked for lying in a window; a code point has at most four tokens."""
         ids, token = self.trace.encoding.ids, max(0, self.seam.token)
         reach = 4 * self.chars_around + 8
         first, last = max(0, token - reach), min(len(ids), token + reach)
@@ -185,7 +193,8 @@ class _View:
         return Row(tuple(tokens), len(ids), seam)
 
     def _tokens_near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
-        """Of the tokens in [first, last) those in a window; if not located, around an edge."""
+        """The tokens of [first, last) that lie in a window. If tokens are not located, the tokens
+        around `edge`."""
         if spans is None:
             return list(range(max(first, edge - TOKENS_AROUND), min(last, edge + TOKENS_AROUND)))
         part = spans[first:last]
@@ -195,7 +204,7 @@ class _View:
         return [first + int(n) for n in np.flatnonzero(touching)]
 
     def text_parts(self, start: int, stop: int) -> tuple[TextPart, ...]:
-        """The text of [start, stop), in parts where the overlap begins or ends."""
+        """The text of [start, stop), divided where the overlap begins or ends."""
         edges = sorted(
             {start, stop, *(place for place in self.shared_range if start < place < stop)}
         )
@@ -208,7 +217,8 @@ class _View:
         )
 
     def words(self, differs: bool) -> tuple[str, ...]:
-        """What else there is to say: the match, what is lost or doubled, what cannot be shown."""
+        """Sentences about the match, about text that is lost or doubled, and about missing
+        positions."""
         start, stop = self.shared_range
         said = ["The chunks do not overlap: their ids stand one after the other."]
         if start < stop:

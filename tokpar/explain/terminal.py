@@ -1,4 +1,4 @@
-"""One seam as lines of a terminal, readable without colour too."""
+"""One seam as lines for a terminal. The lines are readable without colour, too."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,17 +17,17 @@ LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Colours of the terminal, or none."""
+    """Colours of the terminal; without `is_on`, no colours."""
 
     is_on: bool
 
     def __call__(self, codes: str, text: str) -> str:
-        """`text` in these SGR codes: "1;31" is bold and red."""
+        """`text` with these SGR codes: "1;31" is bold and red."""
         return f"\033[{codes}m{text}\033[0m" if self.is_on and text else text
 
 
 def lines(seam: Explained, paint: Paint) -> Iterator[str]:
-    """Everything about a seam: what licenses it, the text, four rows of tokens, differences."""
+    """Everything about a seam: its licence, the text, four rows of tokens, and the differences."""
     licence = f"{seam.rule}, theorem {seam.theorem}" if seam.rule else "no rule"
     verdict = paint("1;31", "ids differ") if seam.differs else "ids equal"
     licence = paint("1;32" if seam.rule else "1;33", licence)

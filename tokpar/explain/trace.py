@@ -1,5 +1,6 @@
-"""One encode, the chunks and pieces that its merger was given at last, and the serial ids; where
-the joined ids are others, and which seam is nearest."""
+"""Trace one encode: the last chunks and pieces that its merger got, and the serial ids.
+
+Where the joined ids differ from the serial ids, the difference is assigned to the nearest seams."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -32,8 +33,10 @@ _Token = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class DifferingRange:
-    """joined[first:last] stands where serial[other_first:other_last] should. `start`, `stop`: UTF-8
-    bytes that both cover, -1 if not located. `seams`: those inside, else the nearest."""
+    """A difference: joined[first:last] stands where serial[other_first:other_last] should stand.
+
+    `start`, `stop`: the UTF-8 bytes that the tokens of both cover, -1 if not located. `seams`: the
+    seams inside the difference, else the nearest one."""
 
     first: int
     last: int
@@ -50,10 +53,12 @@ def differences(
     seams: Sequence[tuple[int, int]],
     exact: bool,
 ) -> tuple[DifferingRange, ...]:
-    """All differences, ascending; `seams`: (ids before it, byte offset) of each. Tokens are
-    the same if id and place are; not `exact`: if the places touch, since engines place the tokens
-    of a chunk's first word in more than one way. Without places: all between the ids that both
-    begin and end with, as one."""
+    """All differences between the joined and the serial ids, ascending.
+
+    `seams`: for each seam, the number of ids before it and its byte offset. Two tokens are the same
+    if their ids and places are equal. Without `exact`, their places must only touch, because
+    engines place the tokens of a chunk's first word in more than one way. Without places, there is
+    one difference: all ids between the common prefix and the common suffix."""
     (ids, spans), (serial_ids, serial_spans) = joined_tokens, serial_tokens
     if spans is None or serial_spans is None:
         return (_middle(ids, serial_ids, [token for token, _ in seams]),)
@@ -75,8 +80,10 @@ def _tokens(ids: IdArray, spans: SpanArray) -> list[_Token]:
 def _unequal(
     left: Sequence[_Token], right: Sequence[_Token], exact: bool
 ) -> Iterator[tuple[int, int, int, int]]:
-    """[i, j) and [k, l) of what does not match; of two tokens that differ the one that lies first
-    is passed over, so text that is there twice, or is missing, differs alone."""
+    """The ranges [i, j) and [k, l) of tokens that do not match.
+
+    Of two tokens that differ, the one that lies first is skipped. So text that is doubled or
+    missing makes a difference of its own."""
     i = k = first = other = 0
     while i < len(left) and k < len(right):
         if _same(left[i], right[k], exact):
@@ -99,7 +106,7 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
 
 
 def _middle(joined_ids: IdArray, serial_ids: IdArray, seams: Sequence[int]) -> DifferingRange:
-    """What is left when equal ids in front and at the end are taken away."""
+    """The difference between the common prefix and the common suffix of the ids."""
     front = first_difference(joined_ids, serial_ids)
     back = first_difference(joined_ids[front:][::-1], serial_ids[front:][::-1])
     last, other_last = len(joined_ids) - back, len(serial_ids) - back
@@ -107,7 +114,7 @@ def _middle(joined_ids: IdArray, serial_ids: IdArray, seams: Sequence[int]) -> D
 
 
 def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:
-    """The numbers of the places in [start, stop], else the nearest one; `places` ascend."""
+    """The numbers of the places in [start, stop], else of the nearest place. `places` ascend."""
     first, last = bisect_left(places, start), bisect_right(places, stop)
     if first < last:
         return tuple(range(first, last))
@@ -122,8 +129,9 @@ IdRange = tuple[int, int]
 @dataclass(frozen=True, eq=False)
 class Trace:
     """An encode of `text` and the serial ids, both before special tokens, truncation and padding.
-    `pieces[k]` is what `chunks[k]` alone gave; `kept[k]` = (first, last) of its ids that the result
-    has. Seam n is the one between chunks n and n + 1. `options` as they were asked for."""
+
+    `pieces[k]` is the result of `chunks[k]` alone. `kept[k]` = (first, last): the result has these
+    ids of the piece. Seam n lies between chunks n and n + 1. `options`: as the caller gave them."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -141,43 +149,45 @@ class Trace:
 
     @cached_property
     def equal(self) -> bool:
-        """The joined ids are the serial ones."""
+        """True if the joined ids equal the serial ids."""
         return bool(np.array_equal(self.encoding.ids, self.serial))
 
     @property
     def ok(self) -> bool:
-        """Every seam is licensed, and the ids are the serial ones."""
+        """True if every seam is licensed and the ids equal the serial ids."""
         return self.equal and self.encoding.lossless
 
     @cached_property
     def starts(self) -> IntArray:
-        """UTF-8 byte offset of each code point, and of the end."""
+        """The UTF-8 byte offset of each code point, and of the end."""
         return byte_starts(self.text)
 
     @cached_property
     def lines(self) -> IntArray:
-        """Where lines begin, code points; a line ends with "\\n"."""
+        """The code points at which lines begin. A line ends with "\\n"."""
         return np.array([0, *(end.end() for end in re.finditer("\n", self.text))], dtype=np.int64)
 
     @cached_property
     def tiles(self) -> bool:
-        """Tokens are the bytes of the text, in order."""
+        """True if the tokens are the bytes of the text, in order."""
         return facts_of(self.tokenizer).tiles
 
     def piece_spans(self, k: int) -> SpanArray | None:
-        """Where the tokens of a piece lie, UTF-8 bytes of the text; None if that cannot be told."""
+        """Where the tokens of piece `k` lie, in UTF-8 bytes of the text; None if unknown."""
         spans = self.pieces[k].spans
         return None if spans is None else spans + self.starts[self.chunks[k].start]
 
     @cached_property
     def serial_spans(self) -> SpanArray | None:
-        """The same of the serial ids; each column in one piece of memory, to be searched."""
+        """Where the serial tokens lie, in UTF-8 bytes of the text; None if unknown. Each column is
+        contiguous in memory, for fast searches."""
         spans = _locate_piece(Piece(self.serial), self.text, self.tokenizer).spans
         return None if spans is None else np.asfortranarray(spans)
 
     @cached_property
     def joined_spans(self) -> SpanArray | None:
-        """The same of the joined ids: where each token was when its chunk was tokenized."""
+        """Where the joined tokens lay when their chunks were encoded, in UTF-8 bytes of the text;
+        None if unknown."""
         known = [
             spans[first:last]
             for k, (first, last) in enumerate(self.kept)
@@ -187,7 +197,7 @@ class Trace:
 
     @cached_property
     def differences(self) -> tuple[DifferingRange, ...]:
-        """Where joined and serial ids differ, in order; each with the seams it is laid to."""
+        """Where joined and serial ids differ, in order, each with its seams."""
         if self.equal:
             return ()
         return differences(
@@ -199,7 +209,7 @@ class Trace:
 
     @cached_property
     def differing(self) -> Mapping[int, Sequence[DifferingRange]]:
-        """The seams that a difference is laid to, and which."""
+        """The differences of each seam that has any."""
         found: dict[int, list[DifferingRange]] = {}
         for each in self.differences:
             for n in each.seams:
@@ -208,7 +218,7 @@ class Trace:
 
     @cached_property
     def unequal(self) -> tuple[Mask, Mask]:
-        """Which joined and which serial ids are in a difference."""
+        """Masks of the joined ids and of the serial ids that are in a difference."""
         joined, serial = np.zeros(len(self.encoding.ids), bool), np.zeros(len(self.serial), bool)
         for each in self.differences:
             joined[each.first : each.last] = True
@@ -216,20 +226,21 @@ class Trace:
         return joined, serial
 
     def ordered(self) -> list[int]:
-        """The seams that differ, then the others that no rule licenses, then the rest."""
+        """The numbers of all seams: first those with differences, then others without a rule, then
+        the rest."""
         return sorted(range(len(self.seams)), key=lambda n: (self.rank(n), n))
 
     def rank(self, n: int) -> int:
-        """0: ids differ there; 1: no rule licenses it; 2: certified."""
+        """0: seam `n` has a difference. 1: no rule licenses it. 2: it is certified."""
         return 0 if n in self.differing else 1 if self.seams[n].rule is None else 2
 
     def place(self, position: int) -> tuple[int, int]:
-        """Line and column of a code point, counted from 1."""
+        """The line and the column of a code point, counted from 1."""
         line = int(np.searchsorted(self.lines, position, side="right"))
         return line, position - int(self.lines[line - 1]) + 1
 
     def touched_chars(self, start: int, stop: int) -> tuple[int, int]:
-        """The code points that the bytes [start, stop) of the text belong to."""
+        """The code points to which the bytes [start, stop) of the text belong."""
         first = int(self.starts.searchsorted(start, side="right")) - 1
         return first, max(first, int(self.starts.searchsorted(stop)))
 
@@ -242,10 +253,11 @@ def trace(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Trace:
-    """Encode `text` as `tokpar.encode` would, in one thread, and serially; the same errors."""
+    """Encode `text` as `tokpar.encode` does, in one thread, and encode it serially. Raises the same
+    errors."""
     with Encoder(
         tokenizer, strategy=strategy, allow_approximate=allow_approximate, **options
-    ) as encoder:  # which checks names, options and consent
+    ) as encoder:  # the encoder checks names, options and consent
         adapter = encoder.tokenizer
     parts = build_parts(strategy, options, allow_approximate)
     uncut = why_never_cut(adapter) or TOO_SHORT

@@ -96,7 +96,7 @@ def unassigned_points() -> tuple[str, ...]:
 
 
 def is_assigned(character: str) -> bool:
-    """True if Unicode 13 assigns the character. "\U0001fae0", of Unicode 14, -> False."""
+    """True if Unicode 13 assigns it: "😀" -> True, "\U0001fae0" (Unicode 14) -> False."""
     return category(character) != "Cn" and ord(character) not in _newer()
 
 

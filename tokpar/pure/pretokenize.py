@@ -97,7 +97,7 @@ class ByteLetters:
     """ByteLevel before another stage. Returns one letter for each byte, so a later stage may split
     between two bytes of a character.
 
-    >>> Lettered(ByteLevel(False, Whole())).split("é")
+    >>> ByteLetters(ByteLevel(False, Whole())).split("é")
     ['Ã©']
     """
 

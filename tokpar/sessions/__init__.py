@@ -1,1 +1,1 @@
-"""Sessions: a text that is edited, and its ids, encoded again only near each change."""
+"""Sessions: a text that is edited, with its ids. An edit encodes only the text near the change."""

@@ -1,4 +1,4 @@
-"""Find the common prefix and suffix of two texts, at the speed of comparing memory."""
+"""Find the common prefix and suffix of two texts by comparing large blocks of memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _BLOCK = 1 << 15
 
 
 def common_prefix(one: str, other: str) -> int:
-    """How many code points at the start are equal: "abcd", "abx" -> 2."""
+    """The length of the common prefix of two texts, in code points: "abcd", "abx" -> 2."""
     most = min(len(one), len(other))
     if len(one) != len(other):  # one text is often the beginning of the other
         shorter, longer = sorted((one, other), key=len)
@@ -27,7 +27,7 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def common_suffix(one: str, other: str, most: int) -> int:
-    """How many code points at the end are equal, `most` at most: "abc", "xbc" -> 2."""
+    """The length of the common suffix in code points, at most `most`: "abc", "xbc" -> 2."""
     size = 0
     while size < most and other.endswith(_end(one, size, _BLOCK), 0, len(other) - size):
         size += _BLOCK
@@ -42,6 +42,6 @@ def common_suffix(one: str, other: str, most: int) -> int:
 
 
 def _end(text: str, size: int, block: int) -> str:
-    """The `block` characters before the last `size` ones."""
+    """Up to `block` characters of `text` that stand before its last `size` characters."""
     stop = len(text) - size
     return text[max(0, stop - block) : stop]

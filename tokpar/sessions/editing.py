@@ -1,7 +1,7 @@
 """Encode one edit of a text that is kept in segments (theorem 36).
 
-An edit is encoded from the last kept cut that is stable in the text before it to the first kept cut
-that is co-stable in the text behind it."""
+The text that is encoded begins at the last kept cut that is stable in the text before the edit. It
+ends at the first kept cut that is co-stable in the text behind the edit."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from tokpar.sessions.rope import (
 from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
 SEGMENT = 256
-"""Code points that a segment has at least, but for the last two."""
+"""The least number of code points of a segment. The last two segments may be shorter."""
 _FIRST_REACH = 512
-"""How far before and behind an edit the first search for a cut looks, code points."""
+"""Code points before and behind an edit in which a cut is searched first."""
 _MOST_EDGES = 64
-"""How many edges of segments are judged before the search looks further."""
+"""How many edges of segments are checked before the search takes more text."""
 _LONG_SEGMENT = 1024
-"""Code points from which on a last segment without a cut is not encoded again (theorem 37)."""
+"""From so many code points on, an append encodes only the end of a segment (theorem 37)."""
 _MOST_DIRECT_CHARS = 1 << 13
-"""Code points up to which the tokenizer's own call is faster than the encoder's pipeline."""
+"""For at most so many code points, the tokenizer's own call is faster than the pipeline."""
 
 
 class EncodesTexts(Protocol):
-    """The part of an `Encoder` that a session calls."""
+    """The methods of an `Encoder` that a session calls."""
 
     @property
     def tokenizer(self) -> TokenizerAdapter: ...
@@ -57,9 +57,11 @@ class EncodesTexts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """The result of one edit: the new rope, and what was done.
+    """The result of one edit: the new rope, and the numbers for its `Patch`.
 
-    [start, stop): the code points of the new text that were encoded."""
+    `replace_from`: the number of ids at the start that did not change. `encoded_chars`: how many
+    code points were encoded; they lie in [start, stop) of the new text. `why`: why the whole text
+    was encoded, or ""."""
 
     rope: Rope
     replace_from: int
@@ -70,7 +72,7 @@ class Edit:
 
 
 class Editing:
-    """One edit of a rope: the code points [start, stop) become `text`."""
+    """One edit of a rope: replace the code points [start, stop) by `text`."""
 
     def __init__(
         self,
@@ -89,7 +91,8 @@ class Editing:
         self._left_context = ""
 
     def result(self) -> Edit:
-        """Encode what the edit needs. Raises the tokenizer's own errors."""
+        """Encode the text that the edit needs and return the edited rope. Raises the tokenizer's
+        errors."""
         self._check()
         old_stop = self._right_edge()
         old_start = self._left_edge(self._length if old_stop is None else old_stop)
@@ -109,7 +112,7 @@ class Editing:
         return Edit(rope, replace_from, self._chars, old_start + self._skipped_chars, stop, why)
 
     def _check(self) -> None:
-        """Raise the tokenizer's error for a string that it refuses and that the edit makes."""
+        """Raise the tokenizer's error if the edit makes a string that the tokenizer refuses."""
         traits = traits_of(self._tokenizer)
         if traits.forbidden and traits.check_text is not None:
             reach = max(map(len, traits.forbidden)) - 1
@@ -138,15 +141,17 @@ class Editing:
             seen *= 8
 
     def _window(self, text: str) -> Window:
-        """The window of a text that begins where the left edge was judged from."""
+        """The window of `text`, which begins at the code point from which the left edge was
+        searched."""
         return Window(self._cuts, text, begins=self._first == 0)
 
     def _left_context_from(self, first: int) -> str:
-        """The text from `first` on in which the left edge must be stable: it ends at the edit."""
+        """The text from `first` to the edit. The left edge must be a stable cut of this text."""
         return slice_of(self._rope, first, self._start)
 
     def _right_edge(self) -> int | None:
-        """The first edge of a segment that is a co-stable cut of the text behind the edit."""
+        """The first edge of a segment that is a co-stable cut of the text behind the edit, or
+        None."""
         if self._stop == self._length or self._cuts.refusal is not None:
             return None
         seen, before = _FIRST_REACH, self._stop
@@ -154,7 +159,7 @@ class Editing:
             last = min(self._length, self._stop + seen)
             text = slice_of(self._rope, self._stop, last)
             window = Window(self._cuts, text, ends=last == self._length)
-            # the text behind rarely decides, so edges that were refused are not judged again
+            # more text behind an edge rarely makes it a cut, so refused edges are not checked again
             for at, segment in islice(segments_after(self._rope, before), _MOST_EDGES):
                 if at >= last:
                     break
@@ -171,7 +176,7 @@ class Editing:
         return seam is not None and seam.absorbed == absorbed_chars
 
     def _segments(self, start: int, left_rope: Rope, stop: int | None) -> list[Segment]:
-        """The encoded segments of the new text between the two edges."""
+        """Encode the new text between the two edges, and return its segments."""
         before = self._left_context[start - self._first : self._start - self._first]
         before = before or slice_of(self._rope, start, self._start)
         behind = slice_of(self._rope, self._stop, self._length if stop is None else stop)
@@ -198,26 +203,29 @@ class Editing:
         parts = [(text[at:end], skipped) for (at, skipped), (end, _) in pairwise(places)]
         ids = self._encode_each([part[skipped:] for part, skipped in parts])
         found = [Segment(part, own, s) for (part, s), own in zip(parts, ids, strict=True)]
-        if stop is None:  # the next append need not look for cuts there again
+        if stop is None:  # the next append does not search this text for cuts again
             found[-1] = replace(found[-1], searched_chars=self._searched_chars(found[-1].text))
         return found
 
     def _may_cut(self, start: int, text: str, c: int) -> bool:
-        """True if the left edge stays a cut of the text that ends at `c` code points behind it.
+        """True if the left edge stays a cut when the text ends `c` code points behind the left
+        edge.
 
-        It is stable in the text before the edit, so this is asked of cuts in that text only."""
+        The left edge is stable in the text before the edit. So only a new cut in that text is
+        checked."""
         if start == 0 or start + c >= self._start:
             return True
         judged = self._left_context[: start - self._first] + text[:c]
         return self._is_cut(self._window(judged), start - self._first, self._absorbed_chars)
 
     def _searched_chars(self, text: str) -> int:
-        """How many code points of a last segment need not be searched for cuts again."""
+        """How many code points at the start of a last segment need not be searched for cuts
+        again."""
         margin = max(_FIRST_REACH // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
         return max(0, len(text) - margin)
 
     def _grown_segment(self, start: int) -> Segment | None:
-        """The old last segment, if the edit only appends to it and it is long."""
+        """The old last segment, if it is long and the edit only appends to it; else None."""
         if self._stop != self._start or self._start != self._length:
             return None
         last = next(segments_before(self._rope, self._length), None)
@@ -231,9 +239,11 @@ class Editing:
         return last[1]
 
     def _edges(self, text: str, searched_chars: int, open_end: bool) -> list[tuple[int, int]]:
-        """The cuts inside a text of its own behind `searched_chars`, with what each absorbs.
+        """The cuts in `text` behind `searched_chars`, each with the number of code points it
+        absorbs.
 
-        With `open_end`, the last cut is the last stable one: the next append begins there."""
+        `text` is encoded by itself. With `open_end`, the last cut is the last stable one, because
+        the next append begins there."""
         seams = Window(self._cuts, text, True, True).spread(searched_chars, len(text), SEGMENT)
         if open_end:
             last = Window(self._cuts, text, True).last(
@@ -262,17 +272,17 @@ def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
 
 
 def _equal_at_start(one: IdArray, other: IdArray) -> int:
-    """How many ids at the start of the two arrays are equal."""
+    """The number of ids at the start that are equal in both arrays."""
     size = min(len(one), len(other))
     different = np.flatnonzero(one[:size] != other[:size])
     return int(different[0]) if len(different) else size
 
 
 def _join_small_segments(left_rope: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:
-    """Join the last segment of `left_rope` and the first new segment, if both are short.
+    """Join the last segment of `left_rope` and the first new segment if both are short.
 
-    The last new segment is never joined. Appends of single characters then do not leave a segment
-    for each word."""
+    The last segment of the text is not joined. Without this, appends of single characters would
+    leave one segment for each word."""
     if left_rope is None or len(new) < 2:
         return left_rope, new
     at, before = next(segments_before(left_rope, left_rope.chars))

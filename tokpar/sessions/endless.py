@@ -1,7 +1,7 @@
-"""Append to text that is one long pre-token of byte-level BPE, without encoding it again.
+"""Append to a text that is one long pre-token of byte-level BPE, and encode only its end.
 
-Theorem 37: let i < j be edges of tokens of w. If j is an edge of a token of w[i:] + X, too, the ids
-of w + X are those of w before i and those of w[i:] + X."""
+Theorem 37: let i < j be edges of tokens of w. If j is also an edge of a token of w[i:] + X, then
+the ids of w + X are the ids of w before i, followed by the ids of w[i:] + X."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FIRST_TOKENS = 8
 def grown_ids(
     tokenizer: TokenizerAdapter, text: str, ids: IdArray, more: str
 ) -> tuple[IdArray, int] | None:
-    """The ids of ``text + more``, and how many code points were encoded; None if not proved.
+    """The ids of ``text + more``, and how many code points were encoded; None without a proof.
 
-    `ids` are those of `text`. Proved for a text that is one pre-token with and without `more`, in
-    which no added token occurs, and which no normalizer changes."""
+    `ids` are the ids of `text`. The proof needs a text that is one pre-token both with and without
+    `more`, has no added token, and is not changed by a normalizer."""
     token_bytes = token_bytes_of(tokenizer)
     if not more or token_bytes is None or not _is_one_pretoken(tokenizer, text, more):
         return None
@@ -41,7 +41,7 @@ def grown_ids(
             return None
         found = np.asarray(tokenizer.encode(part), dtype=np.uint32)
         old = _edges(token_bytes, ids[len(ids) - count :])
-        # a shortcut for whole pieces would make one token of the part, without an inner edge
+        # an engine that looks up whole pre-tokens would find one token here, without an inner edge
         if not old.isdisjoint(_edges(token_bytes, found)):
             return concatenate_ids([ids[: len(ids) - count], found]), len(part)
         count *= 2
@@ -49,7 +49,8 @@ def grown_ids(
 
 
 def _is_one_pretoken(tokenizer: TokenizerAdapter, text: str, more: str) -> bool:
-    """True if both texts are one pre-token of merges that nothing else changes (gate 0'.7)."""
+    """True if `text` and `text + more` are each one pre-token whose ids depend on the merges alone
+    (gate 0'.7)."""
     facts, whole = facts_of(tokenizer), text + more
     if pretoken_planner(tokenizer).refusal is not None:
         return False
@@ -62,16 +63,17 @@ def _is_one_pretoken(tokenizer: TokenizerAdapter, text: str, more: str) -> bool:
 
 
 def _edges(token_bytes: Callable[[int], bytes | None], ids: IdArray) -> set[int]:
-    """The ends of the tokens, UTF-8 bytes from the start of the first one."""
+    """The ends of the tokens, in UTF-8 bytes from the start of the first token."""
     return set(accumulate(len(token_bytes(id_) or b"") for id_ in ids.tolist()))
 
 
 def _text_of_last(
     token_bytes: Callable[[int], bytes | None], text: str, ids: IdArray
 ) -> str | None:
-    """The end of the text that the last `ids` stand for; None if it begins inside a character.
+    """The end of `text` that the tokens of `ids`, its last ids, spell.
 
-    None, too, if the bytes of the tokens are not those of the text."""
+    None if that end begins inside a character, or if the bytes of the tokens are not the bytes of
+    the text."""
     tokens = b"".join(token_bytes(id_) or b"" for id_ in ids.tolist())
     end = text[max(0, len(text) - len(tokens)) :].encode()
     if not end.endswith(tokens) or (tokens[0] & 0xC0) == 0x80:

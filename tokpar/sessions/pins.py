@@ -1,8 +1,9 @@
-"""Ids that a model produced, kept as they are in the middle of a text (theorem 38).
+"""Pins: ids that a model produced, kept unchanged in the middle of a text (theorem 38).
 
-A transcript is rows: texts, which the tokenizer encoded, and pins, whose ids are given. The text of
-a pin is the bytes of its tokens in place. A byte that is no part of a character is one lone
-surrogate of the text, as Python's error handler "surrogateescape" writes it."""
+A transcript is a list of rows. A row is a text, which the tokenizer encoded, or a pin, whose ids
+are given. The text of a pin is the bytes of its tokens in place. A byte that is no part of a
+character becomes one lone surrogate of the text, as Python's error handler "surrogateescape" writes
+it."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ _NO_IDS: IdArray = np.empty(0, np.uint32)
 class Row:
     """One row of a transcript: a text with its ids, or a pin.
 
-    `data`: the bytes of a pin; None for a text. A text is the part of `rope` after its first
-    `skipped_chars` code points, and its ids are those after the first `skipped_ids`."""
+    `data`: the bytes of a pin; None for a text. The text of a text row is `rope` without its first
+    `skipped_chars` code points. Its ids are the ids of `rope` without the first `skipped_ids`."""
 
     rope: Rope = None
     skipped_chars: int = 0
@@ -56,7 +57,7 @@ class Row:
         return len(self.pinned_ids) if self.data is not None else whole - self.skipped_ids
 
     def edges(self) -> Iterator[tuple[int, int]]:
-        """Yield (code points, ids) before each cut inside the text where nothing is absorbed."""
+        """Yield (code points, ids) before each cut inside the text that absorbs nothing."""
         place = ids = 0
         for _, segment in segments_after(self.rope, 0):
             if place > self.skipped_chars and not segment.absorbed_chars:
@@ -66,10 +67,10 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class PinnedRows:
-    """The rows of a session up to the end of its last pin: no edit changes them.
+    """The rows of a session up to the end of its last pin. No edit changes these rows.
 
-    `context`: the end of the last pin from which on the next text is encoded (P2); its ids are
-    `context_ids`. Without one, the next text is encoded by itself (P1)."""
+    `context`: the end of the last pin's text, after which the next text is encoded (P2);
+    `context_ids` are its ids. With an empty context, the next text is encoded by itself (P1)."""
 
     rows: tuple[Row, ...] = ()
     chars: int = 0
@@ -91,11 +92,12 @@ NO_PINS = PinnedRows()
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a session, and whether its ids are those of the tokenizer (theorem 38).
+    """A part of a session, and whether its ids are the tokenizer's ids (theorem 38).
 
-    [start, stop): code points of the text. [first, last): the ids. `state`: "canonical": the ids
-    are those of a full encode of the text. "given": they are not, and stay as they were given.
-    "undecidable": the text there has half a character, so no full encode exists."""
+    [start, stop): code points of the text. [first, last): the ids. `state` is one of three.
+    "canonical": the ids are the ids of a full encode of the text. "given": the ids differ from a
+    full encode, and stay as given. "undecidable": the text of the region has half a character, so
+    no full encode exists."""
 
     start: int
     stop: int
@@ -105,7 +107,8 @@ class Region:
 
 
 def bytes_of_pin(tokenizer: TokenizerAdapter, ids: IdArray, text: str | None) -> bytes:
-    """The bytes of the tokens of a pin. Raises OptionError if they are not known."""
+    """The bytes of the tokens of a pin. Raises OptionError if the bytes are not known, or if `text`
+    has other bytes."""
     own: bytes | None = None
     token_bytes = token_bytes_of(tokenizer)
     if token_bytes is not None:
@@ -132,7 +135,8 @@ def bytes_of_pin(tokenizer: TokenizerAdapter, ids: IdArray, text: str | None) ->
 
 
 def ids_of_pin(ids: Sequence[int] | IdArray) -> IdArray:
-    """The ids of a pin; uint32, (n,). Raises OptionError for anything else."""
+    """The ids of a pin; uint32, (n,). Raises OptionError for anything that is not a sequence of
+    ids."""
     found = np.asarray(ids)
     if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
         raise OptionError(f"pin takes a sequence of ids, got {ids!r:.80}")
@@ -142,9 +146,10 @@ def ids_of_pin(ids: Sequence[int] | IdArray) -> IdArray:
 
 
 def context_of(cuts: StableCuts, text: str) -> str:
-    """The end of a pin's text from its last stable cut on, "" if the text ends in half a character.
+    """The end of a pin's text, from its last stable cut on.
 
-    "" also if half a character stands before, and no cut behind it is certain."""
+    Without a stable cut, the whole text. "" if the text ends in half a character, or if it has half
+    a character and no cut behind it is certain."""
     valid = _valid_from(text)
     window = Window(cuts, text[valid:], begins=valid == 0)
     seam = window.last(0) if cuts.refusal is None else None
@@ -154,17 +159,19 @@ def context_of(cuts: StableCuts, text: str) -> str:
 
 
 def _valid_from(text: str) -> int:
-    """Where the longest suffix without a lone surrogate begins."""
+    """The start of the longest suffix without a lone surrogate."""
     bad = (k for k in range(len(text) - 1, -1, -1) if "\ud800" <= text[k] <= "\udfff")
     return next(bad, -1) + 1
 
 
 def regions_of(rows: Sequence[Row], cuts: StableCuts, encode: Encode) -> tuple[Region, ...]:
-    """Whether the ids of each part of a transcript are those of its whole text (theorem 38).
+    """The regions of a transcript: whether the ids of each part are the ids of its whole text
+    (theorem 38).
 
-    The text is divided at certified cuts whose number of ids is known: at edges of rows, and at the
-    first and last cut that is certified in a text and in the whole. `encode` decides each part that
-    is not inside one text."""
+    The text is divided at certified cuts for which the number of ids before them is known: at edges
+    of rows, and at the first and the last cut that is certified both in a row's text and in the
+    whole text. A part between those two cuts of one row is canonical. `encode` decides each of the
+    other parts."""
     rows = [row for row in rows if row.text or row.count]
     text = "".join(row.text for row in rows)
     ids = concatenate_ids([row.ids for row in rows])
@@ -188,7 +195,8 @@ def regions_of(rows: Sequence[Row], cuts: StableCuts, encode: Encode) -> tuple[R
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Certifies cuts of a text that may have half characters, which no cut may depend on."""
+    """Certify cuts of a text that may have half characters. No certificate depends on a half
+    character."""
 
     text: str
     cuts: StableCuts
@@ -209,9 +217,10 @@ class _Judge:
 
 
 def _known_edges(rows: Sequence[Row], judge: _Judge) -> list[tuple[int, int, bool]]:
-    """(code points, ids) before each cut that divides the transcript, and the two ends.
+    """(code points, ids) before each cut that divides the transcript, and before its two ends.
 
-    True: up to the next edge lies one text between two cuts that are certified in it, too."""
+    The third value is True if the part up to the next edge lies in the text of one row, between two
+    cuts that are also certified in that text."""
     place = count = 0
     edges = [(0, 0, False)]
     for row in rows:

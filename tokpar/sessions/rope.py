@@ -1,7 +1,8 @@
-"""A text in segments, each with its ids: an immutable balanced tree, so that versions share parts.
+"""A text in segments, each with its ids: an immutable balanced tree. Versions of a text share
+subtrees.
 
-A rope is joined and split at the edges of segments in logarithmic time (AVL trees joined by height:
-Blelloch, Ferizovic and Sun, Just Join for Parallel Ordered Sets, 2016)."""
+Ropes are joined, and split at the edges of segments, in logarithmic time (AVL trees joined by
+height: Blelloch, Ferizovic and Sun, Just Join for Parallel Ordered Sets, 2016)."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ class Segment:
     """The text between two certified cuts, and its ids.
 
     `absorbed_chars`: how many code points at the start of `text` the ids do not hold, because the
-    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched_chars`: how many code
-    points at its start certainly hold no stable cut."""
+    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched_chars`: so many code
+    points at the start of `text` are known to hold no stable cut."""
 
     text: str
     ids: IdArray
@@ -39,7 +40,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """Two ropes in order, with the code points and the ids of both."""
+    """Two ropes in order, with the number of code points and of ids of both together."""
 
     left: Tree
     right: Tree
@@ -50,7 +51,7 @@ class Node:
 
 Tree = Segment | Node
 Rope = Tree | None
-"""None: no segment."""
+"""A rope is None if it has no segment."""
 
 
 def _node(left: Tree, right: Tree) -> Node:
@@ -59,7 +60,7 @@ def _node(left: Tree, right: Tree) -> Node:
 
 
 def rope_of(segments: Sequence[Segment]) -> Rope:
-    """The rope of the segments, in order."""
+    """The rope of the segments, in their order."""
     if len(segments) < 2:
         return segments[0] if segments else None
     middle = len(segments) // 2
@@ -70,7 +71,7 @@ def rope_of(segments: Sequence[Segment]) -> Rope:
 
 
 def join_ropes(left: Rope, right: Rope) -> Rope:
-    """The rope of `left` and then `right`."""
+    """The rope of `left` followed by `right`."""
     return _join_trees(left, right) if left is not None and right is not None else left or right
 
 
@@ -83,7 +84,7 @@ def _join_trees(left: Tree, right: Tree) -> Tree:
 
 
 def _balance(left: Tree, right: Tree) -> Node:
-    """The node of two trees whose heights differ by two at most."""
+    """A balanced node of two trees whose heights differ by at most two."""
     if isinstance(left, Node) and left.height > right.height + 1:
         if left.left.height >= left.right.height or not isinstance(left.right, Node):
             return _node(left.left, _node(left.right, right))
@@ -98,7 +99,8 @@ def _balance(left: Tree, right: Tree) -> Node:
 
 
 def split(rope: Rope, position: int) -> tuple[Rope, Rope]:
-    """The parts of a rope before and after `position`, code points, an edge of a segment."""
+    """The parts of a rope before and after code point `position`, which must be an edge of a
+    segment."""
     if rope is None or position <= 0:
         return None, rope
     if position >= rope.chars:
@@ -112,7 +114,7 @@ def split(rope: Rope, position: int) -> tuple[Rope, Rope]:
 
 
 def segments_before(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
-    """Yield (start, segment) of all segments that start before `position`, last first."""
+    """Yield (start, segment) of all segments that start before `position`, from last to first."""
     waiting = [(0, rope)] if rope is not None else []
     while waiting:
         start, tree = waiting.pop()
@@ -125,7 +127,7 @@ def segments_before(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
 
 
 def segments_after(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
-    """Yield (start, segment) of all segments that end after `position`, first first."""
+    """Yield (start, segment) of all segments that end after `position`, from first to last."""
     waiting = [(0, rope)] if rope is not None else []
     while waiting:
         start, tree = waiting.pop()
@@ -138,7 +140,7 @@ def segments_after(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
 
 
 def slice_of(rope: Rope, start: int, stop: int) -> str:
-    """The text [start, stop) of the rope, code points."""
+    """The text of the code points [start, stop) of the rope."""
     if start >= stop:
         return ""
     found = []
@@ -161,7 +163,7 @@ def first_ids(rope: Rope, count: int) -> IdArray:
 
 
 def ids_after(rope: Rope, first: int) -> list[IdArray]:
-    """The ids from number `first` on, an array for each segment."""
+    """The ids from number `first` on, one array per segment."""
     found: list[IdArray] = []
     waiting = [(0, rope)] if rope is not None else []
     while waiting:

@@ -1,4 +1,4 @@
-"""A text that is edited again and again, and its ids (theorems 36 and 38)."""
+"""A text that is edited again and again, with its ids (theorems 36 and 38)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tokpar.spans import postprocess_single
 class Patch:
     """What one edit changed: ``old[:replace_from] + replacement_ids`` are the new ids.
 
-    Both are ids before special tokens, truncation and padding. `revision`: the revision that the
-    edit made. `encoded`: how many code points were encoded; they lie in [start, stop) of the new
-    text. `why`: why the whole text was encoded again, or ""."""
+    Old and new ids are ids before special tokens, truncation and padding. `revision`: the revision
+    that the edit made. `encoded`: how many code points were encoded; they lie in [start, stop) of
+    the new text. `why`: why the whole text was encoded again, or ""."""
 
     replace_from: int
     revision: int
@@ -49,18 +49,19 @@ class Patch:
 
     @cached_property
     def replacement_ids(self) -> IdArray:
-        """The ids that take the place of ``old[replace_from:]``; uint32, (n,), read-only."""
+        """The ids that replace ``old[replace_from:]``; uint32, (n,), read-only."""
         return frozen_ids(
             concatenate_ids(ids_after(self._rope, self.replace_from - self._ids_before))
         )
 
 
 class Session:
-    """A text and its ids, encoded again only near each edit. Make it with `Encoder.session`.
+    """A text and its ids; an edit encodes only the text near the change. Make it with
+    `Encoder.session`.
 
     All positions are code points. A session is thread-safe: edits happen one after the other. Every
-    edit takes `revision`, the revision that the caller saw last, and raises OptionError if another
-    edit came between. After an error the session is as it was."""
+    edit takes `revision`, the last revision that the caller saw, and raises OptionError if another
+    edit came in between. After an error the session is unchanged."""
 
     def __init__(self, encoder: EncodesTexts, text: str = "") -> None:
         self._encoder = encoder
@@ -80,13 +81,13 @@ class Session:
         return f"<Session of {self._tokenizer.name!r}, revision {self._revision}: {size}>"
 
     def __len__(self) -> int:
-        """The length of the text, code points."""
+        """The length of the text in code points."""
         own = 0 if self._rope is None else self._rope.chars
         return self._pins.chars + own - len(self._pins.context)
 
     @property
     def revision(self) -> int:
-        """How many edits made the text."""
+        """The number of edits so far."""
         return self._revision
 
     @property
@@ -120,17 +121,17 @@ class Session:
             return own
         try:
             return frozen_ids(postprocess_single(tokenizer, own, text))
-        except LookupError:  # only the tokenizer's own call can post-process this text
+        except LookupError:  # this text can be post-processed only by the tokenizer's own call
             if pins:
                 raise
             return self._encoder.encode(text).ids
 
     def append(self, text: str | Session, *, revision: int | None = None) -> Patch:
-        """Add `text` at the end. Encodes `text`, and the characters after the last stable cut.
+        """Add `text` at the end. Encodes `text` and the characters after the last stable cut.
 
-        The ids of another session are kept from its first co-stable cut on (theorem 36), so only
-        the characters near the seam are encoded. Raises OptionError for a session of another
-        tokenizer, and for a session with pins."""
+        `text` may be another session: its ids are kept from its first co-stable cut on (theorem
+        36), so only the characters near the seam are encoded. Raises OptionError for a session of
+        another tokenizer, and for a session with pins."""
         if not isinstance(text, Session):
             with self._lock:
                 return self._replace(len(self), len(self), text, revision)
@@ -140,7 +141,7 @@ class Session:
             return self._replace(len(self), len(self), "", revision, added._rope)
 
     def __add__(self, other: Session) -> Session:
-        """Returns a new session with the text of this session and then the text of `other`."""
+        """A new session with the text of this session followed by the text of `other`."""
         if not isinstance(other, Session):
             return NotImplemented
         whole = self.fork()
@@ -148,19 +149,19 @@ class Session:
         return whole
 
     def replace(self, start: int, stop: int, text: str, *, revision: int | None = None) -> Patch:
-        """Put `text` in the place of the code points [start, stop)."""
+        """Replace the code points [start, stop) by `text`."""
         with self._lock:
             return self._replace(start, stop, text, revision)
 
     def truncate(self, position: int, *, revision: int | None = None) -> Patch:
-        """Remove everything from code point `position` on."""
+        """Remove all text from code point `position` on."""
         with self._lock:
             return self._replace(position, len(self), "", revision)
 
     def update(self, text: str, *, revision: int | None = None) -> Patch:
-        """Make `text` the whole text. Encodes only what differs from the old text.
+        """Make `text` the whole text. Encodes only the part that differs from the old text.
 
-        Takes the longest common prefix and suffix of the two texts as unchanged."""
+        The longest common prefix and suffix of the two texts count as unchanged."""
         with self._lock:
             old, pinned = self.text, self._pins.chars
             _require_str(text)
@@ -175,20 +176,23 @@ class Session:
     def pin(
         self, ids: Sequence[int] | IdArray, text: str | None = None, *, revision: int | None = None
     ) -> Patch:
-        """Add ids that a model produced. They stay as they are, whatever the tokenizer would do.
+        """Add ids that a model produced. These ids stay unchanged, also where the tokenizer would
+        give others.
 
-        Their text is the bytes of their tokens in place, special tokens as their content; a
-        tokenizer whose tokens do not spell their text needs `text`. Half a character may be
-        completed by the next pin. The next text is encoded as the tokenizer would after the pin
-        where that leaves the ids of the pin's end alone, else by itself (theorem 38, P2 and P1).
-        No edit changes the text up to the end of a pin. Raises OptionError."""
+        The text of a pin is the bytes of its tokens in place; special tokens stand as their
+        content. A tokenizer whose tokens do not spell their text needs `text`. The next pin may
+        complete half a character.
+
+        The next text is encoded as the tokenizer would encode it after the pin, if that leaves the
+        ids of the pin's end unchanged; else by itself (theorem 38, P2 and P1). No later edit
+        changes the text up to the end of a pin. Raises OptionError."""
         with self._lock:
             self._require(len(self), len(self), revision)
             tokenizer, pinned_ids = self._require_unchanged(), ids_of_pin(ids)
             data, before = bytes_of_pin(tokenizer, pinned_ids, text), self._count()
             new = Segment("", frozen_ids(pinned_ids))
             rows = self._all_rows
-            if rows and rows[-1].data is not None:  # half a character may begin there
+            if rows and rows[-1].data is not None:  # the last pin may end in half a character
                 data = rows[-1].data + data
                 pinned_ids, rows = concatenate_ids([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
             pin = Row(data=data, pinned_ids=pinned_ids)
@@ -203,9 +207,9 @@ class Session:
 
     @property
     def canonical(self) -> tuple[Region, ...]:
-        """Whether the ids of each part are those of a full encode of the text (theorem 38).
+        """Whether the ids of each part are the ids of a full encode of the text (theorem 38).
 
-        Without pins, all of them are."""
+        Without pins, all ids are."""
         with self._lock:
             tokenizer = self._require_unchanged()
             if not self._pins.rows:
@@ -215,7 +219,7 @@ class Session:
             return regions_of(self._all_rows, cuts, partial(ids_of, tokenizer))
 
     def to_bytes(self) -> bytes:
-        """The session as bytes for `Encoder.session_from_bytes`: data, and its sha256.
+        """The session as bytes for `Encoder.session_from_bytes`: data, and the sha256 of the data.
 
         Raises OptionError for a tokenizer without a fingerprint."""
         with self._lock:
@@ -230,10 +234,11 @@ class Session:
     def from_bytes(
         cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
     ) -> Session:
-        """The session of `to_bytes`. `encode_again`: encode each segment, and compare the ids.
+        """The session that `to_bytes` wrote. `encode_again`: encode each segment, and compare the
+        ids.
 
-        Raises FileFormatError for a blob that was cut or changed, that another tokenizer made, or
-        whose ids are not those of its segments."""
+        Raises FileFormatError for a blob that was cut or changed, that was written with another
+        tokenizer, or, with `encode_again`, whose ids are not the ids of its segments."""
         session = cls(encoder)
         parts = read_session(blob, session._tokenizer)
         if encode_again:
@@ -248,14 +253,15 @@ class Session:
         return session
 
     def fork(self) -> Session:
-        """A session with the same text and ids, edited by itself from now on. Copies nothing."""
+        """A copy of this session. Edits of one do not change the other. The text and the ids are
+        shared."""
         with self._lock:
             twin = object.__new__(Session)
             twin.__dict__ |= self.__dict__ | {"_lock": threading.RLock()}
             return twin
 
     def _without_pins(self) -> Session:
-        """Returns a fork, which no other thread edits. Raises OptionError if the text has pins."""
+        """A fork that no other thread edits. Raises OptionError if the text has pins."""
         twin = self.fork()
         if twin._pins.rows:
             raise OptionError(
@@ -265,7 +271,7 @@ class Session:
         return twin
 
     def _require_same_tokenizer(self, other: Session) -> None:
-        """Raises OptionError unless both sessions have one tokenizer, or equal fingerprints."""
+        """Raise OptionError unless both sessions have the same tokenizer, or equal fingerprints."""
         mine, others = self._require_unchanged(), other._require_unchanged()
         fingerprint = getattr(mine, "fingerprint", None)
         same = fingerprint is not None and fingerprint == getattr(others, "fingerprint", None)
@@ -281,7 +287,7 @@ class Session:
 
     @property
     def _last_row(self) -> Row:
-        """The text after the last pin."""
+        """The row of the text after the last pin."""
         if self._by_itself:
             return Row(self._rope_by_itself)
         return Row(self._rope, len(self._pins.context), len(self._pins.context_ids))
@@ -294,7 +300,7 @@ class Session:
     def _replace(
         self, start: int, stop: int, text: str, revision: int | None, added_rope: Rope = None
     ) -> Patch:
-        """Makes one edit. `added_rope`: the rope of another session, put after the text."""
+        """Make one edit. `added_rope`: the rope of another session, to put after the text."""
         self._require(start, stop, revision)
         text, pinned, was_by_itself = _check_text(text), self._pins, self._by_itself
         context, own, known = len(pinned.context), len(pinned.context_ids), self._last_row.count
@@ -311,7 +317,7 @@ class Session:
                 if edit_by_itself is None
                 else edit_by_itself.replace_from
             )
-            kept = min(kept, known)  # ids of `added_rope` behind them may be the same, too
+            kept = min(kept, known)  # count no ids of `added_rope` that happen to be equal, too
         self._rope, self._text = edit.rope, None
         self._by_itself = edit_by_itself is not None
         self._rope_by_itself = None if edit_by_itself is None else edit_by_itself.rope
@@ -339,14 +345,15 @@ class Session:
     def _edit_by_itself(
         self, rope: Rope, start: int, stop: int, text: str, added_rope: Rope
     ) -> Edit:
-        """The text after the last pin, encoded by itself (P1). `rope` has it after the context."""
+        """Encode the text after the last pin by itself (P1). `rope` holds this text after the
+        context."""
         if self._by_itself:
             return self._edit(join_ropes(self._rope_by_itself, added_rope), start, stop, text)
         whole = slice_of(rope, len(self._pins.context), 0 if rope is None else rope.chars)
         return self._edit(None, 0, 0, whole)
 
     def _require(self, start: int, stop: int, revision: int | None) -> None:
-        """Raise OptionError for positions or a revision that cannot be meant."""
+        """Raise OptionError for invalid positions, or if the session is at another revision."""
         if revision is not None and revision != self._revision:
             raise OptionError(
                 f"the edit is for revision {revision} of the session, which is at revision "
@@ -380,7 +387,7 @@ class Session:
 
 
 def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
-    """The rows up to the end of a pin, and what the next text is encoded after: `rope` has it."""
+    """The rows up to the end of a pin, with `context`. `rope` holds the ids of the context."""
     chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
     return PinnedRows(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
 

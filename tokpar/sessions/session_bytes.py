@@ -1,7 +1,7 @@
-"""A session as bytes, and back: data only, checked when it is read.
+"""Write a session as bytes, and read it back. The bytes are data only, and are checked when read.
 
 The blob is a line that names the format, one line of JSON, the texts as UTF-8, the ids as
-little-endian uint32, and the sha256 of all that. Reading it runs nothing."""
+little-endian uint32, and the sha256 of everything before. Reading a blob runs no code of it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _DIGEST = 32
 class SessionParts:
     """The parts of a session that a blob holds.
 
-    `rope`: the text after the last pin, after its context of `context` code points.
-    `rope_by_itself`: the same text, encoded by itself (P1); it counts if `by_itself`."""
+    `rope`: the last `context` code points of the pinned text, then the text after the last pin.
+    `rope_by_itself`: the text after the last pin, encoded by itself (P1); used if `by_itself`."""
 
     rows: tuple[Row, ...]
     context: int
@@ -39,7 +39,8 @@ class SessionParts:
 
 
 def fingerprint_for(tokenizer: TokenizerAdapter) -> str:
-    """The digest of all that decides the ids. Raises OptionError for a tokenizer without one."""
+    """The digest of everything that decides the ids. Raises OptionError for a tokenizer without
+    one."""
     found = getattr(tokenizer, "fingerprint", None)
     if not isinstance(found, str):
         raise OptionError(
@@ -74,7 +75,7 @@ def write_session(parts: SessionParts, tokenizer: TokenizerAdapter) -> bytes:
 
 
 class _Writer:
-    """Collects bytes and ids, and says how many each part has."""
+    """Collect bytes and ids, and return how many each part has."""
 
     def __init__(self) -> None:
         self._data: list[bytes] = []
@@ -96,8 +97,9 @@ class _Writer:
 
 
 def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
-    """The session of a blob. Raises FileFormatError for a blob that is cut, changed, or made for
-    another tokenizer."""
+    """The session of a blob.
+
+    Raises FileFormatError for a blob that is cut, changed, or made for another tokenizer."""
     body, digest = blob[:-_DIGEST], blob[-_DIGEST:]
     if not body.startswith(MAGIC):
         raise FileFormatError(f"this is no saved session: it begins with {bytes(blob[:20])!r}")
@@ -127,7 +129,7 @@ def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
 
 
 def require_ids(parts: SessionParts, encode: Callable[[str], IdArray]) -> None:
-    """Raise FileFormatError if the ids of a segment are not those of its text."""
+    """Raise FileFormatError if the ids of a segment are not the ids of its text."""
     for rope in (*(row.rope for row in parts.rows), parts.rope, parts.rope_by_itself):
         for at, segment in segments_after(rope, -1):
             if not np.array_equal(encode(segment.text[segment.absorbed_chars :]), segment.ids):
@@ -138,13 +140,13 @@ def require_ids(parts: SessionParts, encode: Callable[[str], IdArray]) -> None:
 
 
 def _sizes(head: dict[str, Any]) -> int:
-    """How many bytes of text the blob holds."""
+    """The number of bytes of text in the blob."""
     parts = [[row["pin"]] if "pin" in row else row["text"] for row in head["rows"]]
     return sum(part[0] for some in (*parts, head["rope"], head["alone"]) for part in some)
 
 
 class _Reader:
-    """Reads the parts of a blob in the order in which `_Writer` added them."""
+    """Read the parts of a blob in the order in which `_Writer` added them."""
 
     def __init__(self, content: bytes, size: int) -> None:
         self._data, self._next_byte = content[:size], 0

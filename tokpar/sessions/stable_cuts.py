@@ -1,7 +1,7 @@
-"""Find the cuts that stay certified whatever text comes later, or stands before (theorems 34, 35).
+"""Find the cuts that stay certified whatever text is added after or before (theorems 34, 35).
 
-A cut is *stable* in S if it is certified in SX for every X, *co-stable* in R if it is certified in
-ZR for every Z. All positions are code points."""
+A cut is *stable* in S if it is certified in SX for every X. A cut is *co-stable* in R if it is
+certified in ZR for every Z. All positions are code points."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.types import AddedToken, Facts, Rule, Seam, Theorem
 
 _SINGLE_CHECKS, _BLOCK = 128, 4096
-"""How many positions are checked one by one, and the block size of the array search after that."""
+"""How many positions are checked one by one, and the block size of the search after these."""
 
 
 class Edge(NamedTuple):
-    """A position where an added token may begin or end whose other end is outside the window.
+    """A position in a window where an added token may begin or end. The token's other end lies
+    outside of the window.
 
-    `single_word` and `strips`: True if such a token has the flag, on the side of this window."""
+    `single_word`: True if such a token has the flag single_word. `strips`: True if such a token has
+    the flag, lstrip or rstrip, by which it strips white space inside the window."""
 
     position: int
     single_word: bool
@@ -31,7 +33,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenParts:
-    """The proper beginnings and the proper ends of the contents of added tokens."""
+    """The proper prefixes and the proper suffixes of the contents of added tokens."""
 
     tokens: tuple[AddedToken, ...]
 
@@ -51,13 +53,13 @@ class TokenParts:
 
     @cached_property
     def beginnings(self) -> dict[str, tuple[bool, bool]]:
-        """Maps each proper beginning to (single_word, lstrip) of the tokens that begin so."""
+        """Each proper prefix, with (single_word, lstrip) of the tokens that begin with it."""
         parts = ((t.content[:k], t.single_word, t.lstrip) for t, k in self._cut())
         return _merge_flags(parts)
 
     @cached_property
     def endings(self) -> dict[str, tuple[bool, bool]]:
-        """Maps each proper end to (single_word, rstrip) of the tokens that end so."""
+        """Each proper suffix, with (single_word, rstrip) of the tokens that end with it."""
         parts = ((t.content[k:], t.single_word, t.rstrip) for t, k in self._cut())
         return _merge_flags(parts)
 
@@ -76,7 +78,7 @@ def _merge_flags(parts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[boo
 
 @dataclass(frozen=True, eq=False)
 class StableCuts:
-    """Finds the stable and co-stable cuts of one tokenizer. Build it with `stable_cuts_for`."""
+    """Find the stable and co-stable cuts of one tokenizer. Build it with `stable_cuts_for`."""
 
     finder: CutFinder
 
@@ -95,16 +97,19 @@ class StableCuts:
         return UnfinishedText(self.finder).looks_ahead
 
     def reach(self, seam: Seam) -> tuple[int, int]:
-        """How many characters before and after the cut decide it, added tokens left out.
+        """How many characters before and after a cut decide whether it is certified. Added tokens
+        are not counted.
 
-        With a normalizer, the characters whose image decides it must be final (N)."""
+        With a normalizer, the characters whose normalized text decides the cut must be final
+        (N)."""
         left, right = self._read_by_rule(seam)
         if self._reads_image(seam):
             left, right = max(left, self.looks_ahead), max(right + 1, self.looks_ahead)
         return left, right
 
     def _read_by_rule(self, seam: Seam) -> tuple[int, int]:
-        """How many characters before and after the cut its rule reads in the normalized text."""
+        """How many characters of the normalized text the rule of a cut reads before and after the
+        cut."""
         witness = dict(seam.witness)
         if "absorbed" in witness:
             return 1, 2
@@ -135,10 +140,10 @@ def _stable_cuts(facts: Facts) -> StableCuts:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A part of a text, and the cuts in it that are certified whatever stands outside.
+    """A part of a text, and the cuts in it that are certified whatever the text outside is.
 
-    `begins`: no text stands before the window. Else the cuts are co-stable in it. `ends`: no text
-    follows the window. Else the cuts are stable in it."""
+    `begins`: no text stands before the window; else its cuts must be co-stable. `ends`: no text
+    follows the window; else its cuts must be stable."""
 
     cuts: StableCuts
     text: str
@@ -169,7 +174,7 @@ class Window:
         return seam
 
     def spread(self, start: int, stop: int, size: int) -> list[Seam]:
-        """Seams in (start, stop) that are `size` code points or more apart."""
+        """Seams in (start, stop), each at least `size` code points after the one before."""
         seams: list[Seam] = []
         if self.cuts.refusal is not None:
             return seams
@@ -186,7 +191,8 @@ class Window:
         return seams
 
     def holds(self, seam: Seam) -> bool:
-        """True if a certified cut of the window's text is certified whatever stands outside."""
+        """True if a certified cut of the window's text stays certified whatever the text outside
+        is."""
         p, text = seam.position, self.text
         left, right = self.cuts.reach(seam)
         if not (self.begins or self.ends) and len(text) < self.cuts.parts.longest:
@@ -199,7 +205,7 @@ class Window:
         return not (unclear and maybe_space(text[p - 1]) and maybe_space(text[p]))
 
     def _likely(self, start: int, stop: int) -> list[int]:
-        """The positions in [start, stop) that may be seams, descending."""
+        """The positions in [start, stop) that may be seams, in descending order."""
         finder, text = self.cuts.finder, self.text
         if finder.windows is None:
             return list(range(stop - 1, start - 1, -1))
@@ -212,7 +218,7 @@ class Window:
 
     @cached_property
     def _open_starts(self) -> list[Edge]:
-        """Where an added token may begin that ends after the window, ascending (a)."""
+        """Where an added token may begin that ends after the window, in ascending order (a)."""
         table, size = self.cuts.parts.beginnings, len(self.text)
         first = max(0, size - self.cuts.parts.longest + 1)
         found = ((s, table.get(self.text[s:])) for s in range(first, size))
@@ -220,14 +226,14 @@ class Window:
 
     @cached_property
     def _open_ends(self) -> list[Edge]:
-        """Where an added token may end that begins before the window, ascending."""
+        """Where an added token may end that begins before the window, in ascending order."""
         table = self.cuts.parts.endings
         last = min(len(self.text), self.cuts.parts.longest - 1)
         found = ((e, table.get(self.text[:e])) for e in range(1, last + 1))
         return [Edge(e, *flags) for e, flags in found if flags is not None]
 
     def _stays_before(self, seam: Seam, right: int) -> bool:
-        """True if no text after the window makes an added token that disturbs the cut.
+        """True if no text after the window can make an added token that changes the cut.
 
         Conditions (a), (b) and (d) of lemma 35."""
         p, text = seam.position, self.text
@@ -241,9 +247,9 @@ class Window:
         return all(self._strips_nothing_before(place) for place in _places(seam))
 
     def _stays_behind(self, seam: Seam, left: int, right: int) -> bool:
-        """True if no text before the window makes an added token that disturbs the cut.
+        """True if no text before the window can make an added token that changes the cut.
 
-        The mirror of (a), (b) and (c)."""
+        The mirror images of (a) and (b), and condition (c), of lemma 35."""
         p, text = seam.position, self.text
         first = self._first_read(seam, left)
         if first < 0 or any(edge.position > first for edge in self._open_ends):
@@ -253,21 +259,22 @@ class Window:
         return all(self._strips_nothing_behind(place) for place in _places(seam))
 
     def _strips_nothing_before(self, p: int) -> bool:
-        """Condition (d) at `p`: no later `lstrip` token takes white space on both sides."""
+        """Condition (d) at `p`: no later `lstrip` token strips white space on both sides of `p`."""
         if not self.cuts.parts.lstrip or not maybe_space(self.text[p - 1]):
             return True
         stops = [edge.position for edge in self._open_starts if edge.strips]
         return not any(_blank(self.text[p:stop]) for stop in (*stops, len(self.text)))
 
     def _strips_nothing_behind(self, p: int) -> bool:
-        """The mirror of (d) at `p`: no earlier `rstrip` token takes white space on both sides."""
+        """Condition (c) at `p`, the mirror image of (d): no earlier `rstrip` token strips white
+        space on both sides."""
         if not self.cuts.parts.rstrip or not maybe_space(self.text[p]):
             return True
         starts = [edge.position for edge in self._open_ends if edge.strips]
         return not any(_blank(self.text[start:p]) for start in (0, *starts))
 
     def _last_read(self, seam: Seam, right: int) -> int:
-        """The end of the characters that no later added token may share or strip."""
+        """The end of the characters that no later added token may contain or strip."""
         p = seam.position
         if seam.rule == Rule.ADDED_TOKEN_EDGE:
             return p + len(_content(seam)) * (dict(seam.witness)["edge"] == "start")
@@ -281,7 +288,7 @@ class Window:
         return last
 
     def _first_read(self, seam: Seam, left: int) -> int:
-        """The start of the characters that no earlier added token may share or strip."""
+        """The start of the characters that no earlier added token may contain or strip."""
         p = seam.position
         if seam.rule == Rule.ADDED_TOKEN_EDGE:
             return p - len(_content(seam)) * (dict(seam.witness)["edge"] == "end")
@@ -296,7 +303,7 @@ class Window:
 
 
 def _places(seam: Seam) -> tuple[int, ...]:
-    """The positions that must be A-safe: the absorb rule asks for two."""
+    """The positions that must be A-safe. A cut that absorbs a space needs two."""
     p = seam.position
     return (p, p + 1) if seam.absorbed else (p,)
 

@@ -359,7 +359,7 @@ def overlooks_added(built: Any) -> Any:
     """The constructor of a `LaidText` that knows no added tokens."""
 
     def overlooking(self: Any, tokenizer: Any, text: str, work: Any) -> None:
-        built(self, replace(tokenizer, added=type(tokenizer.added)()), text, work)
+        built(self, replace(tokenizer, added_tokens=type(tokenizer.added_tokens)()), text, work)
 
     return overlooking
 

@@ -61,7 +61,7 @@ class TokenRow:
             yield Finding("ids", f"expected ids of {pieces[-1]} bytes, got {self.edges[-1]}")
 
     def _added_findings(self) -> Iterator[Finding]:
-        """Each occurrence of an added token must be its id; elsewhere there must be none."""
+        """Yield a finding for an added token without its id, or for such an id elsewhere."""
         start, stop, wanted = self._laid_text.added_spans.T
         at = np.searchsorted(self.edges, start)
         right = (self.ids[at] == wanted) & (self.edges[at + 1] == stop)

@@ -1,4 +1,4 @@
-"""The laboratory of tokpar: the commands ``tokpar bench`` and ``tokpar tokentree``, and the engine
+"""The plugin tokpar-bench: the commands ``tokpar bench`` and ``tokpar tokentree``, and the engine
 tokentree."""
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ def tokpar_commands() -> list[Command]:
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    """Asked for by name only: its ids approximate those of the file."""
+    """The engine tokentree. It is loaded by name only, because its ids approximate the ids of the
+    file."""
     return [TokenizerSource("tokentree", load_tokentree, automatic=False)]
 
 
 def load_tokentree(source: object, **settings: Any) -> TokenizerAdapter | None:
-    """`tokentree_engine.load`; that module is imported when the engine is asked for."""
+    """Call `tokentree_engine.load`. Its module is imported only here, when the engine is used."""
     from tokpar_bench.tokentree_engine import load
 
     return load(source, **settings)

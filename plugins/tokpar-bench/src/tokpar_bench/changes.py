@@ -1,4 +1,4 @@
-"""What changed between two runs: `tokpar bench --compare A.json B.json`."""
+"""Compare two runs: `tokpar bench --compare A.json B.json`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tokpar_bench.records import BenchResults, MethodRow, ScalingRow, StageRow, 
 from tokpar_bench.tables import Table, fill_table, milliseconds, share, times
 
 NOISE = 0.1
-"""Ratios within this of 1 are not counted: medians of the same code differ by about a tenth."""
+"""A time that changes by less than this share is not counted as a change: two runs of the same
+code differ by about a tenth."""
 KEYS = ("part", "sweep", "x", "dataset", "tokenizer", "engine", "executor", "method", "condition")
 SAME = ("processor", "python", "commit", "load")
 Key = tuple[tuple[str, Any], ...]
@@ -18,7 +19,7 @@ TimedRow = MethodRow | StageRow | ScalingRow | SweepRow
 
 
 def changes(old: BenchResults, new: BenchResults) -> list[Table]:
-    """Returns the table of the rows that both runs have, and that of the two runs themselves."""
+    """Two tables: the two runs themselves, and the rows that both runs have."""
     before, after = dict(timed_rows(old)), dict(timed_rows(new))
     both = [key for key in before if key in after]
     only = len(before) + len(after) - 2 * len(both)
@@ -43,7 +44,7 @@ def changes(old: BenchResults, new: BenchResults) -> list[Table]:
 
 
 def timed_rows(results: BenchResults) -> Iterator[tuple[Key, TimedRow]]:
-    """Every row that has a time, by what tells it from the others."""
+    """Every row that has a time, with a key that no other row of its run has."""
     for kind in ("methods", "stages", "scaling", "sweeps"):
         for row in getattr(results, kind):
             names = {each.name for each in fields(row)}
@@ -53,12 +54,12 @@ def timed_rows(results: BenchResults) -> Iterator[tuple[Key, TimedRow]]:
 
 
 def equal_share(row: TimedRow) -> float:
-    """Share of the texts whose ids are all equal."""
+    """The share of the texts whose ids are all equal, 0 to 1."""
     return row.texts_equal if isinstance(row, MethodRow) else float(row.equal)
 
 
 def key_in_words(key: Key) -> str:
-    """A key in words, without what is usual."""
+    """A key in words, without engine, executor and table."""
     usual = {"engine", "executor", "table"}
     return ", ".join(str(value) for name, value in key if name not in usual)
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 PAPER_CHUNKS = 32
 PAPER_SECONDS = 20.0
 LONG_CHARS, LONG_TEXTS = 1_000_000, 6
-"""Code points of a long text of --paper (the published own call takes 19 times as long on LongBench
-v2 as on L-Eval, whose texts have about 47,000), and how many are made."""
+"""Code points of a long text of --paper, and how many long texts are made. The published own call
+takes 19 times as long on LongBench v2 as on L-Eval, whose texts have about 47,000 code points."""
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
 SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, code points of each
 
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.compare is not None:
         return compare(*arguments.compare)
     results = measure(arguments) if arguments.read is None else read_results(arguments.read)
-    if arguments.out is not None:  # the JSON first: nothing that follows can lose it
+    if arguments.out is not None:  # the JSON first, so that a later error cannot lose it
         written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
         (arguments.out / "results.json").write_text(written + "\n", encoding="utf-8")
     tables = tables_of(results)
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compare(old: Path, new: Path) -> int:
-    """Print what changed from one run to the other. Raises OSError, FileFormatError."""
+    """Print what changed from the first run to the second. Raises OSError, FileFormatError."""
     from tokpar_bench.changes import changes
     from tokpar_bench.tables import text_of
 
@@ -128,7 +128,7 @@ def compare(old: Path, new: Path) -> int:
 
 
 def read_results(path: Path) -> BenchResults:
-    """Raises OSError, FileFormatError."""
+    """The results in a results.json. Raises OSError, FileFormatError."""
     from tokpar_bench.records import from_json
 
     try:
@@ -138,7 +138,7 @@ def read_results(path: Path) -> BenchResults:
 
 
 def measure(arguments: argparse.Namespace) -> BenchResults:
-    """Everything that was asked for, or as much of it as an interrupt allows."""
+    """Run the experiments that the arguments name. After an interrupt, the results so far."""
     from tokpar.cli.progress import bar_of
     from tokpar.limits import worker_count
     from tokpar_bench.datasets import joined_texts
@@ -180,20 +180,23 @@ def measure(arguments: argparse.Namespace) -> BenchResults:
 
 
 def _paper_chunks(arguments: argparse.Namespace) -> int | None:
-    """The paper divides each text by its 32 processes."""
+    """The paper cuts each text into as many chunks as it has processes, 32. None without --paper,
+    or with --chunk-chars."""
     return PAPER_CHUNKS if arguments.paper and arguments.chunk_chars is None else None
 
 
 def _sources(arguments: argparse.Namespace) -> list[str]:
-    """The bundled tokenizer; with --paper the vocabularies of installed packages, if any is."""
+    """The tokenizers to measure: the bundled one; with --paper, the vocabularies of installed
+    packages if there are any."""
     from tokpar_bench.vocabulary_packages import packaged_sources
 
     return (packaged_sources() if arguments.paper else []) or ["default"]
 
 
 def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
-    """The files as datasets, or drawn ones; says on stderr which lines are skipped. Raises OSError,
-    FileFormatError."""
+    """The files as datasets; without files, drawn datasets. Skipped lines are named on stderr.
+
+    Raises OSError, FileFormatError."""
     from tokpar_bench.datasets import read_dataset, synthetic
 
     if not arguments.files:
@@ -214,7 +217,8 @@ def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """What would otherwise be an error only after the measuring. Makes the directory of --out."""
+    """Raise OptionError for arguments that would fail only after measuring. Makes the directory of
+    --out."""
     if arguments.compare is not None and (arguments.files or arguments.read or arguments.out):
         raise OptionError("--compare reads two results.json and nothing else")
     if arguments.read is not None and arguments.files:

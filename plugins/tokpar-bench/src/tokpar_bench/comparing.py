@@ -1,5 +1,7 @@
-"""Methods side by side: on all texts of a dataset; and on one long text, over its length, the size
-of chunks, the number of workers and of texts in a batch (LoPT paper, figures 3, 4, 7 and 8)."""
+"""Compare methods: on all texts of a dataset, and on one long text in sweeps.
+
+A sweep varies the length of the text, the size of chunks, the number of workers, or the number of
+texts in a batch (LoPT paper, figures 3, 4, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from tokpar_bench.measuring import (
 from tokpar_bench.records import CACHE_OFF, AnyRow, MethodRow, Spread, SweepRow
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Resources, Subject, suits
 
-NO_EXECUTOR = "none"  # of the tokenizer's own call
-ANY = 0  # the place of a method that does not depend on what is swept
+NO_EXECUTOR = "none"  # the tokenizer's own call uses no executor
+ANY = 0  # the place of a method that does not depend on the swept value
 SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
 Way = tuple[Subject, str, ComparedMethod]
 
@@ -37,8 +39,10 @@ def comparison(
     workers: int,
     resources: Resources,
 ) -> Experiment:
-    """Every method on every executor that suits, in every engine given, all in turns; the subjects
-    are engines of one tokenizer. A key is (number of the way, number of the text)."""
+    """Run every method on every suitable executor in every engine, in turns.
+
+    `subjects` are the engines of one tokenizer. The key of a job is (number of the way, number of
+    the text); a way is a subject, an executor and a method."""
     ways: list[Way] = [
         (subject, executor, method)
         for subject in subjects
@@ -67,7 +71,8 @@ def comparison(
 
 
 def repetitive(dataset: Dataset, seed: int) -> Dataset:
-    """The texts of the LoPT paper's appendix G: one drawn letter for all characters of a text."""
+    """Texts as in appendix G of the LoPT paper: each text repeats one drawn letter, at its old
+    length."""
     draw = random.Random(seed)
     texts = tuple(draw.choice(ascii_letters) * len(text) for text in dataset.texts)
     return Dataset(f"{dataset.name}, one letter", texts, dataset.origin)
@@ -81,7 +86,7 @@ def method_row(
     of_texts: Sequence[Sequence[Sample]],
     condition: str = CACHE_OFF,
 ) -> MethodRow:
-    """The row of one method in one engine on one executor; `of_texts`: the samples of each text."""
+    """The row of one method in one engine on one executor. `of_texts`: the samples of each text."""
     subject, executor, method = way
     rounds = list(zip(*of_texts, strict=True))
     last = rounds[-1]
@@ -117,7 +122,7 @@ def _seconds(turn: Sequence[Sample]) -> float:
 
 
 def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
-    """Seconds of each stage per text; "rest" is what no stage accounts for."""
+    """Mean seconds of each stage per text. "rest" is the time outside of all stages."""
     sums: defaultdict[str, float] = defaultdict(float)
     for sample in samples:
         stages = sample.report.seconds
@@ -127,7 +132,7 @@ def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def sweep(kind: str, long: LongText) -> Experiment:
-    """All points of one sweep, in turns; a key is (method, place)."""
+    """All points of one sweep, in turns. The key of a job is (method, place)."""
 
     def rows(samples: Samples) -> list[AnyRow]:
         return [
@@ -150,8 +155,9 @@ def sweep(kind: str, long: LongText) -> Experiment:
 
 
 def places(first: int, most: int, factor: int) -> list[int]:
-    """first, first * factor, ... and `most`: 1, 10, 4 -> [1, 4, 10]. What is closer to `most` than
-    half the factor is left out: 1, 20, 4 -> [1, 4, 20]."""
+    """The places of a sweep: first, first * factor, ... and `most`: 1, 10, 4 -> [1, 4, 10].
+
+    A place closer to `most` than half the factor is left out: 1, 20, 4 -> [1, 4, 20]."""
     found = []
     while first * factor <= 2 * most and first < most:
         found.append(first)

@@ -1,4 +1,4 @@
-"""The same text under four conditions: cache off, cold, warm and seen."""
+"""Time the same text under four conditions: cache off, cold, warm and seen."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ PART = "conditions"
 
 
 class ConditionRuns:
-    """Encodes the second half of a text with one method, under the condition that is asked for.
+    """Encode the second half of a text with one method, under a given condition.
 
-    `CACHE_OFF` and `SEEN` keep one object for all rounds. `COLD` and `WARM` load one each time."""
+    `CACHE_OFF` and `SEEN` use the same object in all rounds. `COLD` and `WARM` load a new object
+    each time."""
 
     def __init__(
         self,
@@ -35,8 +36,8 @@ class ConditionRuns:
         self._jobs: dict[str, TimedJob] = {}
 
     def run(self, condition: str) -> Sample:
-        """Returns the timed sample. What prepares the condition is outside the time."""
-        for text in (self.first, self.second):  # before the time, and on the object without a cache
+        """The timed sample. Work that prepares the condition is not timed."""
+        for text in (self.first, self.second):  # not timed, on the object without a cache
             self._subject.own_ids(text)
         if condition not in (CACHE_OFF, SEEN):
             subject = self._fresh()
@@ -59,12 +60,14 @@ class ConditionRuns:
 
 
 WITHOUT_CACHE = ("delimiter", "overlap", "lopt", "recursive", "blocks")
-"""Strategies whose chunks the cache of segments is not consulted for."""
+"""Strategies that never consult the cache of segments."""
 
 
 def has_cache(method: ComparedMethod) -> bool:
-    """False for a method that is timed with the cache off and under no other condition, because it
-    would be the same."""
+    """True if the method is timed under all four conditions.
+
+    A method that does not consult the cache is timed with the cache off only; the other conditions
+    would give the same time."""
     return method.strategy_name not in WITHOUT_CACHE
 
 
@@ -76,8 +79,10 @@ def conditions(
     resources: Resources,
     chars: int,
 ) -> Experiment:
-    """The own call and each method on the texts of a dataset one after the other, at most `chars`
-    code points of them; the second half is timed. A key is (method, condition)."""
+    """Time the own call and each method under each condition, on the second half of a text.
+
+    The text is the dataset's texts joined, at most `chars` code points. The key of a job is
+    (method, condition)."""
     text = "".join(dataset.texts)[:chars]
     timed = Dataset(dataset.name, (text[len(text) // 2 :],), dataset.origin)
     compared = [SERIAL, *(method for method in methods if method != SERIAL)]

@@ -1,5 +1,7 @@
-"""Texts to measure on: files, read line by line so that a bad line can be named; or drawn from a
-seed, the shapes of text that matter to a method, in no language's statistics."""
+"""Texts to measure on: files, or texts drawn from a seed.
+
+Files are read line by line, so that a bad line can be named. Drawn texts have the shapes that
+matter to a method; they do not follow the statistics of a language."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -14,15 +16,16 @@ from tokpar.plugin import FileFormatError
 
 @dataclass(frozen=True)
 class Dataset:
-    """Texts under one name; `origin` is the path, or how they were made. `bad_lines` names each
-    line that was left out, "file:line: why"."""
+    """Texts under one name. `origin`: the path, or how the texts were made.
+
+    `bad_lines`: each bad line that was left out, as "file:line: why"."""
 
     name: str
     texts: tuple[str, ...]
     origin: str
     bad_lines: tuple[str, ...] = ()
     is_joined: bool = False
-    """Made of the texts of other datasets, by `joined_texts`."""
+    """True if `joined_texts` made it from the texts of another dataset."""
 
     @property
     def code_points(self) -> int:
@@ -30,9 +33,11 @@ class Dataset:
 
 
 def read_dataset(path: Path, field: str | None = None, skip_bad_lines: bool = False) -> Dataset:
-    """The texts of a .jsonl (one object per line, the text in `field`), or the one text of another
-    file. Raises OSError; FileFormatError for the first bad line unless those are skipped, and where
-    no text is left."""
+    """The texts of a .jsonl, one object per line with the text in `field`; or the one text of
+    another file.
+
+    Raises OSError. Raises FileFormatError for the first bad line, unless bad lines are skipped, and
+    for a file without any text."""
     bad: list[str] = []
     keep = (lambda problem: bad.append(str(problem))) if skip_bad_lines else None
     try:
@@ -46,9 +51,10 @@ def read_dataset(path: Path, field: str | None = None, skip_bad_lines: bool = Fa
 
 
 def joined_texts(dataset: Dataset, size: int, most: int) -> Dataset | None:
-    """Returns long texts: those of the dataset one after the other, a newline between two, cut to
-    `size` code points each, at most `most` texts; the rest is not used. None if the dataset has
-    fewer than `size` code points, or if its texts are that long already."""
+    """At most `most` texts of `size` code points: the dataset's texts joined by newlines, then cut.
+    The rest is not used.
+
+    None if the dataset has fewer than `size` code points, or if its texts are that long already."""
     if dataset.code_points >= size * len(dataset.texts):
         return None
     text = "\n".join(dataset.texts)
@@ -58,7 +64,8 @@ def joined_texts(dataset: Dataset, size: int, most: int) -> Dataset | None:
 
 
 def every(dataset: Dataset, chars: int) -> Dataset:
-    """Returns every n-th text, as few as `chars` code points need, named so; n = 1: all of it."""
+    """Every n-th text of the dataset, with n chosen so that about `chars` code points are left. The
+    new name says n. The dataset itself if n is 1."""
     step = -(-dataset.code_points // chars)
     if step <= 1 or len(dataset.texts) <= step:
         return dataset
@@ -66,7 +73,8 @@ def every(dataset: Dataset, chars: int) -> Dataset:
 
 
 def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Iterator[Source]:
-    """The text of a file without the lines that are not UTF-8, if `on_bad_line` takes those."""
+    """The text of a file. Lines that are not UTF-8 are given to `on_bad_line` and left out; without
+    it, the first bad line raises FileFormatError."""
     good: list[str] = []
     for number, line in enumerate(b"".join(byte_blocks(name)).splitlines(True), start=1):
         try:
@@ -81,12 +89,13 @@ def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Ite
 
 
 def _words() -> list[str]:
-    """Frequent words of English, the most frequent first; characters of Chinese; names of code."""
+    """Three word lists: frequent English words, the most frequent first; Chinese characters; names
+    in code."""
     return (files("tokpar_bench") / "words.txt").read_text(encoding="utf-8").split("\n\n")
 
 
 def english(draw: random.Random) -> Iterator[str]:
-    """Words, the frequent ones often, in sentences and paragraphs."""
+    """Sentences and paragraphs of English words. Frequent words are drawn more often."""
     known = _words()[0].split()
     weights = [1 / rank for rank in range(1, len(known) + 1)]
     while True:
@@ -100,7 +109,7 @@ def english(draw: random.Random) -> Iterator[str]:
 
 
 def chinese(draw: random.Random) -> Iterator[str]:
-    """Characters without spaces, sentences of full-width punctuation."""
+    """Chinese characters without spaces, in sentences with full-width punctuation."""
     known = _words()[1]
     while True:
         parts = ("".join(draw.choices(known, k=draw.randint(4, 14))) for _ in range(3))
@@ -108,7 +117,7 @@ def chinese(draw: random.Random) -> Iterator[str]:
 
 
 def code(draw: random.Random) -> Iterator[str]:
-    """Indented lines, underscores, operators, numbers."""
+    """Python functions: indented lines, underscores, operators, numbers."""
     known = _words()[2].split()
     while True:
         name, other, third = draw.sample(known, 3)
@@ -124,13 +133,13 @@ def code(draw: random.Random) -> Iterator[str]:
 
 
 def digits(draw: random.Random) -> Iterator[str]:
-    """Numbers of up to 3,000 digits, a space or a newline between."""
+    """Numbers of up to 3,000 digits, with a space or a newline after each."""
     while True:
         yield "".join(draw.choices("0123456789", k=draw.randint(1, 3000))) + draw.choice(" \n")
 
 
 def repetitions(draw: random.Random) -> Iterator[str]:
-    """One short string over and over."""
+    """One short string, repeated without end."""
     return repeat(draw.choice(["a", "=", " ", "ab", "the ", "\n", "哈", "-+"]))
 
 
@@ -144,7 +153,8 @@ KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
 
 
 def synthetic(seed: int, texts: int, size: int) -> list[Dataset]:
-    """A dataset of each kind: so many texts of `size` code points, the same for the same seed."""
+    """One dataset of each kind, with `texts` texts of `size` code points. The same seed gives the
+    same texts."""
     return [
         Dataset(
             kind,

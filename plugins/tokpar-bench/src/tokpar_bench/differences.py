@@ -1,4 +1,4 @@
-"""Why figures of ours differ from the published ones: the paragraphs of `differences.toml`."""
+"""Why our figures differ from the published ones: the paragraphs of `differences.toml`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tokpar_bench.tables import Table
 
 @dataclass(frozen=True)
 class Difference:
-    """A paragraph about tables of the experiment `part`: about those that have the words `beside`
-    in the title, the note or a cell."""
+    """A paragraph about tables of the experiment `part`.
+
+    The paragraph is about a table if `beside` occurs in the title, the note or a cell of the
+    table."""
 
     part: str
     beside: str
@@ -29,7 +31,7 @@ class Difference:
 
 @cache
 def differences() -> tuple[Difference, ...]:
-    """Returns the paragraphs, each on one line."""
+    """The paragraphs, each on one line."""
     content = (files("tokpar_bench") / FOLDER / "differences.toml").read_text(encoding="utf-8")
     return tuple(
         Difference(**{name: " ".join(value.split()) for name, value in each.items()})
@@ -38,8 +40,7 @@ def differences() -> tuple[Difference, ...]:
 
 
 def placed_differences(tables: Iterable[Table]) -> dict[Table, list[Difference]]:
-    """Returns the paragraphs of each table: a paragraph stands under the first table that it is
-    about."""
+    """The paragraphs of each table. A paragraph stands under the first table that it is about."""
     placed: dict[Table, list[Difference]] = {}
     found = list(tables)
     for difference in differences():

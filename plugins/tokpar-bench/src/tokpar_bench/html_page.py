@@ -1,4 +1,4 @@
-"""Results as one HTML page that needs nothing else: pictures inline, no script, no network."""
+"""Results as one self-contained HTML page: pictures inline, no script, no network."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ PROVENANCE, MEASURED = "provenance", "How it was measured"
 
 
 def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Picture]) -> str:
-    """The page; it is XML, too, so that a strict reader can check it."""
+    """The page. It is also well-formed XML, so that a strict parser can check it."""
     style = (resources.files("tokpar_bench") / "page.css").read_text(encoding="utf-8")
     parts = [part for part in SECTIONS if any(table.part == part for table in tables)]
     differing = placed_differences(tables) if results.settings.get("paper") else {}
@@ -74,7 +74,7 @@ def _state(results: BenchResults) -> Iterator[str]:
 
 
 def _contents(parts: Iterable[str], tables: Sequence[Table]) -> Iterator[str]:
-    """Links to the sections, and to the tables of each."""
+    """Links to the sections, and to the tables of each section."""
     yield '<nav aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>'
     for part in parts:
         links = [
@@ -101,7 +101,8 @@ def _section(
     pictures: Iterable[Picture],
     differing: Mapping[Table, Sequence[Difference]],
 ) -> Iterator[str]:
-    """Each picture stands before the first table that has its names, or before all."""
+    """One section. Each picture stands before the first table that has its names, or before the
+    first table."""
     yield f'<h2 id="{part}">{SECTIONS[part]}</h2>'
     shown = [(place, table) for place, table in enumerate(tables) if table.part == part]
     drawn: dict[int, list[Picture]] = {}
@@ -149,7 +150,7 @@ def _with_code(text: str) -> str:
 
 
 def _row(cells: Iterable[str], words: Iterable[bool], heads: bool = False) -> str:
-    """A row whose first cell, or with `heads` each cell, is a heading."""
+    """A row of the table. The first cell is a heading; with `heads` each cell is."""
 
     def cell(place: int, text: str, is_word: bool) -> str:
         kind, scope = "td", ""
@@ -162,7 +163,7 @@ def _row(cells: Iterable[str], words: Iterable[bool], heads: bool = False) -> st
 
 
 def _definitions(values: Mapping[str, Any], one_by_one: bool = False) -> Iterator[str]:
-    """Names and values; `one_by_one`: each value of a list by itself."""
+    """A list of names and values. `one_by_one`: each item of a list gets a line of its own."""
     yield "<dl>"
     for name, value in values.items():
         for each in value if one_by_one and isinstance(value, list) else [value]:

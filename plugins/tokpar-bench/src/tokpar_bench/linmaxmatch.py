@@ -1,7 +1,9 @@
-"""Longest match in one pass over the word, with failure links (LinMaxMatch). Song, Salcianu, Song,
-Dopson, Zhou: "Fast WordPiece Tokenization", EMNLP 2021. A node of the trie stands for what was read
-since the last token; where no edge goes on, the tokens of that are known, and the node of the
-rest."""
+"""LinMaxMatch: longest match in one pass over the word, with failure links.
+
+Song, Salcianu, Song, Dopson, Zhou: "Fast WordPiece Tokenization", EMNLP 2021. A node of the trie
+stands for the characters read since the last token. Where the trie has no edge for the next
+character, the failure link of the node gives the tokens of the characters read, and the node of the
+characters that these tokens leave."""
 
 from collections.abc import Mapping
 
@@ -14,7 +16,8 @@ _BEGIN, _INSIDE = 0, 1
 class LinearMatcher:
     """Greedy longest match in a number of steps linear in the word's length.
 
-    `first`: ids of tokens that may begin a word; `later`: of those that may follow, without prefix.
+    `first`: ids of the tokens that may begin a word. `later`: ids of the tokens that may follow,
+    written without their prefix.
 
     >>> LinearMatcher({"play": 1}, {"ing": 2, "i": 3}).match("playing")
     [1, 2]
@@ -32,7 +35,7 @@ class LinearMatcher:
         self._link()
 
     def match(self, word: str) -> list[int] | None:
-        """Ids of the tokens of a word; None if greedy matching fails."""
+        """The ids of the tokens of a word; None if greedy matching fails."""
         edges, rest, made = self._edges, self._rest, self._pops
         ids: list[int] = []
         node = _BEGIN
@@ -61,8 +64,11 @@ class LinearMatcher:
         return node
 
     def _link(self) -> None:
-        """`_made[node]`, `_rest[node]`: tokens of what was read, and the node of what they leave;
-        -1 if greedy matching fails there. Nearer nodes first: a rest is shorter than the whole."""
+        """Compute the failure links. `_pops[node]`: the tokens of the characters read.
+        `_rest[node]`: the node of the characters that these tokens leave, or -1 if greedy matching
+        fails there.
+
+        Nodes nearer to the root come first, because a rest is shorter than the whole."""
         order = [_BEGIN, _INSIDE]
         for node in order:
             for character, after in self._edges[node].items():
@@ -78,7 +84,7 @@ class LinearMatcher:
 
 
 class LinearWordPiece:
-    """`tokpar.pure.wordpiece.WordPiece`, which matches words that are no token with failure links.
+    """`tokpar.pure.wordpiece.WordPiece` with LinMaxMatch for words that are not one token.
 
     >>> LinearWordPiece({"[UNK]": 0, "play": 1, "##ing": 2}).encode("playing")
     (1, 2)

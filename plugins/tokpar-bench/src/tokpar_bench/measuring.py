@@ -1,5 +1,8 @@
-"""Timed runs of methods: how many ids are the tokenizer's own, and the time of each chunk. Jobs run
-in turns, each round in an order drawn anew: neither a busy minute nor a warm cache favours one."""
+"""Timed runs of methods: the share of ids that equal the tokenizer's own ids, and the time of each
+chunk.
+
+Jobs run in turns. Each round has a new random order, so that neither a busy minute nor a warm cache
+favours one method."""
 
 from __future__ import annotations
 
@@ -19,15 +22,16 @@ from tokpar_bench.records import AnyRow, BenchResults
 from tokpar_bench.subjects import ComparedMethod, Resources, Subject
 
 WINDOW = 1024
-RUN = 4  # ids in a row that must be equal for two sequences to count as in step again
+RUN = 4  # so many equal ids in a row end a difference between two sequences
 Item = TypeVar("Item")
-OnProgress = Callable[[int], object]  # is told how many code points are done
+OnProgress = Callable[[int], object]  # called with the number of code points that are done
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one job. `share`: of the ids, how many are the tokenizer's own. `chunk_seconds`:
-    of each call of the executor, the seconds of each chunk."""
+    """One run of one job. `share`: the share of the ids that are the tokenizer's own, 0 to 1.
+
+    `chunk_seconds`: for each call of the executor, the seconds of each chunk."""
 
     seconds: float
     share: float
@@ -37,7 +41,7 @@ class Sample:
 
     @property
     def same(self) -> bool:
-        """All ids are the tokenizer's own."""
+        """True if all ids are the tokenizer's own."""
         return self.share == 1
 
 
@@ -46,7 +50,8 @@ Samples = dict[Any, list[Sample]]  # by the key of the job
 
 @dataclass(frozen=True)
 class TimedJob:
-    """`call` runs once and times itself, on `chars` code points; `key`, hashable, names it."""
+    """A job: `call` runs once and times itself, on `chars` code points. `key` names the job; it is
+    hashable."""
 
     key: Any
     chars: int
@@ -55,13 +60,13 @@ class TimedJob:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Jobs that are run in turns, and what becomes of their samples."""
+    """Jobs that run in turns, and the function that makes rows of their samples."""
 
     jobs: Sequence[TimedJob]
     rows: Callable[[Samples], Iterable[AnyRow]]
 
     def chars(self, repeats: int) -> int:
-        """Code points of all rounds, the one to warm up included."""
+        """The code points of all rounds, including the warm-up round."""
         return (repeats + 1) * sum(job.chars for job in self.jobs)
 
 
@@ -73,8 +78,10 @@ def run(
     on_progress: OnProgress,
     seconds: float | None = None,
 ) -> None:
-    """Adds the rows of each experiment to `results`, as far as an interrupt lets it. `seconds`: see
-    `interleave`."""
+    """Add the rows of each experiment to `results`. An interrupt ends the run after the rows so
+    far.
+
+    `seconds`: see `interleave`."""
     try:
         for experiment in experiments:
             samples = interleave(experiment.jobs, repeats, seed, results, on_progress, seconds)
@@ -94,11 +101,11 @@ def interleave(
     on_progress: OnProgress,
     seconds: float | None = None,
 ) -> Samples:
-    """`repeats` samples of each job, after one round to warm up; no round begins after `seconds`
-    seconds. If the first round alone takes so long, it is not to warm up but counts.
+    """`repeats` samples of each job, after one warm-up round. No round begins after `seconds`
+    seconds.
 
-    A job that raises is named in the notes and left out; on an interrupt the rounds that are
-    complete are kept."""
+    If the first round alone takes that long, it counts instead of warming up. A job that raises is
+    named in the notes and left out. After an interrupt, the samples of complete rounds are kept."""
     samples: Samples = {job.key: [] for job in jobs}
     draw = random.Random(seed)
     start = time.perf_counter()
@@ -132,12 +139,13 @@ def _round(
 
 
 def middle(items: Sequence[Item], seconds: Callable[[Item], float]) -> Item:
-    """The one of median duration, the faster of two."""
+    """The item of median duration; of two items, the faster one."""
     return sorted(items, key=seconds)[(len(items) - 1) // 2]
 
 
 class TimingExecutor:
-    """Gives another executor one chunk at a time; `calls`: of each call, the chunks' seconds."""
+    """Give another executor one chunk at a time. `calls`: for each call, the seconds of each
+    chunk."""
 
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
@@ -154,7 +162,8 @@ class TimingExecutor:
         return Rows.concatenate(self._time(texts, encode_one))
 
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
-        """The rows that the other executor has in its cache, and which texts those are."""
+        """The rows that the other executor has in its cache, and for each text whether it has
+        one."""
         look_up = look_up_of(self._inner)
         if look_up is None:
             return Rows.of([()] * len(texts)), [False] * len(texts)
@@ -184,9 +193,11 @@ def encode_job(
     *texts: str,
     batch: bool = False,
 ) -> TimedJob:
-    """Encodes a text, or with `batch` several in one call; compares the ids with the tokenizer's
-    own, outside of the time. The time is per text, the report that of the first. Raises OptionError
-    for an option that the method's strategy does not have."""
+    """A job that encodes one text, or with `batch` several texts in one call.
+
+    The time is per text, the report is the report of the first text. The ids are compared with the
+    tokenizer's own ids; that is not timed. Raises OptionError for an option that the method's
+    strategy does not have."""
     encoder = tokpar.Encoder(
         subject.adapter,
         strategy=method.strategy,
@@ -213,8 +224,9 @@ def encode_job(
 
 @dataclass(frozen=True, eq=False)
 class LongText:
-    """What stays while one long text is taken apart or one thing is swept. `factor`: from one place
-    of a sweep to the next, but for workers and batch, which double."""
+    """The values that stay the same while stages are timed or one value is swept on a long text.
+
+    `factor`: from one place of a sweep to the next. Workers and batch sizes double instead."""
 
     dataset: str
     text: str
@@ -226,16 +238,18 @@ class LongText:
     factor: int = 4
 
     def job(self, method: ComparedMethod, place: int, text: str, workers: int) -> TimedJob:
-        """The key is (method, place)."""
+        """A job with the key (method, place)."""
         name = method.executor or self.executor
         pool = self.resources.executor(name, workers, self.subject, len(text))
         return encode_job((method.name, place), self.subject, method, pool, text)
 
 
 def shared_ids(ids: IdArray, own: IdArray) -> float:
-    """Share of the longer sequence that stands in both, in step: [1, 2, 9, 4, 5, 6, 7] and
-    [1, 2, 3, 4, 5, 6, 7] -> 6 / 7. Where they part, the nearest RUN equal ids within WINDOW end the
-    difference; without them all that follows counts as wrong. 1.0 only for equal sequences."""
+    """The share of the longer sequence that is equal in both, in step.
+
+    [1, 2, 9, 4, 5, 6, 7] and [1, 2, 3, 4, 5, 6, 7] -> 6 / 7. A difference ends at the nearest RUN
+    equal ids within WINDOW ids; if there are none, all ids from there on count as wrong. 1.0 only
+    for equal sequences."""
     i = j = shared = 0
     while True:
         same = first_difference(ids[i:], own[j:])
@@ -248,7 +262,8 @@ def shared_ids(ids: IdArray, own: IdArray) -> float:
 
 
 def _in_step_again(left: IdArray, right: IdArray) -> tuple[int, int] | None:
-    """How many ids to leave out on either side, as few as possible together."""
+    """How many ids to skip in each sequence until RUN ids are equal; the two numbers with the least
+    sum. None if there are no such ids."""
     places: dict[bytes, int] = {}
     for place in range(len(right) - RUN, -1, -1):
         places[right[place : place + RUN].tobytes()] = place

@@ -1,5 +1,7 @@
-"""The figures of the other published methods, measured on this machine: recursive split and cache
-blocks, incremental BPE, TokenTree. Seconds are those of processor time where one core works."""
+"""Figures of other published methods, measured on this machine: recursive split and cache blocks,
+incremental BPE, TokenTree.
+
+Where only one core works, seconds are processor time."""
 
 from __future__ import annotations
 
@@ -30,11 +32,12 @@ INCREMENTAL = "incremental BPE (arXiv 2605.30813)"
 LETTER = "speed-up over the own call, one repeated letter"
 EAGER = "eager output's overhead"
 Measure = Callable[[], float]
-"""Runs once and returns seconds, or what else the figure counts."""
+"""Runs once and returns seconds, or another value that the figure counts."""
 
 
 class FigureRuns:
-    """The figures of one tokenizer; `add` names a figure and what is run for each of its values."""
+    """The figures of one tokenizer. `add` adds a figure, with one function to run for each of its
+    values."""
 
     def __init__(self, subject: Subject, most: int) -> None:
         self.subject, self._most = subject, most
@@ -43,17 +46,19 @@ class FigureRuns:
         self._values: dict[tuple[int, int], float] = {}
 
     def add(self, source: str, what: str, setting: str, detail: str, *measures: Measure) -> None:
-        """A row of `others.csv`, or one more like it; `measures` has a function for each value."""
+        """Add a row of `others.csv`, or a similar row. `measures` has one function for each value
+        of the figure."""
         row = len(self._rows)
         self._rows.append((source, what, setting, detail, len(measures)))
         self.jobs += [self._job((row, place), each) for place, each in enumerate(measures)]
 
     def leave_out(self, source: str, what: str, setting: str, reason: str) -> None:
-        """A row without a figure of ours; `reason` says why there is none."""
+        """Add a row without a figure of ours. `reason` says why there is none."""
         self.add(source, what, setting, reason)
 
     def too_long(self, source: str, what: str, setting: str) -> None:
-        """A row whose text would be longer than those of this run."""
+        """Add a row without a figure, because its text would be longer than the texts of this
+        run."""
         self.leave_out(
             source,
             what,
@@ -70,8 +75,8 @@ class FigureRuns:
         return TimedJob((PART, self.subject.tokenizer, *key), 1, call)
 
     def rows(self, samples: Samples) -> Iterator[AnyRow]:
-        """A row for each figure whose values were all measured, the least of the rounds; and for
-        each that was left out."""
+        """The rows of all figures. A value is the least of the rounds. A figure has a row only if
+        all its values were measured; a row that was left out has no values."""
         for row, (source, what, setting, detail, count) in enumerate(self._rows):
             keys = [(PART, self.subject.tokenizer, row, place) for place in range(count)]
             if all(key in samples for key in keys):
@@ -81,7 +86,7 @@ class FigureRuns:
 
 
 def _ratio(seconds: Sequence[float]) -> list[float]:
-    """[own, method, own, method] -> the speed of each method."""
+    """[own, method, own, method] -> the speed-up of each method over the own call."""
     return [own / other for own, other in zip(seconds[::2], seconds[1::2], strict=True)]
 
 
@@ -96,7 +101,7 @@ READ: dict[str, Callable[[Sequence[float]], list[float]]] = {
     EAGER: lambda found: [100 * (found[0] / found[1] - 1)],
     "MiB/s at 4 MB": lambda found: [1 / each for each in found],
 }
-"""How the seconds of a figure's runs become its values."""
+"""For some figures, the function that turns the seconds of the runs into the figure's values."""
 
 
 def others(
@@ -112,14 +117,15 @@ def others(
 
 
 def of_size(text: str, size: int) -> str:
-    """The text again and again, cut to `size` code points."""
+    """The text, repeated and cut to `size` code points."""
     return (text * (size // max(1, len(text)) + 1))[:size]
 
 
 def _encode(
     subject: Subject, text: str, executor: Any, what: str = "ids", **options: Any
 ) -> Measure:
-    """The time of one encode; `what`: "ids", or "spans" with the offsets of all tokens."""
+    """A function that times one encode. `what`: "ids", or "spans" to compute the offsets of all
+    tokens, too."""
     encoder = tokpar.Encoder(subject.adapter, executor=executor, allow_approximate=True, **options)
 
     def measure() -> float:
@@ -171,7 +177,7 @@ def _file(subject: Subject) -> Path:
 
 
 def _incremental(subject: Subject) -> Any | None:
-    """The tokenizer in the engine incremental, or None if it cannot load it."""
+    """The tokenizer loaded by the engine incremental, or None if the engine cannot load it."""
     path = _file(subject)
     if path.suffix not in (".json", ".tiktoken") or path.name.startswith("tekken"):
         return None
@@ -183,7 +189,8 @@ def _incremental(subject: Subject) -> Any | None:
 
 
 def processor_time(call: Callable[[], object]) -> Measure:
-    """The seconds of processor time of a call, in this process with its threads."""
+    """A function that calls `call` and returns the processor time of this process, all threads, in
+    seconds."""
 
     def measure() -> float:
         start = time.process_time()
@@ -194,7 +201,8 @@ def processor_time(call: Callable[[], object]) -> Measure:
 
 
 def _own_call(subject: Subject) -> Callable[[str], object]:
-    """The library's call, its own cache of words emptied before each; tiktoken has none."""
+    """The library's own call. Its cache of words is emptied before each call; tiktoken has no such
+    cache."""
     if "tiktoken" in subject.engine:
         return subject.adapter.encode
     from tokenizers import Tokenizer
@@ -209,7 +217,7 @@ def _own_call(subject: Subject) -> Callable[[str], object]:
 
 
 def _without_memo(model: Any) -> Callable[[str], object]:
-    """The call of the engine incremental with an empty memo of pre-tokens."""
+    """The call of the engine incremental, with an empty cache of pre-tokens for each call."""
     from tokpar.pure.incremental_bpe import IncrementalModel
 
     def call(text: str) -> object:
@@ -263,7 +271,7 @@ def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: in
 
 
 def _setting(what: str, nearest: str, tokenizer: str) -> str:
-    """The row of `others.csv` for a tokenizer, or its own name."""
+    """The setting in `others.csv` for a tokenizer, or the tokenizer's own name."""
     first = tokenizer.partition("_")[0].upper()
     settings = [row["setting"] for row in table("others") if row["what"] == what]
     near = nearest.partition("-")[0]
@@ -273,7 +281,8 @@ def _setting(what: str, nearest: str, tokenizer: str) -> str:
 
 
 def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
-    """English, Chinese and code: the first dataset, the first Chinese one, drawn code."""
+    """English, Chinese and code: the first dataset, the first Chinese dataset or drawn Chinese,
+    drawn code."""
     from tokpar_bench.datasets import synthetic
 
     drawn = {each.name: each for each in synthetic(1, 1, size)}
@@ -282,7 +291,8 @@ def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
 
 
 def _eager(runs: FigureRuns, model: Any, text: str) -> None:
-    """Eager output beside incremental BPE without it, on one pre-token: the letters of a text."""
+    """Add the figure that compares eager output with plain incremental BPE, on one pre-token: all
+    letters of a text."""
     from tokpar.pure.eager import EagerBPE
     from tokpar.pure.incremental_bpe import IncrementalBPE
 
@@ -336,7 +346,8 @@ def _tree_sizes(runs: FigureRuns, text: str, most: int) -> None:
 
 
 def _memo_emptied(tokenizer: Any) -> Callable[[str], object]:
-    """The call of a tokenizer of `tokpar.pure` that forgets all pre-tokens first."""
+    """The call of a tokenizer of `tokpar.pure`, with its cache of pre-tokens emptied before each
+    call."""
 
     def call(text: str) -> object:
         tokenizer._tokenizer.model.encode.__self__.clear()

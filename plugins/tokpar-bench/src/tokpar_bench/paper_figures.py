@@ -1,4 +1,4 @@
-"""The published figures that ours stand beside, read from the files in `published_figures/`.
+"""The published figures to compare with, read from the files in `published_figures/`.
 
 `published_figures/README.md` names the source of each file."""
 
@@ -23,7 +23,7 @@ METHODS = {
     "overlap-window": "Overlap-based ParallelTokenizer-Ours",
     "lopt-paper": "LoPT(Ours)",
 }
-"""The name that LoPT's table 1 gives to each method of ours."""
+"""Our name of a method -> its name in LoPT's table 1."""
 TOKENIZERS = {
     "deepseek": "DeepSeek-V3",
     "qwen": "Qwen3",
@@ -33,7 +33,7 @@ TOKENIZERS = {
     "cl100k": "GPT-OSS-120B",
     "tekken": "GPT-OSS-120B",
 }
-"""The nearest row of table 1 for a tokenizer whose file has this word in its name."""
+"""A word in the name of a tokenizer's file -> the nearest row of table 1."""
 BERT = {True: "BERT-BASE-UNCASED", False: "BERT-BASE-CASED"}  # by whether it lowercases
 _TABLE_3 = {
     "BERT-BASE-CASED": "BERT-based-cased",
@@ -50,7 +50,8 @@ LARGEST_SHARE_TEXTS = 100_000
 
 @dataclass(frozen=True)
 class PublishedMethod:
-    """One cell pair of table 1. `seconds` per text; `accuracy` is None for the own call."""
+    """The figures of one method in table 1: seconds per text, and accuracy, which is None for the
+    own call."""
 
     seconds: float
     accuracy: float | None
@@ -58,7 +59,8 @@ class PublishedMethod:
 
 @dataclass(frozen=True)
 class PublishedScaling:
-    """One row of table 2. `stages`: shares of the time, 0 to 1. Speed-ups are over one process."""
+    """One row of table 2. `stages`: shares of the time, 0 to 1. Speed-ups are relative to one
+    process."""
 
     workers: int
     stages: dict[str, float]
@@ -68,7 +70,7 @@ class PublishedScaling:
 
 @dataclass(frozen=True)
 class PublishedRetries:
-    """One row of table 3. Seconds per text; `retries`: mean per text."""
+    """One row of table 3. Seconds are per text; `retries` is the mean per text."""
 
     own_seconds: float
     seconds: float
@@ -78,14 +80,15 @@ class PublishedRetries:
 
 @cache
 def table(name: str) -> tuple[dict[str, str], ...]:
-    """Returns the rows of a file: "lopt_table_1", "lopt_table_2", "lopt_table_3", "others"."""
+    """The rows of a file: "lopt_table_1", "lopt_table_2", "lopt_table_3", "others"."""
     content = (files("tokpar_bench") / FOLDER / f"{name}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(content.splitlines()))
 
 
 def method_figures(tokenizer: str, corpus: str, method: str) -> PublishedMethod | None:
-    """Returns the cells of table 1. `tokenizer` as the table has it, `corpus` a key of `CORPORA`,
-    `method` by our name. None where there is no such row."""
+    """The figures of table 1, or None if the table has no such row.
+
+    `tokenizer`: the name in the table. `corpus`: a key of `CORPORA`. `method`: our name."""
     wanted = METHODS.get(method)
     for row in table("lopt_table_1"):
         if (row["tokenizer"], row["method"]) == (tokenizer, wanted) and corpus in CORPORA:
@@ -96,7 +99,7 @@ def method_figures(tokenizer: str, corpus: str, method: str) -> PublishedMethod 
 
 
 def scaling_figures() -> list[PublishedScaling]:
-    """Returns the rows of table 2."""
+    """The rows of table 2."""
     stages = {
         "split": "split_percent",
         "tokenize": "parallel_tokenization_percent",
@@ -116,7 +119,7 @@ def scaling_figures() -> list[PublishedScaling]:
 
 
 def retry_figures(tokenizer: str, repetitive: bool) -> PublishedRetries | None:
-    """Returns the row of table 3 for a tokenizer by its name in table 1."""
+    """The row of table 3 for a tokenizer, given by its name in table 1; None if there is none."""
     dataset = "repetitive-LongBenchV2" if repetitive else "LongBenchV2"
     for row in table("lopt_table_3"):
         if (row["tokenizer"], row["dataset"]) == (_TABLE_3.get(tokenizer), dataset):
@@ -126,14 +129,16 @@ def retry_figures(tokenizer: str, repetitive: bool) -> PublishedRetries | None:
 
 
 def other_figure(what: str, setting: str) -> str | None:
-    """Returns the cell of `others.csv`, as its source has it."""
+    """The cell of `others.csv` as its source has it, or None."""
     found = [row for row in table("others") if (row["what"], row["setting"]) == (what, setting)]
     return found[0]["published"] if found else None
 
 
 def nearest_tokenizer(subject: Subject) -> str | None:
-    """Returns the row of table 1 that is nearest to a tokenizer, by the name of its file; for BERT
-    by whether it lowercases. None for a name that says nothing."""
+    """The row of table 1 that is nearest to a tokenizer, by the name of its file; None for an
+    unknown name.
+
+    For BERT, the row depends on whether the tokenizer lowercases."""
     name = subject.tokenizer.lower()
     for word, row in TOKENIZERS.items():
         if word in name:
@@ -145,8 +150,11 @@ def nearest_tokenizer(subject: Subject) -> str | None:
 
 
 def nearest_corpus(dataset: Dataset) -> str:
-    """Returns the column of table 1 that is nearest to a dataset: by its name, else CLongEval for
-    mostly Chinese texts, LongBench v2 for texts of 300,000 code points and more, L-Eval."""
+    """The corpus of table 1 that is nearest to a dataset.
+
+    The name of the dataset decides, if it names a corpus (L-Eval only if its texts are shorter than
+    below). Else CLongEval for mostly Chinese texts, LongBench v2 for texts of 300,000 code points
+    or more on average, L-Eval for others."""
     name = dataset.name.lower().replace("-", "")
     for word, corpus in (("clongeval", "clongeval"), ("longbench", "longbench_v2")):
         if word in name:
@@ -159,6 +167,6 @@ def nearest_corpus(dataset: Dataset) -> str:
 
 
 def chinese_share(texts: Sequence[str]) -> float:
-    """Returns the share of CJK ideographs in the first code points of the texts, 0 to 1."""
+    """The share of CJK ideographs in the first code points of the texts, 0 to 1."""
     sample = "".join(text[: LARGEST_SHARE_TEXTS // len(texts) + 1] for text in texts)
     return sum("\u4e00" <= char <= "\u9fff" for char in sample) / max(1, len(sample))

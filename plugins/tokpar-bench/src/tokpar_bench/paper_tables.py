@@ -1,5 +1,6 @@
-"""The tables of the published methods: our figures beside those of `paper_figures`. "-" stands for
-a figure that the source does not have."""
+"""Tables of the published methods: our figures next to the figures of `paper_figures`.
+
+"-" stands for a figure that the source does not have."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,22 +13,22 @@ from tokpar_bench.stages import amdahl
 from tokpar_bench.subjects import SERIAL
 
 MISSING = "-"
-PAPER_METHODS = (*paper_figures.METHODS, "lopt", "auto")  # those of table 1, and ours
+PAPER_METHODS = (*paper_figures.METHODS, "lopt", "auto")  # the methods of table 1, and ours
 FIGURES = {"length": 3, "chunk": 4, "workers": 7, "batch": 8}
-RESTARTED = "lopt-paper-restart"  # as published: everything again in chunks twice as long
+RESTARTED = "lopt-paper-restart"  # as published: a failure encodes all again, in doubled chunks
 PUBLISHED_STAGES = ("split", "tokenize", "match", "merge", "convert")
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """The published row and column that stand beside a tokenizer and a dataset of a run."""
+    """The published row and column to compare with, for each tokenizer and dataset of a run."""
 
     tokenizers: Mapping[str, str | None]
     corpora: Mapping[str, str]
 
     @classmethod
     def of(cls, results: BenchResults) -> "Nearest":
-        """As the run wrote it into its provenance."""
+        """The names that the run wrote into its provenance."""
         about = results.provenance
         return cls(
             {each["name"]: each.get("published_tokenizer") for each in about.get("tokenizers", [])},
@@ -35,7 +36,7 @@ class Nearest:
         )
 
     def method(self, row: MethodRow, method: str) -> paper_figures.PublishedMethod | None:
-        """The cells of table 1 for a row of ours."""
+        """The figures of table 1 for a row of ours."""
         tokenizer, corpus = self.tokenizers.get(row.tokenizer), self.corpora.get(row.dataset)
         return (
             paper_figures.method_figures(tokenizer, corpus, method)
@@ -50,7 +51,7 @@ class Nearest:
         return paper_figures.retry_figures(tokenizer, repetitive) if tokenizer else None
 
     def describe(self, tokenizer: str, dataset: str) -> str:
-        """What stands beside, in words."""
+        """A sentence that names the published row and corpus."""
         row, corpus = self.tokenizers.get(tokenizer), self.corpora.get(dataset, "")
         if row is None or corpus not in paper_figures.CORPORA:
             return "No published row is near this tokenizer."
@@ -58,13 +59,13 @@ class Nearest:
 
 
 def tables_of(results: BenchResults) -> list[own.Table]:
-    """The tables with the published figures for a run with --paper, else our own."""
+    """The tables with the published figures for a run with --paper, else our own tables."""
     return paper_tables(results) if results.settings.get("paper") else own.tables(results)
 
 
 def paper_tables(results: BenchResults) -> list[own.Table]:
-    """Tables 1 to 3, the conditions and the projection between, the figures as tables, and the
-    figures of the other methods."""
+    """Tables 1 to 3 of the paper, with conditions and projection between them; then the paper's
+    figures as tables; then the figures of the other methods."""
     nearest = Nearest.of(results)
 
     def table_1(rows: Sequence[MethodRow]) -> own.Table:
@@ -120,7 +121,8 @@ def _table_1(rows: Sequence[MethodRow], nearest: Nearest) -> own.Table:
 
 
 def _table_2(rows: Sequence[ScalingRow]) -> own.Table:
-    """Of one method: our rows for the cores there are, the published ones for all it has."""
+    """The table of one method: our rows for the cores of this machine, the published rows for all
+    worker numbers of the paper."""
     ours = {row.workers: row for row in rows}
     theirs = {row.workers: row for row in paper_figures.scaling_figures()}
     one = ours[min(ours)]
@@ -157,7 +159,7 @@ def _table_2(rows: Sequence[ScalingRow]) -> own.Table:
 def _shares(
     row: ScalingRow | None, figures: paper_figures.PublishedScaling | None, stage: str
 ) -> str:
-    """Per cent of the time, ours and published: "97.2/98.1"."""
+    """The per cent of the time of one stage, ours and published: "97.2/98.1"."""
     ours = MISSING if row is None or stage not in row.stages else own.stage_share(row, stage)[:-1]
     return f"{ours}/{_cell(figures, lambda found: f'{100 * found.stages[stage]:.1f}')}"
 

@@ -1,6 +1,6 @@
-"""Results as pictures, SVG and PNG, one panel each, so that a narrow screen can show them.
+"""Results as pictures, SVG and PNG. Each picture has one panel, so that it fits a narrow screen.
 
-matplotlib is imported when something is drawn."""
+matplotlib is imported only when something is drawn."""
 
 import io
 import re
@@ -29,9 +29,10 @@ from tokpar_bench.tables import SWEPT, milliseconds, neighbours, share, stages_o
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 WIDTH, HEIGHT = 4.6, 3.4  # inches
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a37c00", "#3d9bd1")
-"""Told apart by the colour-blind (Okabe and Ito, two of them darkened), on white and on black."""
-LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))  # colour and marker of one method after another
-HOLLOW = {"fillstyle": "none", "markersize": 4.5}  # marks of what was not measured
+"""Colours that colour-blind readers can distinguish, on white and on black (Okabe and Ito; two are
+darkened)."""
+LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))  # the colours and markers of methods, in order
+HOLLOW = {"fillstyle": "none", "markersize": 4.5}  # markers of points that were not measured
 INK = "#1f2328"
 GREY = "#7d8590"
 WRONG = "#d55e00"
@@ -43,7 +44,7 @@ STAGE_LOOKS = {
     "convert": ("#00785a", "\\\\\\\\"),
     "rest": ("#656d76", "----"),
 }
-"""Colour and hatch of each stage; white words can be read on the colours."""
+"""Colour and hatch of each stage. White text is readable on each colour."""
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -62,9 +63,11 @@ STYLE = {
 
 @dataclass(frozen=True)
 class Picture:
-    """`name`: of its files. `part`: the experiment it belongs to. `description`: what it shows,
-    in words. `names`: the dataset, if it is of one, and the tokenizer. `inline`: the SVG without a
-    ground, in the colour of the text around it."""
+    """One picture. `name`: the name of its files. `part`: its experiment. `description`: what it
+    shows, in words.
+
+    `names`: the dataset, if the picture is about one, and the tokenizer. `inline`: the SVG for a
+    page, with a transparent background and in the colour of the text around it."""
 
     name: str
     part: str
@@ -76,7 +79,7 @@ class Picture:
 
 
 def pictures(results: BenchResults) -> list[Picture]:
-    """A picture for each table that is better seen."""
+    """The pictures of a run."""
     compared = [row for row in results.methods if row.part == "methods"]
     lengths = [row for row in results.sweeps if row.sweep == "length"]
     by_engine = "tokenizer", "engine"
@@ -132,7 +135,7 @@ def _picture(
     slugs = (re.sub(r"\W+", "-", each).strip("-").lower() for each in names)
     name = "-".join([kind or part, *(slug or "x" for slug in slugs)])
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        # the SVG's reader has fonts of its own; a PNG shows a box
+        # the viewer of an SVG brings its own fonts; a PNG shows a box for the missing glyph
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = figures.Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
@@ -148,17 +151,19 @@ def _picture(
 
 
 def plain(text: str) -> str:
-    """In which matplotlib sees no formula, and that an SVG can hold."""
+    """The text for matplotlib and SVG: "$" is escaped, so that matplotlib sees no formula, and
+    characters that XML does not allow are replaced."""
     return in_xml(text).replace("$", r"\$")
 
 
 def in_xml(text: str) -> str:
-    """U+FFFD for characters that XML does not have."""
+    """The text with U+FFFD for each character that XML does not allow."""
     return NOT_IN_XML.sub("\ufffd", text)
 
 
 def inline(svg: str, name: str) -> str:
-    """An SVG to stand in a page: only its <svg> element, ids of its own, the ink as around it."""
+    """The SVG for a page: only its <svg> element, with ids that begin with `name`, in the text's
+    colour."""
     element = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     element = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", element)
     return element.replace(INK, "currentColor").strip()
@@ -214,7 +219,8 @@ def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> No
 
 
 def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
-    """Measured, Amdahl's law from the serial share on one worker, and the published speed-ups."""
+    """Draw the measured speed-ups, Amdahl's law from the serial share on one worker, and the
+    published speed-ups."""
     theirs = scaling_figures()
     places = [each.workers for each in theirs]
     for found, (colour, marker) in zip(neighbours(rows, "method"), cycle(LOOKS), strict=False):
@@ -252,7 +258,7 @@ def _draw_speed(axes: Any, rows: Sequence[SweepRow]) -> None:
 
 
 def _more(row: MethodRow, rows: Iterable[MethodRow]) -> list[str]:
-    """What else than the method tells it from another row."""
+    """Engine and executor of a row, as far as other rows of the same method have different ones."""
     twins = [other for other in rows if other.method == row.method]
     return [cell(row) for _, cell in varying_columns(twins, "engine", "executor")]
 
@@ -279,7 +285,7 @@ def _draw_stages(axes: Any, rows: Sequence[StageRow]) -> None:
 
 
 def _bars(axes: Any, height: float) -> None:
-    """Horizontal bars from the top down, the figure so many inches high."""
+    """Order horizontal bars from the top down, and make the figure `height` inches high."""
     axes.figure.set_figheight(height)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
@@ -335,7 +341,8 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
 
 
 def _quartiles(rows: Sequence[MethodRow | SweepRow]) -> list[list[float]]:
-    """How far the quartiles are from the medians, milliseconds: the lower ones, the upper ones."""
+    """The distances of the quartiles from the medians in milliseconds: the lower ones, then the
+    upper ones."""
     below = [1000 * (row.seconds.median - row.seconds.lower) for row in rows]
     above = [1000 * (row.seconds.upper - row.seconds.median) for row in rows]
     return [below, above]

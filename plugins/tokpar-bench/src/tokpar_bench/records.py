@@ -1,4 +1,5 @@
-"""What was measured, as rows, and as JSON; and on what machine, versions, texts, tokenizers."""
+"""The results of a run as rows and as JSON, with their provenance: machine, versions, texts,
+tokenizers."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ FORMAT, VERSION = "tokpar bench", 2
 
 @dataclass(frozen=True)
 class Spread:
-    """Five numbers of a sample: least, lower quartile, median, upper quartile, most."""
+    """Five numbers of a sample: least, lower quartile, median, upper quartile, most; and its
+    size."""
 
     least: float
     lower: float
@@ -37,8 +39,10 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread:
-        """[1, 2, 3, 4, 5] -> 1, 2, 3, 4, 5; quartiles by linear interpolation, both ends counted.
-        Raises ValueError for no value."""
+        """[1, 2, 3, 4, 5] -> 1, 2, 3, 4, 5. Quartiles are interpolated linearly, with both ends
+        included.
+
+        Raises ValueError for an empty sample."""
         found = sorted(values)
         if not found:
             raise ValueError("expected at least one value, got none")
@@ -49,13 +53,14 @@ class Spread:
 
 CACHE_OFF, COLD, WARM, SEEN = "cache off", "cold", "warm", "seen"
 CONDITIONS = (CACHE_OFF, COLD, WARM, SEEN)
-"""`CACHE_OFF`: `cache_bytes=0`. `COLD`: the first call on a fresh object, its cache empty.
-`WARM`: the object has seen other text of the kind. `SEEN`: it has seen this text."""
+"""`CACHE_OFF`: `cache_bytes=0`. `COLD`: the first call on a fresh object, whose cache is empty.
+`WARM`: the object has seen other text of the same kind. `SEEN`: the object has seen this text."""
 
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """What was encoded by what, in so many seconds per text, under which of the `CONDITIONS`."""
+    """The fields of all timed rows: text, tokenizer, method, condition (of `CONDITIONS`) and
+    seconds per text."""
 
     dataset: str
     code_points: int
@@ -68,10 +73,12 @@ class MeasuredRow:
 
 @dataclass(frozen=True)
 class MethodRow(MeasuredRow):
-    """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
-    tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: the mean over the
-    texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round. `stages`:
-    seconds per text of the round of median duration."""
+    """One method on all texts of a dataset.
+
+    `texts_equal`: the share of the texts whose ids all are the tokenizer's own. `ids_equal`: the
+    share of equal ids, mean over the texts. `seconds`: the mean over the texts, spread over the
+    rounds. `chunks`, `retries`, `repairs`, `redundant`: sums over all texts, in the last round.
+    `stages`: seconds per text, in the round of median duration."""
 
     part: str
     texts: int
@@ -91,10 +98,12 @@ class MethodRow(MeasuredRow):
 
 @dataclass(frozen=True)
 class StageRow(MeasuredRow):
-    """Where the time of one encode goes when one worker takes chunk after chunk. `stages`: seconds,
-    "rest" is what no stage accounts for. `work` and `span`: sum and most of the chunk times. `own`:
-    the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the share of the stage
-    tokenize, by number of workers; "all": without end."""
+    """Where the time of one encode goes, when one worker encodes chunk after chunk.
+
+    `stages`: seconds of each stage; "rest" is the time outside of all stages. `work`, `span`: the
+    sum and the maximum of the chunk times. `own`: the tokenizer's own call. `amdahl`: the speed-up
+    by Amdahl's law with the share of the stage tokenize, by number of workers; "all" is the
+    limit."""
 
     equal: bool
     chunks: int
@@ -107,9 +116,12 @@ class StageRow(MeasuredRow):
 
 @dataclass(frozen=True)
 class ProjectionRow:
-    """Seconds of the same encode on `workers` workers: chunks in order, longest first, at best; and
-    as measured on so many cores, all the least of the rounds. `error`: of the first, in per cent
-    of the least that was measured."""
+    """The projected seconds of one encode on `workers` workers.
+
+    `projected`: chunks in order. `longest_first`: the longest chunks first. `bound`: no order is
+    faster. `measured`: the measured seconds on so many cores, if there are. `error`: `projected`
+    against the least measured time, in per cent of that time. All times use the least of the
+    rounds."""
 
     tokenizer: str
     engine: str
@@ -126,8 +138,10 @@ class ProjectionRow:
 
 @dataclass(frozen=True)
 class ScalingRow(MeasuredRow):
-    """One method with one chunk per worker on `workers` workers. `stages`: seconds of each, "rest"
-    is what no stage accounts for. `own`: the tokenizer's own call."""
+    """One method with one chunk per worker, on `workers` workers.
+
+    `stages`: seconds of each stage; "rest" is the time outside of all stages. `own`: the
+    tokenizer's own call."""
 
     executor: str
     workers: int
@@ -138,9 +152,10 @@ class ScalingRow(MeasuredRow):
 
 @dataclass(frozen=True)
 class FigureRow:
-    """One figure of another published method. `what` and `setting` are those of `others.csv`, so
-    that the published figure can be found. `values`: our figures in the order of the published
-    ones, none if it was not measured; `detail`: what was measured, or why not, in words."""
+    """One figure of another published method. `what` and `setting` name its row of `others.csv`.
+
+    `values`: our figures, in the order of the published ones; empty if nothing was measured.
+    `detail`: what was measured, or why nothing was."""
 
     source: str
     what: str
@@ -152,8 +167,9 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class SweepRow(MeasuredRow):
-    """One point of a sweep: `sweep` is length, chunk, workers or batch, `x` its value (code points
-    or a count; 0 where the method does not depend on it)."""
+    """One point of a sweep. `sweep`: "length", "chunk", "workers" or "batch".
+
+    `x`: the swept value, in code points or as a count; 0 if the method does not depend on it."""
 
     sweep: str
     x: int
@@ -162,7 +178,7 @@ class SweepRow(MeasuredRow):
 
 @dataclass
 class BenchResults:
-    """Everything of one run; `complete` is False after an interrupt."""
+    """All results of one run. `complete` is False after an interrupt."""
 
     provenance: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -197,12 +213,12 @@ _SPREADS = ("seconds", "own", "measured")
 
 
 def to_json(results: BenchResults) -> dict[str, Any]:
-    """A value that `json.dumps` takes and `from_json` reads."""
+    """A value that `json.dumps` accepts and `from_json` reads."""
     return {"format": FORMAT, "version": VERSION, **asdict(results)}
 
 
 def from_json(value: Any) -> BenchResults:
-    """The results again, equal to those written. Raises FileFormatError."""
+    """The results that `to_json` wrote, equal to the original. Raises FileFormatError."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise FileFormatError(f'expected results with "format": "{FORMAT}"')
     if value.get("version") != VERSION:
@@ -228,7 +244,7 @@ OTHERS = ("transformers", "sentencepiece", "fastokens", "gigatoken", "tokie")
 def provenance(
     datasets: Iterable[Dataset], subjects: Iterable[Subject], command: Sequence[str]
 ) -> dict[str, Any]:
-    """Everything one needs to judge the figures, or to make them again."""
+    """The facts that a reader needs to judge the figures, or to measure them again."""
     physical, memory = _from_psutil()
     installed = {str(each.metadata["Name"]).lower() for each in metadata.distributions()}
     packages = [name for name in (*OURS, *OTHERS) if name in installed]
@@ -254,8 +270,10 @@ def provenance(
 
 
 def commit() -> str | None:
-    """Returns the commit of the checkout that tokpar runs from, "-dirty" behind it if files differ
-    from it. None for an installed tokpar."""
+    """The commit of the checkout that tokpar runs from, with "-dirty" behind it if files were
+    changed.
+
+    None for an installed tokpar."""
     root = Path(tokpar.__file__).parents[1]
     if not (root / ".git").exists():
         return None
@@ -268,12 +286,13 @@ def commit() -> str | None:
 
 
 def _load_average() -> float | None:
-    """Runnable processes, mean of the last minute. Above the number of cores, times are long."""
+    """The number of runnable processes, mean of the last minute. If it exceeds the number of cores,
+    times are too long."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def processor() -> str:
-    """The processor's name as the system tells it."""
+    """The name of the processor, as the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -283,7 +302,7 @@ def processor() -> str:
 
 
 def _from_psutil() -> tuple[dict[str, int | None], int | None]:
-    """Cores and bytes of memory, as far as they can be told."""
+    """The number of physical cores and the bytes of memory, if psutil is installed."""
     try:
         psutil: Any = import_module("psutil")
     except ImportError:
@@ -292,7 +311,7 @@ def _from_psutil() -> tuple[dict[str, int | None], int | None]:
 
 
 def _about_texts(dataset: Dataset) -> dict[str, Any]:
-    """The hash is of the texts' UTF-8, each followed by a NUL."""
+    """Facts about a dataset. The hash is over the UTF-8 of the texts, with a NUL after each."""
     digest, size = hashlib.sha256(), 0
     for text in dataset.texts:
         encoded = text.encode("utf-8", "surrogatepass")
@@ -311,7 +330,8 @@ def _about_texts(dataset: Dataset) -> dict[str, Any]:
 
 
 def _about_tokenizer(subject: Subject) -> dict[str, Any]:
-    """Size and hash of its file, as it was given; None for what is no file."""
+    """Facts about a tokenizer. Size and hash are the given file's, or None if the source is no
+    file."""
     file: Any = Path(subject.source)
     if subject.source == DEFAULT:
         file = resources.files("tokpar.data") / "default.json"

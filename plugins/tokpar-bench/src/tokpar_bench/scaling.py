@@ -16,8 +16,11 @@ OWN = (SERIAL.name, 1)
 
 
 def scaling(long: LongText, methods: Sequence[ComparedMethod]) -> Experiment:
-    """Each method with as many chunks as workers, on the cores there are. A key is (method,
-    workers). Nothing where no executor gives the engine chunk after chunk."""
+    """Time each method with as many chunks as workers, on up to as many workers as this machine has
+    cores.
+
+    The key of a job is (method, workers). There is no job if no executor that gives the engine one
+    chunk at a time suits the tokenizer."""
     subject, text = long.subject, long.text
     executor = next((name for name in BY_CHUNK if suits(subject, name)), None)
     if executor is None:

@@ -1,4 +1,4 @@
-"""From what was asked for to the experiments that answer it."""
+"""Plan the experiments of a run."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ from tokpar_bench.training import training
 PARTS = ("methods", "conditions", "stages", "scaling", "retries", *SWEEPS, "others")
 OURS = ("lopt", "cut", "auto")
 MOST_RETRIED = 1_500_000
-"""Code points of the texts of table 3; of more texts, every n-th is taken."""
+"""Most code points of the texts of table 3. Of a larger dataset, every n-th text is used."""
 FEW = ("lopt-paper", "lopt", "auto")
-"""The methods of all parts but the first, unless others are asked for."""
+"""The methods of all parts except "methods", unless the command line names methods."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for. Sizes in code points; `chars`: the long text of stages and sweeps."""
+    """What the command line asks for. Sizes in code points. `chars`: the length of the long text of
+    stages and sweeps."""
 
     parts: tuple[str, ...]
     methods: tuple[str, ...] | None
@@ -53,7 +54,7 @@ class Settings:
     paper: bool
     quick: bool
     seconds: float | None = None
-    """No further round of an experiment begins after so many seconds; None: all rounds."""
+    """No round of an experiment begins after so many seconds. None: all rounds run."""
 
 
 def experiments(
@@ -62,8 +63,10 @@ def experiments(
     subjects: Sequence[Subject],
     resources: Resources,
 ) -> list[Experiment]:
-    """Every part that was asked for, in its order; the first compares the engines of a tokenizer,
-    stages and sweeps take the first executor that suits. Raises UnknownNameError."""
+    """The experiments of all requested parts, in the order of PARTS. Raises UnknownNameError.
+
+    The part "methods" compares all engines of a tokenizer. Stages and sweeps use the first suitable
+    executor."""
     for part in settings.parts:
         if part not in PARTS:
             raise UnknownNameError("part", part, PARTS)
@@ -119,8 +122,9 @@ def experiments(
 def _methods_under_conditions(
     settings: Settings, all_methods: Sequence[ComparedMethod], methods: Sequence[ComparedMethod]
 ) -> Sequence[ComparedMethod]:
-    """The methods that are timed under the four conditions: all that were asked for, else `auto`.
-    With --paper the published ones, which have no cache, and ours."""
+    """The methods that are timed under the four conditions: the requested methods, else `auto`.
+
+    With --paper: the published methods, which have no cache, and ours."""
     if settings.methods is not None:
         return methods
     names = (*METHODS, *OURS) if settings.paper else ("auto",)
@@ -128,12 +132,13 @@ def _methods_under_conditions(
 
 
 def most_chars(settings: Settings) -> int:
-    """The longest text of the other methods' figures: 4 MB, or the long text of a quick run."""
+    """The longest text for the figures of other methods: at least 4 million code points; in a quick
+    run, the length of the long text."""
     return settings.chars if settings.quick else max(settings.chars, TEXT_SIZES["4 MB"])
 
 
 def unsuited_executors(subjects: Iterable[Subject], executors: Sequence[str]) -> list[str]:
-    """Which executor is left out for which tokenizer, in words. Raises UnknownNameError."""
+    """A sentence for each executor that cannot run a tokenizer. Raises UnknownNameError."""
     return [
         f"{subject.tokenizer} in engine {subject.engine}: executor {name} cannot run it"
         for subject in subjects

@@ -1,6 +1,8 @@
-"""Where the time of one encode goes, what Amdahl's law makes of it, and a schedule of the measured
-chunk times, beside real runs on one and two workers. All but the chunk times is serial. Runs that
-are timed by chunk and real runs take turns in each round, and the least of the rounds counts."""
+"""Where the time of one encode goes: the stages, Amdahl's law, and a projection to more workers.
+
+The projection schedules the measured chunk times; all other time counts as serial. It is compared
+with real runs on one and two workers. Runs timed by chunk and real runs take turns in each round,
+and the least of the rounds counts."""
 
 from __future__ import annotations
 
@@ -24,19 +26,21 @@ from tokpar_bench.records import CACHE_OFF, AnyRow, ProjectionRow, Spread, Stage
 from tokpar_bench.subjects import SERIAL, suits
 
 BY_CHUNK = ("native", "threads", "processes")
-"""Executors that give the engine one chunk after another and keep nothing of it. For "auto" the
-first that suits is taken: chunk times are what a projection is made of."""
+"""Executors that give the engine one chunk after another and cache nothing. "auto" stands for the
+first suitable one, because a projection needs chunk times."""
 REAL = (1, 2)
-WORKERS = (4, 8, 16, 32, 64, 128)  # of machines that are not here
+WORKERS = (4, 8, 16, 32, 64, 128)  # numbers of workers that are projected and not measured
 OWN, ALONE = "own", "alone"
 Calls = Sequence[Sequence[float]]
-"""Of each call of the executor, in order, the seconds of each chunk. No call begins before the
-one before it has ended."""
+"""For each call of the executor, in order, the seconds of each chunk. A call begins after the call
+before it has ended."""
 
 
 def stages(long: LongText) -> Experiment:
-    """Of each method that splits: alone, chunk by chunk, and on 1 and 2 workers; nothing where no
-    executor gives the engine chunk after chunk. A key is (method, how)."""
+    """Time each method on one worker, chunk by chunk, and on 1 and 2 workers.
+
+    The key of a job is (method, how). There is no job if no executor that gives the engine one
+    chunk at a time suits the tokenizer."""
     subject, text = long.subject, long.text
     executor: str | None = long.executor
     if executor == "auto":
@@ -47,7 +51,7 @@ def stages(long: LongText) -> Experiment:
     def pool(name: str, workers: int) -> Executor:
         return long.resources.executor(name, workers, subject, len(text))
 
-    # the tuned ones in chunks even where the text is short for that
+    # a method that tunes itself would not cut a text this short, so it gets a chunk size
     short = len(text) < fit_for(subject.adapter).smallest_split
     size = {"chunk_chars": max(1, len(text) // 16)}
     jobs = [encode_job((SERIAL.name, OWN), subject, SERIAL, pool("serial", 1), text)]
@@ -76,8 +80,10 @@ def stages(long: LongText) -> Experiment:
 
 
 def makespan(seconds: Iterable[float], workers: int) -> float:
-    """When the last chunk ends, if each worker that is free takes the next one in order:
-    [3, 3, 4] on 2 workers -> 7. Raises ValueError for less than one worker."""
+    """When the last chunk ends, if each free worker takes the next chunk in order: [3, 3, 4] on 2
+    workers -> 7.
+
+    Raises ValueError for less than one worker."""
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
     free = [0.0] * workers
@@ -87,13 +93,16 @@ def makespan(seconds: Iterable[float], workers: int) -> float:
 
 
 def longest_first(calls: Calls) -> Calls:
-    """In Graham's order, at most 4/3 of the best makespan: [3, 3, 4] on 2 workers -> 6."""
+    """The chunk times in Graham's order, longest first. Its makespan is at most 4/3 of the best:
+    [3, 3, 4] on 2 workers -> 6."""
     return [sorted(seconds, reverse=True) for seconds in calls]
 
 
 def least_times(samples: Sequence[Sample]) -> tuple[float, Calls]:
-    """Seconds outside of the chunks and the chunk times of a run that nothing disturbs: of each the
-    least of the rounds. Of the fastest round, if the rounds have not the same chunks."""
+    """The serial seconds and the chunk times of an undisturbed run: for each the least of the
+    rounds.
+
+    If the rounds do not have the same chunks, the times of the fastest round."""
     if len({tuple(map(len, sample.chunk_seconds)) for sample in samples}) > 1:
         samples = [min(samples, key=lambda sample: sample.seconds)]
     serial = min(sample.seconds - sum(map(sum, sample.chunk_seconds)) for sample in samples)
@@ -102,17 +111,20 @@ def least_times(samples: Sequence[Sample]) -> tuple[float, Calls]:
 
 
 def projected_seconds(serial: float, calls: Calls, workers: int) -> float:
-    """Seconds of an encode whose serial stages take `serial`, chunks taken in order."""
+    """The seconds of an encode with `serial` seconds of serial stages, and chunks taken in
+    order."""
     return serial + sum(makespan(seconds, workers) for seconds in calls)
 
 
 def least_seconds(serial: float, calls: Calls, workers: int) -> float:
-    """Less no order can take: each call needs its share of the work, and its longest chunk."""
+    """A lower bound for every order: each call needs its share of the work, and its longest
+    chunk."""
     return serial + sum(max(sum(seconds) / workers, max(seconds, default=0.0)) for seconds in calls)
 
 
 def amdahl(parallel: float, workers: int) -> float:
-    """Amdahl's law: speed-up if the share `parallel` of the time is spread; 0.95 on 8 -> 5.93."""
+    """Amdahl's law: the speed-up if the share `parallel` of the time is spread over the workers;
+    0.95 on 8 -> 5.93."""
     return 1 / ((1 - parallel) + parallel / workers)
 
 

@@ -1,4 +1,5 @@
-"""What is compared: methods by name; tokenizers, engines and executors, opened for a run."""
+"""The things that a run compares: methods by name; and tokenizers, engines and executors, opened
+for the run."""
 
 from __future__ import annotations
 
@@ -36,15 +37,15 @@ PAPER = {"acceptance": "paper"}
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """A strategy with options, under the name that tables give it."""
+    """A strategy with options, under the name that the tables show."""
 
     name: str
     strategy: str | tuple[Any, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     chunks: int | None = None
-    """Cut each text into so many chunks of equal size, whatever `chunk_chars` says."""
+    """Cut each text into so many chunks of equal size, instead of `chunk_chars`."""
     executor: str | Executor | None = None
-    """Of a method that brings its own; None: the executors that are compared."""
+    """The method's own executor. None: the method runs on the compared executors."""
 
     @property
     def strategy_name(self) -> str:
@@ -55,34 +56,38 @@ class ComparedMethod:
         return JOINED.join(parts)
 
     def with_options(self, **options: Any) -> ComparedMethod:
-        """The same with other values of those options that its strategy has."""
+        """This method with other values for those of the given options that its strategy has."""
         if not isinstance(self.strategy, str) or JOINED in self.strategy:
-            return self  # two parts, which have the defaults of each
+            return self  # a splitter and a merger, each with its own defaults
         known = inspect.signature(registry().strategy(self.strategy).build).parameters
         fitting = {name: value for name, value in options.items() if name in known}
         chunks = None if "chunk_chars" in fitting else self.chunks
         return replace(self, options={**self.options, **fitting}, chunks=chunks)
 
     def with_chunks(self, chunks: int | None) -> ComparedMethod:
-        """The same in so many chunks per text, if it is a method of fixed chunk size."""
+        """This method with `chunks` chunks per text, if the method has a fixed chunk size; else
+        itself."""
         return replace(self, chunks=chunks) if "chunk_chars" in self.options else self
 
     def options_for(self, length: int) -> dict[str, Any]:
-        """Returns the options for a text of `length` code points."""
+        """The options for a text of `length` code points."""
         if self.chunks is None:
             return dict(self.options)
         return {**self.options, "chunk_chars": max(1, -(-length // self.chunks))}
 
 
 JOINED = "+"
-"""Between a splitter and a merger, in the place of a strategy: "halves+glue"."""
+"""The sign between a splitter and a merger in the name of a strategy: "halves+glue"."""
 SERIAL = ComparedMethod("serial", "serial")
-"""The tokenizer's own call on the whole text, which all others are compared with."""
+"""The tokenizer's own call on the whole text. All other methods are compared with it."""
 
 
 def compared_methods(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
-    """The published methods as published, then hardened, then those of plugins with their defaults.
-    Sizes in code points; `auto` is tuned, the published blocks have their own overlap."""
+    """The published methods as published, then tokpar's lossless methods, then the strategies of
+    plugins with their default options.
+
+    Sizes in code points. `auto` chooses its own sizes, and the published blocks have their own
+    overlap."""
     size = {"chunk_chars": chunk_chars}
     both = {**size, "overlap_chars": overlap_chars}
     own = [
@@ -107,7 +112,7 @@ def compared_methods(chunk_chars: int, overlap_chars: int) -> list[ComparedMetho
 
 
 def retry_methods(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
-    """Both ways of failing, for repetitive texts."""
+    """LoPT for repetitive texts, with both actions after a failed match: restart and repair."""
     both = {"chunk_chars": chunk_chars, "overlap_chars": overlap_chars}
     return [
         SERIAL,
@@ -120,16 +125,16 @@ def retry_methods(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
 
 
 def is_file(name: str) -> bool:
-    """True for a name that `--methods` takes as a file of Python."""
+    """True if `--methods` takes the name as a Python file."""
     return name.endswith(".py")
 
 
 def method_of(path: str) -> ComparedMethod:
-    """Returns the method of a user's own file, named like the file.
+    """The method in a user's own file, named like the file.
 
     The file sets at least one of the names `splitter`, `merger` and `executor`: an object, or the
-    name of a registered one. Splitter and merger of `cut` stand for those that the file leaves out.
-    Raises FileFormatError for a file that cannot be run or used, OSError."""
+    name of a registered one. A missing splitter or merger is the one of `cut`. Raises OSError, and
+    FileFormatError for a file that cannot be run or used."""
     try:
         found: dict[str, Any] = runpy.run_path(path)
     except OSError:
@@ -152,9 +157,11 @@ def method_of(path: str) -> ComparedMethod:
 def choose_methods(
     methods: Sequence[ComparedMethod], names: Sequence[str] | None
 ) -> list[ComparedMethod]:
-    """The methods of these names, in order, and always `serial`; all of them for None. "A+B" is a
-    splitter and a merger, registered under these names; "mine.py" a file, see `own_methods`. Raises
-    UnknownNameError, FileFormatError, OSError."""
+    """The methods of these names, in the order of `methods`, always with `serial`. None: all
+    methods.
+
+    "A+B" is a registered splitter and a registered merger. "mine.py" is a file, see `method_of`.
+    Raises UnknownNameError, FileFormatError, OSError."""
     known = [method.name for method in methods]
     filed = [method_of(name) for name in names or () if is_file(name)]
     names = None if names is None else [name for name in names if not is_file(name)]
@@ -171,9 +178,9 @@ def choose_methods(
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One tokenizer in one engine; its own ids of each text are computed once and kept.
+    """One tokenizer in one engine. Its own ids of each text are computed once and kept.
 
-    `adapter` has no cache of segments. `load` takes the number of bytes of such a cache and returns
+    `adapter` has no cache of segments. `load` takes the size of such a cache in bytes and returns
     an adapter of the same tokenizer."""
 
     tokenizer: str
@@ -184,8 +191,10 @@ class Subject:
     ids_by_text: dict[str, IdArray] = field(default_factory=dict, repr=False)
 
     def fresh(self) -> TokenizerAdapter:
-        """Returns a new adapter whose cache is empty. Its budget differs by a few bytes from every
-        other one, because adapters of equal settings share one cache."""
+        """A new adapter with an empty cache.
+
+        Its cache size differs by a few bytes from every other one, because adapters of equal
+        settings share one cache."""
         return self.load(CACHE_BYTES - next(_FRESH))
 
     def own_ids(self, text: str) -> IdArray:
@@ -195,7 +204,7 @@ class Subject:
 
 
 class Resources(ExitStack):
-    """Loads tokenizers and hands out executors; closes the pools at the end."""
+    """Load tokenizers and build executors. The pools are closed at the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,8 +213,10 @@ class Resources(ExitStack):
     def executor(
         self, name: str | Executor, workers: int, subject: Subject, length: int
     ) -> Executor:
-        """The executor of a name, or the one that `auto` takes for `length` code points; all jobs
-        share it, so that a comparison opens each pool once. Raises UnknownNameError."""
+        """The executor of a name; for `auto`, the one that `auto` uses for `length` code points.
+
+        All jobs share the executors, so that a comparison opens each pool once. Raises
+        UnknownNameError."""
         if not isinstance(name, str):
             return name
         if name == "auto":
@@ -219,8 +230,10 @@ class Resources(ExitStack):
     def subjects(
         self, sources: Sequence[str], engines: Sequence[str], notes: list[str]
     ) -> list[Subject]:
-        """Each source in each engine ("auto": the engine that `load` takes). A named engine that
-        cannot load it becomes a note. Raises what `load` raises; OptionError if nothing is left."""
+        """Each source in each engine; "auto" is the engine that `load` chooses.
+
+        If a named engine cannot load a source, a note says so. Raises the errors of `load`, and
+        OptionError if no tokenizer is left."""
         found: list[Subject] = []
         for source in sources:
             path = self._without_truncation(source)
@@ -231,13 +244,14 @@ class Resources(ExitStack):
         return found
 
     def _without_truncation(self, source: str) -> str:
-        """The file, or a copy without a stored truncation, which would hide ids, or padding."""
+        """The path of a copy of the file without truncation and padding, which would hide or add
+        ids. If the file has neither, its own path."""
         if not source.endswith(".json") or not Path(source).is_file():
             return source
         try:
             content = json.loads(Path(source).read_text(encoding="utf-8"))
         except ValueError:
-            return source  # what is wrong with it, `load` says best
+            return source  # `load` has the better error message
         shortens = ("truncation", "padding")
         if not isinstance(content, dict) or not any(map(content.get, shortens)):
             return source
@@ -248,7 +262,7 @@ class Resources(ExitStack):
 
 
 def suits(subject: Subject, executor: str) -> bool:
-    """Can the executor run this tokenizer? Raises UnknownNameError."""
+    """True if the executor can run this tokenizer. Raises UnknownNameError."""
     return executor == "auto" or registry().executor_kind(executor).suits(subject.adapter)
 
 
@@ -277,6 +291,6 @@ def _load_subjects(source: str, path: str, engine: str, notes: list[str]) -> lis
         return []
     label = wanted or adapter.name.partition(":")[0]
     file = Path(source)
-    # a file that is named like all others is told by its folder
+    # every tokenizer.json has the same name, so its folder names the tokenizer
     name = file.parent.name if file.name == "tokenizer.json" and file.parent.name else file.stem
     return [Subject(name, label, source, adapter, load)]

@@ -1,4 +1,4 @@
-"""Results as tables of text, none wider than a terminal of 100 columns."""
+"""Results as tables of text, at most 100 columns wide."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ Column = tuple[str, Callable[[Any], str]]  # its header, and the cell of a row o
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text under a title; `note` says how to read them. `part` is the experiment's name,
-    which ties it to its pictures; `names`: the dataset and the tokenizer, which tie it to one of
-    them."""
+    """Cells of text under a title. `note` says how to read the table.
+
+    `part`: the name of the experiment, to find the table's pictures. `names`: the dataset and the
+    tokenizer, to find the picture among these."""
 
     part: str
     title: str
@@ -51,7 +52,7 @@ class Table:
 
 
 def names_of(row: Any) -> tuple[str, ...]:
-    """The dataset and the tokenizer of a row of results, as far as it has them."""
+    """The dataset and the tokenizer of a row of results, as far as the row has them."""
     return tuple(getattr(row, name) for name in ("dataset", "tokenizer") if hasattr(row, name))
 
 
@@ -63,14 +64,15 @@ def fill_table(
     note: str,
     names: tuple[str, ...] | None = None,
 ) -> Table:
-    """A table with a line for each row of results; its names are those of the first row."""
+    """A table with a line for each row of results. Without `names`, its names are the names of the
+    first row."""
     cells = tuple(tuple(cell(row) for _, cell in columns) for row in rows)
     header = tuple(name for name, _ in columns)
     return Table(part, title, header, cells, note, names or names_of(next(iter(rows), None)))
 
 
 def text_of(table: Table) -> str:
-    """The title, the aligned columns (words to the left, figures to the right), the note."""
+    """The table as text: title, aligned columns (words to the left, figures to the right), note."""
     widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
     lines = [
         "  ".join(
@@ -85,13 +87,13 @@ def text_of(table: Table) -> str:
 
 
 def of_words(table: Table) -> list[bool]:
-    """Of each column, whether it is the first or has no digit in it."""
+    """For each column, True if it is the first or has no digit."""
     columns = enumerate(zip(*table.rows, strict=True))
     return [not i or not any(map(str.isdigit, "".join(column))) for i, column in columns]
 
 
 def neighbours(items: Iterable[Item], *names: str) -> list[list[Item]]:
-    """Neighbours together whose attributes of these names are equal."""
+    """Groups of neighbouring items whose attributes of these names are equal."""
     return [list(found) for _, found in groupby(items, attrgetter(*names))]
 
 
@@ -103,7 +105,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def share(value: float, digits: int) -> str:
-    """Rounded down, so that only what is equal throughout shows as 1."""
+    """The value rounded down, so that only a share of exactly 1 is shown as 1."""
     return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
 
 
@@ -117,23 +119,23 @@ def times(value: float) -> str:
 
 
 def stage_share(row: StageRow | ScalingRow, stage: str) -> str:
-    """Of the whole encode: "97.2%"."""
+    """The share of a stage in the whole encode: "97.2%"."""
     return f"{100 * row.stages.get(stage, 0.0) / sum(row.stages.values()):.1f}%"
 
 
 def stages_of(rows: Sequence[StageRow | ScalingRow]) -> list[str]:
-    """The stages that any of the rows has."""
+    """The stages that at least one row has."""
     return [stage for stage in STAGES if any(stage in row.stages for row in rows)]
 
 
 def describe_group(row: MethodRow) -> str:
-    """The texts and the tokenizer of a group."""
+    """The texts and the tokenizer of a group, in words."""
     texts = f"{row.texts:,} text{'s' * (row.texts != 1)}, {row.code_points:,} code points"
     return f"{row.dataset} ({texts}), tokenizer {row.tokenizer}"
 
 
 def about_stages(row: StageRow | ScalingRow) -> str:
-    """The same of stages."""
+    """The text and the tokenizer of a row of stages, in words."""
     return f"{row.dataset}, one text of {row.code_points:,} code points, tokenizer {row.tokenizer}"
 
 
@@ -144,7 +146,7 @@ REPAIRS: Column = ("repairs", lambda row: f"{row.repairs:,}")
 
 
 def milliseconds_of(name: str) -> Callable[[Any], str]:
-    """The cell of an attribute in seconds, such as "seconds.median"."""
+    """A function that shows an attribute in seconds, such as "seconds.median", as milliseconds."""
     return lambda row: milliseconds(attrgetter(name)(row))
 
 
@@ -152,7 +154,8 @@ MEDIAN = milliseconds_of("seconds.median")
 
 
 def speed(rows: Sequence[MethodRow]) -> Column:
-    """The median of the own call in the row's engine over the row's."""
+    """The column "speed": the own call's median in the row's engine, divided by the row's
+    median."""
     own = {row.engine: row.seconds.median for row in rows if row.method == SERIAL.name}
 
     def against_own(row: MethodRow) -> str:
@@ -162,7 +165,7 @@ def speed(rows: Sequence[MethodRow]) -> Column:
 
 
 def varying_columns(rows: Iterable[Any], *names: str) -> list[Column]:
-    """Columns of those attributes that are not the same in all rows."""
+    """A column for each of the attributes that differ between the rows."""
     kinds = {name: {getattr(row, name) for row in rows} for name in names}
     return [(name, attrgetter(name)) for name in names if len(kinds[name]) > 1]
 
@@ -188,7 +191,7 @@ def _methods(rows: Sequence[MethodRow]) -> Table:
 
 
 def _conditions(rows: Sequence[MethodRow]) -> Table:
-    """A line for each method, a pair of columns for each condition."""
+    """A table with a line for each method and a pair of columns for each condition."""
     found = {(row.method, row.condition): row for row in rows}
 
     def cells(method: str, condition: str) -> tuple[str, str]:
@@ -322,8 +325,10 @@ def tables(
     retries: Callable[[Sequence[MethodRow]], Table] = _retries,
     scaling: Callable[[Sequence[ScalingRow]], Table] = _scaling,
 ) -> list[Table]:
-    """One for each dataset, tokenizer and question; projections and sweeps for each tokenizer in
-    each engine. `methods`, `retries`, `scaling` make a table of one group of rows."""
+    """One table for each dataset, tokenizer and question. Projections and sweeps have one for each
+    tokenizer in each engine.
+
+    `methods`, `retries`, `scaling`: functions that make a table of one group of rows."""
     compared = [row for row in results.methods if row.part == "methods"]
     conditions = [row for row in results.methods if row.part == "conditions"]
     repeated = [row for row in results.methods if row.part == "retries"]

@@ -1,4 +1,4 @@
-"""TokenTree, longest match over a vocabulary that was made for BPE, beside true BPE."""
+"""Compare TokenTree, longest match over a vocabulary made for BPE, with true BPE."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from tokpar_bench.tokentree_engine import TokenTree
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """TokenTree beside true BPE on one text, or on several: `texts`, and in how many the ids
-    differ. `bpe_tokens`, `tree_tokens`: ids of each, added tokens included. `shared_tokens`: with
-    the same bytes at the same place. Seconds of processor time: `split_seconds`, the same for both,
-    then those of the two models, each with its own memo."""
+    """How TokenTree and true BPE differ on one text or on several.
+
+    `texts`: the number of texts. `texts_differing`: the number of texts whose ids differ.
+    `bpe_tokens`, `tree_tokens`: the number of ids of each, with added tokens. `shared_tokens`:
+    tokens with the same bytes at the same place. All seconds are processor time: `split_seconds` is
+    the same for both; then each model's own time, each with its own cache."""
 
     texts: int = 0
     texts_differing: int = 0
@@ -35,29 +37,31 @@ class Difference:
 
     @property
     def text_share(self) -> float:
-        """Share of the texts whose ids differ, 0 to 1."""
+        """The share of the texts whose ids differ, 0 to 1."""
         return self.texts_differing / self.texts if self.texts else 0.0
 
     @property
     def token_share(self) -> float:
-        """1 - 2 * shared / (bpe + tree), 0 to 1: of the tokens of both, those without a twin."""
+        """The share of the tokens of both that are not shared, 0 to 1: 1 - 2 * shared / (bpe +
+        tree)."""
         both = self.bpe_tokens + self.tree_tokens
         return (both - 2 * self.shared_tokens) / both if both else 0.0
 
     @property
     def model_speedup(self) -> float:
-        """Seconds of BPE over those of TokenTree, on pre-tokens that are given."""
+        """The seconds of BPE divided by the seconds of TokenTree, on given pre-tokens."""
         return self.bpe_seconds / self.tree_seconds if self.tree_seconds else 1.0
 
     @property
     def speedup(self) -> float:
-        """The same from text to ids, splitting included in both."""
+        """The seconds of BPE divided by the seconds of TokenTree from text to ids, with splitting
+        in both."""
         tree = self.split_seconds + self.tree_seconds
         return (self.split_seconds + self.bpe_seconds) / tree if tree else 1.0
 
 
 class Comparison:
-    """TokenTree and true BPE over the same vocabulary, pre-tokens and added tokens."""
+    """TokenTree and true BPE with the same vocabulary, pre-tokens and added tokens."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         exact = tokenizer_of(vocabulary)
@@ -67,13 +71,13 @@ class Comparison:
         self._length_of = {id_: len(token) for token, id_ in vocabulary.tokens.items()}
 
     def difference_in(self, text: str) -> Difference:
-        """What differs in one text."""
+        """How the two differ on one text."""
         started = process_time()
         parts = list(self._parts(text))
         split = process_time()
         pieces = [piece for part in parts if not isinstance(part, int) for piece in part]
         added = sum(isinstance(part, int) for part in parts)
-        counts = Counter(pieces)  # hashes them all, so that neither model has to
+        counts = Counter(pieces)  # computes all hashes, so that no model's time includes this
         before = process_time()
         bpe = self._bpe.encode_all(pieces)
         between = process_time()
@@ -95,5 +99,5 @@ class Comparison:
         return len(bpe) if bpe == tree else len(self._spans(bpe) & self._spans(tree))
 
     def _spans(self, ids: Iterable[int]) -> set[tuple[int, int]]:
-        """[start, stop) of each token in bytes of its pre-token."""
+        """[start, stop) of each token, in bytes of its pre-token."""
         return set(pairwise(accumulate((self._length_of[id_] for id_ in ids), initial=0)))

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def texts(arguments: argparse.Namespace) -> Iterator[Source]:
-    """The texts, or each of their lines with its line end; names of lines end in their number."""
+    """The texts; with --lines, each line of them with its line end, named by its number."""
     for source in sources(arguments):
         if arguments.lines:
             for number, line in enumerate(source.text.splitlines(keepends=True), 1):
@@ -79,7 +79,7 @@ def texts(arguments: argparse.Namespace) -> Iterator[Source]:
 
 
 def describe(difference: Difference) -> dict[str, Any]:
-    """All there is to say of a difference."""
+    """The JSON object of a difference: its fields and its shares."""
     return asdict(difference) | {name: getattr(difference, name) for name in SHARES}
 
 

@@ -1,9 +1,11 @@
-"""TokenTree: byte-level tokens by longest match, from left to right, an approximation of byte-pair
-encoding. Source: "Fast Inference-Time Tokenization through Approximating BPE". Ids may differ from
-those of BPE; `tokpar tokentree` counts how much. The tree is a table, which is built faster than a
-trie: the first three bytes of the rest give the lengths worth trying, the longest first.
+"""TokenTree: byte-level tokens by longest match, from left to right. It approximates byte-pair
+encoding.
 
-As a tokenizer it is asked for by ``engine="tokentree"``; "lossless" means equal to its own serial
+Source: "Fast Inference-Time Tokenization through Approximating BPE". Ids may differ from the ids of
+BPE; `tokpar tokentree` counts how many do. The tree is a table, which is built faster than a trie:
+the next three bytes give the token lengths to try, the longest first.
+
+The engine is used by ``engine="tokentree"`` only. For it, "lossless" means equal to its own serial
 call."""
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _SHORT = (2, 1)
 
 
 def lengths_by_prefix(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
-    """Lengths of the tokens that begin with the same three bytes, the longest first, then 2 and 1:
+    """For each three bytes, the lengths of the tokens that begin with them, the longest first, then
+    2 and 1.
+
     {"the", "them", "to", "t"} -> {"the": (4, 3, 2, 1)}."""
     found: dict[bytes, set[int]] = {}
     for token in tokens:
@@ -39,8 +43,10 @@ def lengths_by_prefix(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
 
 
 class TokenTree(RankBPE):
-    """`RankBPE` with longest matches in place of merging. O(n * L) for n bytes and tokens of at
-    most L different lengths under one prefix. `tokens` has all 256 single bytes.
+    """`RankBPE` with longest match instead of merges. `tokens` has all 256 single bytes.
+
+    O(n * L) for n bytes, if the tokens with the same three first bytes have at most L different
+    lengths.
 
     >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
     >>> TokenTree(bytes_ | {b"bc": 256, b"ab": 257}).encode("abc")
@@ -52,8 +58,10 @@ class TokenTree(RankBPE):
         self._lengths = lengths_by_prefix(tokens)
 
     def _starts(self, data: bytes) -> list[int]:
-        """Where tokens begin, and the end. A length beyond the end stands for the whole rest, which
-        is the longest there can be; single bytes are tokens, so one length always fits."""
+        """The starts of the tokens, and the end of the text, in bytes.
+
+        A length beyond the end stands for the whole rest, which is the longest match possible.
+        Single bytes are tokens, so one length always fits."""
         tokens, lengths = self._ranks, self._lengths
         if data in tokens:
             return [0, len(data)]
@@ -68,9 +76,10 @@ class TokenTree(RankBPE):
 
 
 def load(source: Any, *, engine: str | None = None, **settings: Any) -> TreeTokenizer | None:
-    """An adapter of the byte-level BPE that `adapters.pure.load` would take, with its settings and
-    errors; FileFormatError for a file of another model. None for anything else, or if another
-    `engine` than "tokentree" is asked for."""
+    """An adapter for byte-level BPE, with the sources, settings and errors of `adapters.pure.load`.
+
+    Raises FileFormatError for a file of another model. None for any other source, or if `engine`
+    names another engine than "tokentree"."""
     if engine not in (None, "tokentree"):
         return None
     exact = load_exact(source, **settings)
@@ -80,7 +89,7 @@ def load(source: Any, *, engine: str | None = None, **settings: Any) -> TreeToke
 
 
 class TreeTokenizer(PureTokenizer):
-    """The adapter; see `load`. All but the ids is as in its exact twin."""
+    """The adapter that `load` returns. Everything except the ids is as in the exact tokenizer."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__(vocabulary, "tokentree", TokenTree(vocabulary.tokens))
@@ -88,12 +97,14 @@ class TreeTokenizer(PureTokenizer):
 
     @property
     def origin(self) -> None:
-        """No file tells a checker of this model."""
+        """None: no file describes this model to a checker."""
 
     @cached_property
     def facts(self) -> Facts:
-        """Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 asks nothing of
-        what happens to one pre-token."""
+        """The facts of the exact tokenizer, without cuts inside pre-tokens.
+
+        Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 assumes nothing
+        about how one pre-token is encoded."""
         return replace(
             super().facts, model="TokenTree", pretoken_cuts_refused=UNDIVIDED, tokens=None
         )

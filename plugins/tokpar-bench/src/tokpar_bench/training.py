@@ -1,4 +1,4 @@
-"""The trainer of tokpar beside Hugging Face's, as figures of the part `others`."""
+"""The trainer of tokpar compared with Hugging Face's, as figures of the part `others`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ Merge = tuple[bytes, bytes]
 
 
 def training(subject: Subject, datasets: Sequence[Dataset], most: int) -> Experiment:
-    """Trains vocabularies on the first dataset, at most `most` code points. A run whose merges are
-    not Hugging Face's is named in the notes and has no figure."""
+    """Train vocabularies on the first dataset, at most `most` code points of it.
+
+    A run whose merges differ from Hugging Face's merges is named in the notes and has no figure."""
     runs = FigureRuns(replace(subject, tokenizer="trained here"), most)
     text = of_size("".join(datasets[0].texts), min(most, LONGEST))
     if find_spec("tokpar_train") is None:
@@ -42,7 +43,7 @@ def training(subject: Subject, datasets: Sequence[Dataset], most: int) -> Experi
 
 
 def _trainers(text: str, size: int) -> list[Callable[[], object]]:
-    """Two calls that train on the text; the second compares the merges of both."""
+    """Two calls that train on the text. The second call compares the merges of both."""
     found: list[list[Merge]] = []
 
     def ours() -> None:

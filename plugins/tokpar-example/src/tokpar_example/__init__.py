@@ -1,5 +1,6 @@
-"""One of each: a tokenizer, a splitter, a merger, an executor, a strategy and a command, as small
-as they can be and still be right. docs/plugins.md builds them up; copy from here."""
+"""An example of each part: tokenizer, splitter, merger, executor, strategy and command.
+
+Each is as small as it can be and still correct. docs/plugins.md explains them; copy from here."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ from tokpar.plugin import (
 
 @dataclass(frozen=True)
 class Letters:
-    """Ids are code points, from `first` on. It tells no facts, so it is never split."""
+    """Ids are `first` plus the code point. It has no facts, so its texts are never cut."""
 
     first: int = 0
     name: str = "letters"
@@ -66,7 +67,7 @@ class Letters:
 
 
 def load(source: object, **settings: Any) -> Letters | None:
-    """The tokenizer of a ``.letters`` file, which holds the first id; None for anything else."""
+    """The tokenizer of a ``.letters`` file, which holds the first id; None for other sources."""
     if not isinstance(source, (str, Path)) or not str(source).endswith(".letters"):
         return None
     if settings:
@@ -79,8 +80,9 @@ def load(source: object, **settings: Any) -> Letters | None:
 
 @dataclass(frozen=True)
 class LineSplitter:
-    """Cuts at the first end of a line, `chunk_chars` code points or more behind the last cut, at
-    which a rule licenses a cut. Attempt 1 and later: one chunk."""
+    """Cut at ends of lines where a rule licenses a cut, at least `chunk_chars` code points apart.
+
+    Only the first attempt cuts; later attempts return one chunk."""
 
     chunk_chars: int = 8192
 
@@ -105,7 +107,7 @@ class LineSplitter:
 
 
 class EdgeMerger:
-    """Joins where the splitter named a rule, and chunks meet; leaves the other seams open."""
+    """Join two chunks that meet at a cut with a rule; leave all other seams open."""
 
     def merge(
         self,
@@ -120,7 +122,7 @@ class EdgeMerger:
 
 @dataclass(frozen=True)
 class PoolExecutor:
-    """A thread for each worker, and no pool that outlives the call."""
+    """Run one thread per worker. The thread pool ends with the call."""
 
     workers: int | None = None
     name: str = "pool"
@@ -136,7 +138,7 @@ class PoolExecutor:
 
 
 def build(*, chunk_chars: int = 8192) -> tuple[LineSplitter, EdgeMerger]:
-    """`chunk_chars`: least size of a chunk in code points."""
+    """Build the strategy. `chunk_chars`: the least size of a chunk in code points."""
     return LineSplitter(chunk_chars), EdgeMerger()
 
 

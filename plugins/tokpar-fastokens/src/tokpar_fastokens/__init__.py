@@ -29,13 +29,13 @@ _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
-    """The ids as they lie in the engine's buffer, little-endian uint32."""
+    """The ids of a text, as they lie in the engine's buffer: little-endian uint32."""
     ids, _ = tokenizer.encode_batch_flat([text])
     return np.frombuffer(ids, dtype="<u4")
 
 
 def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
-    """The engine's own buffers: ids, and where those of each text begin."""
+    """The rows, in the engine's own buffers: the ids, and the offset of each text's ids."""
     if not texts:
         return Rows.of([])
     ids, offsets = tokenizer.encode_batch_flat(texts)
@@ -59,14 +59,16 @@ def calls(tokenizer: Any) -> Calls:
 
 
 def differs(file: JsonFile) -> str | None:
-    """Why some text has other ids than with tokenizers, as found for release 0.3.5; None if that
-    is not known."""
+    """Why some text has other ids in fastokens 0.3.5 than in tokenizers; None if no such reason is
+    known."""
     why = possessive(file.config) or unreachable(file) or stripping(file)
     return why or (None if _normalizes(file) else overlapping(file.added))
 
 
 def possessive(config: Mapping[str, Any]) -> str | None:
-    """`{1,3}+`: for tokenizers a repetition of repetitions, for fastokens a possessive one."""
+    """A complaint about a pattern with `{1,3}+`, or None.
+
+    tokenizers reads it as a repetition of repetitions, fastokens as a possessive one."""
     for pattern in _patterns(config.get("pre_tokenizer")):
         found = _POSSESSIVE.search(pattern.replace("\\\\", "").replace("\\{", ""))
         if found:
@@ -78,8 +80,11 @@ def possessive(config: Mapping[str, Any]) -> str | None:
 
 
 def unreachable(file: JsonFile) -> str | None:
-    """Tokens that merging cannot make, for a character of theirs is no token; and characters that
-    are no tokens where nothing stands for them."""
+    """A complaint about tokens that fastokens finds and merges cannot make, or None.
+
+    Merges cannot make a token if one of its characters is no token. The second complaint is about a
+    vocabulary without unknown token and byte fallback: tokenizers leaves out characters that are no
+    tokens and merges the text around them, fastokens does not merge it."""
     model = file.config["model"]
     stages = json.dumps([file.config.get("normalizer"), file.config.get("pre_tokenizer")])
     if model.get("type", "BPE") != "BPE" or '"ByteLevel"' in stages:
@@ -99,8 +104,10 @@ def unreachable(file: JsonFile) -> str | None:
 
 
 def stripping(file: JsonFile) -> str | None:
-    """White space beside a token that strips, which is another added token: tokenizers gives it to
-    the first if it is found later, or is nothing without what it strips itself."""
+    """A complaint about an added token that is white space next to a token that strips, or None.
+
+    tokenizers gives such white space to the stripping token, if the white-space token is searched
+    later, or if nothing is left of it once its own stripping is applied."""
     strips = [token for token in file.added if token.lstrip or token.rstrip]
     for token, space in product(strips, file.added):
         later = space.normalized > token.normalized and not _normalizes(file)
@@ -116,8 +123,10 @@ def stripping(file: JsonFile) -> str | None:
 
 
 def overlapping(added_tokens: Sequence[AddedToken]) -> str | None:
-    """Without a normalizer, too, tokenizers looks for tokens with `normalized` among what the
-    others leave; fastokens looks for all at once, from the left."""
+    """A complaint about an added token with `normalized` that overlaps one without, or None.
+
+    tokenizers searches tokens with `normalized` in the text that the other added tokens leave, also
+    in a file without normalizer. fastokens searches all added tokens at once, from the left."""
     plain = [token.content for token in added_tokens if not token.normalized and token.content]
     begins = {content[:k] for content in plain for k in range(1, len(content) + 1)}
     for token in (each.content for each in added_tokens if each.normalized):
@@ -132,13 +141,13 @@ def overlapping(added_tokens: Sequence[AddedToken]) -> str | None:
 
 
 def _normalizes(file: JsonFile) -> bool:
-    """There is a normalizer, and it is no empty sequence."""
+    """True if the file has a normalizer that is not an empty sequence."""
     stage = file.config.get("normalizer")
     return bool(stage) and stage.get("normalizers") != []
 
 
 def _patterns(stage: Any) -> Iterator[str]:
-    """The regexes of a stage and of those in it."""
+    """The regexes of a stage and of the stages inside it."""
     for value in stage.values() if isinstance(stage, dict) else stage or ():
         if isinstance(stage, dict) and isinstance(stage.get("Regex"), str):
             yield stage["Regex"]

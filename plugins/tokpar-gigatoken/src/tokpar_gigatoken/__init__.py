@@ -23,10 +23,11 @@ from tokpar.plugin import (
 )
 
 LONG = 5 << 19
-"""From so many UTF-8 bytes on the batch call is not the slower one. Below, where it divides
-nothing, it takes up to a fifth longer (release 0.10.0: 0.25 to 2 MB of English, Python, JSON)."""
+"""From so many UTF-8 bytes on, the batch call is not slower than the single call. It takes up to a
+fifth longer for shorter texts, which it does not divide (release 0.10.0: 0.25 to 2 MB of English,
+Python, JSON)."""
 WINDOW = 1 << 14
-"""Code points in the middle of a text that tell what it is like."""
+"""Code points in the middle of a text that are looked at as a sample."""
 SCANNERS = {
     KNOWN_ENCODINGS[encoding].pattern: scanner
     for encoding, scanner in (
@@ -35,11 +36,12 @@ SCANNERS = {
         ("o200k_base", "o200k"),
     )
 }
-"""What gigatoken calls its scanners, by the pattern that each stands for."""
+"""Each known pattern, with the name of gigatoken's scanner for it."""
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
-    """The array that the engine gives; of a long text the buffer below its batch's only row."""
+    """The ids of a text, as the array of the engine. A long text goes through the engine's batch
+    call."""
     if is_divided(text):
         return encode_many(tokenizer, [text])[0]
     ids: IdArray = tokenizer.encode(text)
@@ -47,8 +49,10 @@ def encode(tokenizer: Any, text: str) -> IdArray:
 
 
 def is_divided(text: str) -> bool:
-    """Whether the batch call, as far as the middle of the text tells, divides it: release 0.10.0
-    does that before spaces only. The ids do not depend on it, the time does."""
+    """True if the batch call should be used: the text is long, and the batch call can divide it.
+
+    Release 0.10.0 divides before spaces only, so the middle of the text is searched for a space.
+    The ids do not depend on the answer, only the time does."""
     if len(text) * 4 < LONG:
         return False
     middle = len(text) // 2
@@ -58,7 +62,7 @@ def is_divided(text: str) -> bool:
 
 
 def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
-    """The buffers below the engine's awkward array."""
+    """The rows of the engine's awkward array, without a copy of the ids."""
     if not texts:
         return Rows.of([])
     layout = tokenizer.encode_batch(texts).layout

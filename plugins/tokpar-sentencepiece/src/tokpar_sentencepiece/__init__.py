@@ -1,9 +1,9 @@
 """SentencePiece for tokpar: ``.model`` files and `SentencePieceProcessor` objects.
 
-All ids are those of the library's own `encode`. What may be split is read from the model: a BPE
-model without a character map is cut before a space, where no piece can lie across the place
-(lemma 24), and the dummy prefix of the right part stands for that space (section 6.4). Everything
-else is encoded in one call, and the facts say why.
+All ids are the ids of the library's own `encode`. The model file decides where a text may be cut. A
+BPE model without a character map is cut before a space, where no piece can lie across the cut
+(lemma 24); the dummy prefix of the right part stands for that space (section 6.4). Texts of all
+other models are encoded in one call, and the facts say why.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tokpar.plugin import (
 )
 
 NEEDED = (0, 2, 3)
-"""The first version whose `encode` has no settings that cannot be read back."""
+"""The first version in which all settings of `encode` can be read back."""
 SETTINGS = ("add_bos", "add_eos", "reverse", "enable_sampling", "nbest_size", "alpha")
 """Keywords of the library's `encode` that change ids."""
 SPACE = "▁"
@@ -52,7 +52,7 @@ NOT_BPE = {
 
 @dataclass(frozen=True)
 class Model:
-    """What a model file says about how texts become pieces; `pieces`: (text, type), by id."""
+    """How a model file turns texts into pieces. `pieces`: (text, type) by id."""
 
     kind: int
     pieces: tuple[tuple[str, int], ...]
@@ -65,7 +65,7 @@ class Model:
 
 
 def read_model(data: bytes) -> Model:
-    """The model in a serialized ModelProto. ValueError if it is none."""
+    """The model in a serialized ModelProto. Raises ValueError for other bytes."""
     parts = list(fields(data))
     specs: dict[int, dict[int, Any]] = {2: {}, 3: {}}
     for number, value in parts:
@@ -89,8 +89,10 @@ def _piece(parts: Mapping[int, Any]) -> tuple[str, int]:
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """(number, value) of each field of a protocol buffer message: an int, or bytes undecoded:
-    b"\\x08\\x05\\x12\\x01a" -> (1, 5), (2, b"a"). ValueError if it is none."""
+    """(number, value) of each field of a protocol buffer message; a value is an int, or undecoded
+    bytes.
+
+    b"\\x08\\x05\\x12\\x01a" -> (1, 5), (2, b"a"). Raises ValueError for other bytes."""
     place = 0
     while place < len(message):
         key, place = _varint(message, place)
@@ -109,7 +111,8 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """The number at a place, in groups of seven bits, the least first; and the place behind it."""
+    """The number at a place, in groups of seven bits with the lowest group first; and the place
+    behind it."""
     value = shift = 0
     for stop in range(place, min(place + 10, len(message))):
         byte = message[stop]
@@ -121,12 +124,13 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
 
 
 def objection(model: Model) -> str | None:
-    """Why no place of a text may be cut, or None.
+    """Why no text may be cut, or None.
 
-    None for two shapes, both BPE with "▁" for every space and nothing else changed. With a dummy
-    prefix, spaces at the ends and double ones may be removed: the left part ends in no space, and
-    the right one gets its space back. Without, the right part must keep its space, and since the
-    rule for that shape also cuts between two spaces, pieces may have "▁" as first character only.
+    Two kinds of models may be cut, both BPE with "▁" for every space and no other change. With a
+    dummy prefix, the library may remove spaces at the ends and double spaces: the left part ends in
+    no space, and the right part gets its space back from its dummy prefix. Without a dummy prefix,
+    the right part must keep its space. The rule for these models also cuts between two spaces, so a
+    piece may have "▁" as its first character only.
     """
     if model.kind != BPE:
         return NOT_BPE.get(model.kind, f"nothing is proved about a model of type {model.kind}")
@@ -160,13 +164,15 @@ def _objection_to_pieces(model: Model) -> str | None:
 
 
 def _has_inner_mark(piece: str, absorbs: bool) -> bool:
-    """A place before a space may lie inside this piece."""
+    """True if a cut before a space may lie inside this piece."""
     return SPACE in (piece.lstrip(SPACE) if absorbs else piece[1:])
 
 
 def facts_of_model(model: Model, sampling: bool) -> Facts:
-    """What proofs may use. User-defined pieces are no added tokens: they are found in the text
-    that has the dummy prefix, and without "▁" inside they never lie across a cut."""
+    """The facts of a model.
+
+    User-defined pieces are not listed as added tokens. The library finds them in the text that has
+    the dummy prefix, and a piece without "▁" inside never lies across a cut."""
     why = "enable_sampling draws pieces: no two encodings need agree" if sampling else None
     why = why or objection(model)
     scheme: Scheme = "dummy" if model.dummy_prefix else "metaspace"
@@ -181,7 +187,7 @@ def facts_of_model(model: Model, sampling: bool) -> Facts:
 
 
 class SentencePieceTokenizer:
-    """The adapter; see `load`. `settings`: a value for each name of SETTINGS."""
+    """The adapter that `load` returns. `settings`: a value for each name of SETTINGS."""
 
     name = "sentencepiece"
     traits = EngineTraits(releases_gil=True, returns_objects=True)  # lists of int
@@ -203,41 +209,45 @@ class SentencePieceTokenizer:
 
     @cached_property
     def facts(self) -> Facts:
-        """What the model file tells; read at the first text that is long enough to be split."""
+        """The facts of the model file. The file is read at the first text that is long enough to be
+        split."""
         model = read_model(self._processor.serialized_model_proto())
         return facts_of_model(model, bool(self._settings["enable_sampling"]))
 
     def encode(self, text: str) -> IdArray:
-        """Ids without BOS and EOS, in the order of the text."""
+        """The ids without BOS and EOS, in the order of the text."""
         return _ids(self._processor.encode(text, return_type="numpy", **self._bare))
 
     def encode_whole(self, text: str) -> IdArray:
-        """The library's own call with the settings."""
+        """The ids of the library's own call with the settings."""
         return _ids(self._processor.encode(text, return_type="numpy", **self._settings))
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """The library's batch call, which encodes each text by itself."""
+        """The rows of the library's batch call, which encodes each text by itself."""
         if spans:
             return Rows.of_pieces([Piece(*self._mapping(text)) for text in texts])
         rows = self._processor.encode(list(texts), return_type="numpy", **self._bare)
         return Rows.of(map(_ids, rows))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans as the library tells them: a byte piece has an empty one, but the last
-        of its character. LookupError if these are not the ids of `text`."""
+        """The spans in UTF-8 bytes, as the library gives them.
+
+        Of the byte pieces of one character, the last has the span of the character and the others
+        have empty spans. Raises LookupError if `ids` are not the ids of `text`."""
         found, spans = self._mapping(text)
         if not np.array_equal(found, ids):
             raise LookupError("sentencepiece can locate the ids of a text only, not others")
         return spans
 
     def _mapping(self, text: str) -> tuple[IdArray, SpanArray]:
-        """Ids and spans; given bytes, the library counts in bytes."""
+        """The ids and the spans of a text. The text is given as bytes, so that the library counts
+        in bytes."""
         found = self._processor.encode(text.encode(), return_type="offset_mapping", **self._bare)
         spans = np.array(found["offsets"], dtype=np.int64).reshape(-1, 2)
         return np.array(found["ids"], dtype=np.uint32), spans
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Each reversed, then BOS and EOS, as the library does it."""
+        """Reverse each row if the setting says so, then add BOS and EOS, as the library does."""
         step = -1 if self._settings["reverse"] else 1
         finished = ((self._bos_ids, rows[k][::step], self._eos_ids) for k in range(len(rows)))
         return Rows.of(np.concatenate(parts) for parts in finished)
@@ -247,16 +257,17 @@ class SentencePieceTokenizer:
 
     @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
-        """BOS and EOS."""
+        """The ids of BOS and of EOS, or None with the setting reverse."""
         return None if self._settings["reverse"] else (self._bos_ids, self._eos_ids)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The library's own. IndexError for an id that is no piece."""
+        """The text by the library's own call. Raises IndexError for an id that is no piece."""
         text: str = self._processor.decode([int(id_) for id_ in ids])
         return text
 
     def spec(self) -> tuple[Callable[..., SentencePieceTokenizer], dict[str, Any]]:
-        """The model itself: a file may be gone, or have changed."""
+        """How another process builds the adapter. The model itself is included, because its file
+        may be gone or may have changed."""
         data = self._processor.serialized_model_proto()
         return rebuild, {"model": data, "settings": self._settings}
 
@@ -272,7 +283,7 @@ def rebuild(model: bytes, settings: Mapping[str, Any]) -> SentencePieceTokenizer
 
 
 def library() -> Any:
-    """The package sentencepiece. OptionError if it is missing or too old."""
+    """The package sentencepiece. Raises OptionError if it is missing or too old."""
     needed = ".".join(map(str, NEEDED))
     try:
         import sentencepiece
@@ -285,11 +296,11 @@ def library() -> Any:
 
 
 def load(source: object, **settings: Any) -> SentencePieceTokenizer | None:
-    """An adapter of a path that ends in ``.model`` or of a `SentencePieceProcessor`; None for
-    anything else.
+    """The adapter of a path that ends in ``.model`` or of a `SentencePieceProcessor`; None for any
+    other source.
 
-    `settings` are those of SETTINGS, with the meaning they have in the library's `encode`; those
-    that are not given are the processor's own. Raises OptionError, FileFormatError,
+    `settings` have names of SETTINGS, and the meaning that they have in the library's `encode`. A
+    missing setting is the processor's own. Raises OptionError, FileFormatError,
     FileNotFoundError.
     """
     processor = _processor(source)
@@ -317,7 +328,7 @@ def _processor(source: object) -> Any:
 
 def _from_file(path: Path) -> Any:
     data, package = path.read_bytes(), library()
-    if not data:  # which the library takes for no argument
+    if not data:  # the library would take empty bytes for a missing argument
         raise FileFormatError(f"{path} is no SentencePiece model: it is empty")
     try:
         return package.SentencePieceProcessor(model_proto=data)

@@ -1,4 +1,4 @@
-"""tokie for tokpar: the ``tokenizer.json`` files for which it gives the ids of tokenizers."""
+"""tokie for tokpar: the ``tokenizer.json`` files for which tokie gives the ids of tokenizers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tokpar.plugin import (
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
-    """The engine's own array."""
+    """The ids of a text: the engine's own array."""
     ids: IdArray = tokenizer.encode_batch_flat([text], add_special_tokens=False)[0]
     return ids
 
 
 def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
-    """The engine's array, and the lengths that it tells."""
+    """The rows: the engine's array, divided by the lengths that the engine returns."""
     if not texts:
         return Rows.of([])
     ids, lengths = tokenizer.encode_batch_flat(texts, add_special_tokens=False)
@@ -49,7 +49,8 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
 
 
 def differs(file: JsonFile) -> str | None:
-    """Why some text may have other ids than with tokenizers; None if that is not known."""
+    """Why some text may have other ids in tokie than in tokenizers; None if no such reason is
+    known."""
     tie = find_tie(file.config["model"])
     return tie and (
         f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
@@ -58,9 +59,11 @@ def differs(file: JsonFile) -> str | None:
 
 
 def find_tie(model: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Two tokens of a Unigram model of which one repeats the other and is better than the other so
-    often: "a" and "aa", for "aaa" is as good as "a", "aa" and as "aa", "a". Which of the two is
-    taken depends on how each library rounds. None if there are none."""
+    """Two tokens of a Unigram model for which a text can have two best divisions, or None.
+
+    One token repeats the other, and its score is higher than the score of so many copies of the
+    other. For "a" and "aa", the divisions "a", "aa" and "aa", "a" of "aaa" have equal scores. The
+    rounding of each library decides between them."""
     if model.get("type") != "Unigram":
         return None
     scores = dict(model["vocab"])

@@ -1,7 +1,7 @@
 """The trainer of byte-level BPE vocabularies: ``tokpar.train`` and the command ``tokpar train``.
 
-`corpus.py` divides files and texts where pre-tokens end anyway, `merges.py` learns merges from
-counts, `trainer.py` counts pre-tokens and puts it together, `command.py` is the command.
+`corpus.py` divides files and texts at places where pre-tokens end. `merges.py` learns merges from
+counts. `trainer.py` counts pre-tokens and combines these steps. `command.py` is the command.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     size = sum(path.stat().st_size for path in arguments.files)
     vocabulary = _train(arguments, size)
-    settings: dict[str, Any] = {}  # what `tokpar.load` must be told besides the file
+    settings: dict[str, Any] = {}  # the settings that `tokpar.load` needs besides the file
     if arguments.out.suffix == ".tiktoken":
         settings = write_ranks(vocabulary, arguments.out, covering=True)
     else:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """What would otherwise be an error only after the training."""
+    """Raise OptionError for arguments that would fail only after the training."""
     from tokpar.pure.vocabulary import require_none_begins_another
     from tokpar_train.trainer import covers
 
@@ -103,7 +103,7 @@ def _special_tokens(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _train(arguments: argparse.Namespace, size: int) -> Vocabulary:
-    """The vocabulary, while one bar moves for the bytes read and then one for the merges."""
+    """Train the vocabulary. One bar shows the bytes read, then another bar shows the merges."""
     from tokpar.cli.progress import bar_of
     from tokpar_train.trainer import train
 

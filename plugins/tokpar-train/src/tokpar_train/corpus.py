@@ -1,6 +1,8 @@
-"""A corpus divided into jobs of about a megabyte, at places that change no pre-token. Each file and
-text is pre-tokenized alone. A long one is divided at the first special token behind the place
-wanted; else where two characters certify a cut; where there is neither, later or not at all."""
+"""Divide a corpus into jobs of about a megabyte, without changing any pre-token.
+
+Each file and each text is pre-tokenized by itself. A long text is divided at about each megabyte:
+at the next special token; without one, at the next place where two characters certify a cut. If
+there is neither, it is divided later or not at all."""
 
 from __future__ import annotations
 
@@ -18,21 +20,21 @@ from tokpar.errors import FileFormatError, OptionError
 
 JOB_BYTES = 1 << 20
 LONGEST_CHARACTER = 4
-INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that no character begins with
+INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))  # UTF-8 bytes with which no character begins
 
 Read: TypeAlias = Callable[[int, int], bytes]  # the bytes [start, stop) of a file or text
 
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """Bytes [start, stop) of a file."""
+    """The bytes [start, stop) of a file."""
 
     path: str
     start: int
     stop: int
 
     def text(self) -> str:
-        """FileFormatError if these bytes are not UTF-8."""
+        """The bytes decoded. Raises FileFormatError if they are not UTF-8."""
         with open(self.path, "rb") as file:
             data = _reader(file)(self.start, self.stop)
         try:
@@ -44,12 +46,13 @@ class FileSlice:
             ) from None
 
 
-Slice = FileSlice | bytes  # of a text, its UTF-8
+Slice = FileSlice | bytes  # bytes: the UTF-8 of a part of a text
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Slices for one worker, of about JOB_BYTES together, or one that cannot be divided."""
+    """Slices for one worker: about JOB_BYTES together, or one larger slice that cannot be
+    divided."""
 
     slices: tuple[Slice, ...]
     size: int
@@ -57,10 +60,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Where a text may be divided.
+    """The places where a text may be divided: before a special token, and at certified cuts.
 
-    `special_tokens`: divided before one. `cuts`: where in a text pre-tokens end whatever surrounds
-    the two characters there, ascending; None if nothing is known of the pattern."""
+    `cuts` returns the places in a text, ascending, where the two characters at the place alone
+    decide that a pre-token ends. None if nothing is known about the pattern."""
 
     special_tokens: Sequence[str]
     cuts: Callable[[str], Iterable[int]] | None = None
@@ -83,7 +86,7 @@ class Boundaries:
             yield start, size
 
     def _first_from(self, read: Read, start: int, size: int) -> int | None:
-        """The first place to divide at or after `start`."""
+        """The first place at or after `start` where the text may be divided, or None."""
         reach = max([LONGEST_CHARACTER, *map(len, self._tokens)])
         for lo in range(start, size, self.job_bytes):
             hi = min(lo + self.job_bytes, size)
@@ -96,7 +99,7 @@ class Boundaries:
         return None
 
     def _specials(self, data: bytes, places: range) -> Iterator[int]:
-        """Where special tokens begin."""
+        """The places where special tokens begin."""
         if self._tokens:
             begins = re.compile(b"(?=%s)" % b"|".join(map(re.escape, self._tokens)))
             for match in begins.finditer(data, places.start):
@@ -105,13 +108,13 @@ class Boundaries:
                 yield match.start()
 
     def _cuts(self, data: bytes, places: range) -> Iterator[int]:
-        """Certified cuts. The character before each is all there, and so is the one after it."""
+        """Certified cuts. Both characters at a cut lie completely in `data`."""
         if self.cuts is None:
             return
         content = data.lstrip(INSIDE_CHARACTERS)
         try:
             text = getincrementaldecoder("utf-8")().decode(content)
-        except UnicodeDecodeError:  # said by whoever reads the whole slice
+        except UnicodeDecodeError:  # `FileSlice.text` raises the error that names the place
             return
         place, seen = len(data) - len(content), 0
         for cut in self.cuts(text):
@@ -121,7 +124,8 @@ class Boundaries:
                 yield place
 
     def _splits_no_token(self, data: bytes, place: int) -> bool:
-        """No special token, whether it would be matched or not, has bytes on both sides."""
+        """True if no special token has bytes on both sides of `place`, whether or not it would be
+        matched there."""
         return all(
             data.find(token, max(0, place - len(token) + 1), place + len(token) - 1) < 0
             for token in self._tokens
@@ -129,8 +133,10 @@ class Boundaries:
 
 
 def jobs_of(corpus: Iterable[str | os.PathLike[str]], boundaries: Boundaries) -> Iterator[Job]:
-    """The corpus in its order; a str is a text, a path is a file. Texts are taken from the
-    iterable as jobs are. Raises OSError, OptionError for a text that cannot be written as UTF-8."""
+    """The jobs of a corpus, in the order of the corpus. A str is a text, a path is a file.
+
+    Texts are taken from the iterable only as jobs are taken. Raises OSError, and OptionError for a
+    text with a lone surrogate, a file that is not a regular file, or an item of another type."""
     gathered: list[Slice] = []
     size = 0
     for length, part in _slices(corpus, boundaries):

@@ -1,15 +1,16 @@
-"""Byte-pair encoding learned from counted pre-tokens: again and again the most frequent pair of
-neighbours becomes one token.
+"""Learn byte-pair encoding from counted pre-tokens: merge the most frequent pair of neighbours,
+again and again.
 
-All distinct pre-tokens lie in one array of symbols, joined by links, and each pair knows the places
-where it may stand. A merge looks only at those: the pairs of each place with its neighbours are
-withdrawn, the left symbol becomes the new one, the right one is unlinked, and the new pairs are
-registered: once each, and from then on the count only falls. So a heap has one entry per pair,
-whose count is put right when it comes to the top; a pair that is too rare is forgotten.
+All distinct pre-tokens lie in one array of symbols, joined by links. Each pair knows the places
+where it may stand, and a merge looks at these places only. At each place, the merge withdraws the
+pairs with the neighbours, makes the left symbol the new one, unlinks the right symbol, and
+registers the new pairs. A pair is registered once, and from then on its count only falls. So a heap
+has one entry per pair. The count of an entry is corrected when the entry comes to the top; a pair
+that has become too rare is removed.
 
-These are the merges of Hugging Face's `BpeTrainer`, which counts overlapping pairs as well ("aaa"
-holds "aa" twice). No token is made by two pairs: whatever merges inside an occurrence of its bytes
-has been merged before any of its edges is crossed, and depends on these bytes alone."""
+The merges are those of Hugging Face's `BpeTrainer`, which counts overlapping pairs, too ("aaa"
+holds "aa" twice). No two pairs make the same token: every merge inside an occurrence of the token's
+bytes comes before any merge across its edges, and depends on these bytes alone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,8 +33,10 @@ _COMPLEMENT = bytes(range(255, -1, -1))
 
 @dataclass(frozen=True)
 class Limits:
-    """Where learning stops: after so many `merges`, before a pair rarer than `least_count`. A pair
-    of `length` bytes or more is never merged, unless it is two single bytes; None: no limit."""
+    """When learning stops, and which pairs are too long.
+
+    `merges`: the most merges. `least_count`: a rarer pair is not merged. `length`: a pair of so
+    many bytes or more is never merged, unless it is two single bytes; None: no limit."""
 
     merges: int
     least_count: int = 1
@@ -47,12 +50,15 @@ def learn_merges(
     ties: Ties,
     on_progress: Callable[[int], object] = lambda merges: None,
 ) -> list[Pair]:
-    """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``.
+    """The merges, in order; merge k makes the id ``max(byte_ids) + 1 + k``.
 
-    `words`: pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of
-    each of the 256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left
-    id, right id), "lexicographic" the greatest (left bytes, right bytes). `on_progress` is told how
-    many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
+    `words`: pre-tokens, and how often each occurs; their order does not matter. `byte_ids`: the id
+    of each of the 256 bytes.
+    `ties`: which of several most frequent pairs is merged. "huggingface": the least (left id, right
+    id). "lexicographic": the greatest (left bytes, right bytes).
+    `on_progress`: called with the number of merges made since the last call.
+
+    {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
     state = _State(words, byte_ids, limits, ties)
     merges: list[Pair] = []
     while len(merges) < limits.merges and (pair := state.most_frequent()):
@@ -63,9 +69,11 @@ def learn_merges(
 
 
 class _State:
-    """Pre-tokens as far as they are merged, and the pairs in them: `symbols` (ids),
-    `next_places`, `previous_places` and `weights` (the pre-token's count) have one element per
-    byte, with a NONE around each pre-token. What a merge unlinks becomes NONE too."""
+    """The partly merged pre-tokens, and the pairs in them.
+
+    `symbols` (ids), `next_places` and `previous_places` (places) and `weights` (the count of the
+    pre-token) have one element per byte, and a NONE before and after each pre-token. A symbol that
+    a merge unlinks becomes NONE, too."""
 
     def __init__(
         self, words: Mapping[bytes, int], byte_ids: Sequence[int], limits: Limits, ties: Ties
@@ -86,7 +94,7 @@ class _State:
         self._register(left[places] << 32 | right[places], places, self.weights[places])
 
     def most_frequent(self) -> Pair | None:
-        """The pair to merge next, None if none is frequent enough."""
+        """The pair to merge next, or None if no pair is frequent enough."""
         while self.heap:
             negative, order, key = heappop(self.heap)
             count = self.counts[key]
@@ -99,7 +107,7 @@ class _State:
         return None
 
     def merge(self, left: int, right: int) -> None:
-        """Merge the pair wherever it stands, from left to right."""
+        """Merge the pair at each of its places, from left to right."""
         at = self._occurrences(left, right)
         self._forget(left << 32 | right)
         new, self.next_id = self.next_id, self.next_id + 1
@@ -111,7 +119,7 @@ class _State:
         beyond = self.symbols[following]
         self.symbols[at] = new
         self.symbols[tail] = NONE
-        # Where the place before was the tail of an occurrence, `beyond` of that one has the pair.
+        # If the place before is the tail of another occurrence, its `beyond` withdraws the pair.
         ahead = self.symbols[self.previous_places[at]]
         self._withdraw(ahead, left, weights)
         self._withdraw(right, beyond, weights)
@@ -120,7 +128,8 @@ class _State:
         self._register_around(at, following, weights, new)
 
     def _occurrences(self, left: int, right: int) -> IntArray:
-        """Where the pair stands, ascending; of those that overlap every second one."""
+        """The places of the pair, ascending. Of overlapping places, as in "aaa", every second
+        one."""
         at = self.places[left << 32 | right]
         at = at[self.symbols[at] == left]
         at = at[self.symbols[self.next_places[at]] == right]
@@ -140,7 +149,8 @@ class _State:
     def _register_around(
         self, places: IntArray, following: IntArray, weights: IntArray, new: int
     ) -> None:
-        """The pairs to the left of each new symbol, and to the right where that is not new too."""
+        """Register the pair to the left of each new symbol, and the pair to its right unless that
+        is a new symbol, too."""
         preceding = self.previous_places[places]
         ahead, beyond = self.symbols[preceding], self.symbols[following]
         first, second = ahead != NONE, (beyond != NONE) & (beyond != new)
@@ -160,14 +170,15 @@ class _State:
                 heappush(self.heap, (-total, self._order(key), key))
 
     def _order(self, key: Key) -> Any:
-        """Less is taken first."""
+        """The sort key of a pair among equally frequent pairs. The least key is merged first."""
         if self.ties == "huggingface":
             return key
         return _descending(self.spelling[key >> 32]), _descending(self.spelling[key & _RIGHT])
 
 
 def _laid_out(words: Mapping[bytes, int], byte_ids: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """Symbols and weights of all pre-tokens of at least two bytes, a NONE around each."""
+    """The symbols and weights of all pre-tokens of at least two bytes, with a NONE before and after
+    each."""
     rows = [(word, count) for word, count in words.items() if len(word) > 1]
     lengths = np.array([len(word) for word, _ in rows], dtype=np.int64)
     row_of = np.repeat(np.arange(len(rows)), lengths)
@@ -181,8 +192,10 @@ def _laid_out(words: Mapping[bytes, int], byte_ids: Sequence[int]) -> tuple[IntA
 
 
 def _drop_overlaps(places: IntArray, next_places: IntArray) -> IntArray:
-    """Of ascending places, each the start of a pair of equal symbols, those that do not overlap,
-    from the left: in "aaaaa" 0 and 2 of 0, 1, 2, 3."""
+    """From ascending places of pairs of equal symbols, take the ones that do not overlap, from the
+    left.
+
+    In "aaaaa", 0 and 2 of 0, 1, 2, 3."""
     number = np.arange(len(places))
     starts = np.ones(len(places), dtype=np.bool_)
     starts[1:] = next_places[places[:-1]] != places[1:]
@@ -192,7 +205,7 @@ def _drop_overlaps(places: IntArray, next_places: IntArray) -> IntArray:
 
 
 def _group_by_key(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntArray]]:
-    """Each distinct key, the sum of its weights, and which elements have it, in their order."""
+    """Each distinct key, the sum of its weights, and the indices of its elements, ascending."""
     if not len(keys):
         return
     order = np.argsort(keys, kind="stable")
@@ -206,5 +219,7 @@ def _group_by_key(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int,
 
 
 def _descending(token: bytes) -> str:
-    """A string that is the less, the greater the bytes: b"a" < b"ab" < b"b" turned round."""
+    """A sort key for descending order: greater bytes give a lesser string.
+
+    The strings of b"a" < b"ab" < b"b" descend."""
     return token.translate(_COMPLEMENT).decode("latin-1") + "\u0100"

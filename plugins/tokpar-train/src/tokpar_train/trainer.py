@@ -1,5 +1,5 @@
-"""`train`: a byte-level BPE vocabulary learned from files or texts, whose pre-tokens are counted
-here, or by worker processes."""
+"""`train`: learn a byte-level BPE vocabulary from files or texts. Pre-tokens are counted in this
+process or by worker processes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from tokpar.types import AddedToken
 from tokpar_train.corpus import Boundaries, Job, jobs_of
 from tokpar_train.merges import TIES, Limits, Pair, Ties, learn_merges
 
-FEW_JOBS = 4  # fewer are not worth starting processes
-IN_FLIGHT = 2  # jobs that each worker has, so that the next is there when one is done
+FEW_JOBS = 4  # fewer jobs are counted without processes
+IN_FLIGHT = 2  # jobs sent to each worker, so that the next one waits when one is done
 
 
 class PreTokenCounter:
-    """Counts the pre-tokens of one job after the other: special tokens are left out and divide the
-    text, then `pattern` splits it, and what it does not match is a pre-token too."""
+    """Count the pre-tokens of one job after another.
+
+    Special tokens divide the text and are not counted. `pattern` splits the text between them; text
+    that the pattern does not match is a pre-token, too."""
 
     def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
         from tokpar.pure.added_tokens import AddedTokens
@@ -39,7 +41,7 @@ class PreTokenCounter:
         self.counts: Counter[str] = Counter()
 
     def count(self, job: Job) -> None:
-        """Raises FileFormatError for bytes that are not UTF-8, OSError."""
+        """Count one job. Raises OSError, and FileFormatError for bytes that are not UTF-8."""
         for part in job.slices:
             text = part.decode("utf-8") if isinstance(part, bytes) else part.text()
             for segment in self._segments(text):
@@ -47,7 +49,7 @@ class PreTokenCounter:
                     self.counts.update(self._split(segment))
 
     def __call__(self, job: Job | str) -> dict[str, int] | None:
-        """What a worker process answers: counts a job, gives the counts for "counts"."""
+        """The answer of a worker process: None after counting a job, or the counts for "counts"."""
         if isinstance(job, str):
             return dict(self.counts)
         self.count(job)
@@ -55,13 +57,14 @@ class PreTokenCounter:
 
 
 NewCounter = Callable[[], PreTokenCounter]
-OnProgress = Callable[[int], object]  # is told the size of each job as it is done
+OnProgress = Callable[[int], object]  # called with the size of each job when the job is done
 
 
 def count_pretokens(
     jobs: Iterator[Job], counter: NewCounter, workers: int, on_progress: OnProgress
 ) -> Mapping[str, int]:
-    """Pre-tokens of all jobs and how often each occurs; few jobs are done here."""
+    """The pre-tokens of all jobs, and how often each occurs. Few jobs are counted in this
+    process."""
     first = list(islice(jobs, FEW_JOBS))
     if workers > 1 and len(first) == FEW_JOBS:
         return _in_processes(chain(first, jobs), counter, workers, on_progress)
@@ -75,8 +78,10 @@ def count_pretokens(
 def _in_processes(
     jobs: Iterable[Job], counter: NewCounter, workers: int, on_progress: OnProgress
 ) -> Mapping[str, int]:
-    """Done in order, so that the first error of the corpus is raised. Each worker keeps one count
-    over its jobs: memory is bounded by the distinct pre-tokens."""
+    """Count jobs in worker processes. Answers are taken in order, so the first error of the corpus
+    is raised.
+
+    Each worker has one count for all its jobs, so memory is bounded by the distinct pre-tokens."""
     crew: list[WorkerProcess] = []
     running: deque[tuple[WorkerProcess, int]] = deque()
 
@@ -110,7 +115,8 @@ def _in_processes(
 
 @contextlib.contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """A Ctrl-C in here comes at the end, so that no process is started that nobody knows of."""
+    """Delay a Ctrl-C inside the block until its end. Otherwise a process could be started that is
+    never killed."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield  # never interrupted by a KeyboardInterrupt
@@ -126,10 +132,10 @@ def _interrupts_later() -> Iterator[None]:
 
 
 PATTERNS = ("llama3", "gpt2", "qwen2", "o200k", "tekken")
-"""Names of patterns; "llama3" is that of the bundled tokenizer."""
+"""Names of patterns; "llama3" is the pattern of the bundled tokenizer."""
 END_OF_TEXT = "<|endoftext|>"
 MOST_ENTRIES = 1 << 31
-"""Two ids fit 64 bits."""
+"""With so many entries, two ids still fit into 64 bits."""
 
 CorpusItem = str | os.PathLike[str]
 Progress = Callable[[str, int], object]
@@ -148,16 +154,21 @@ def train(
     progress: Progress = lambda stage, done: None,
     name: str = "trained",
 ) -> Vocabulary:
-    """The vocabulary of at most `vocab_size` entries that the corpus gives; `tokpar.load` takes
-    it, `tokpar.pure.save.write_tokenizer_json` writes it.
+    """The vocabulary that a corpus gives, with at most `vocab_size` entries.
 
-    `corpus`: texts (str) and files (pathlib.Path), each pre-tokenized alone; one path is one file.
-    Special tokens in it are left out and divide the text. Ids: special tokens, the 256 bytes in
-    the order of their ByteLevel characters, then one per merge. `pattern`: a name of PATTERNS or a
-    regex. `ties`, `max_token_length`: see `tokpar_train.merges`. `progress` is told ("count",
-    bytes) and ("merge", merges) as they are done. The result is the same for any `workers`.
-    Raises OptionError, also for a corpus without text; FileFormatError for a file that is not
-    UTF-8, with the place; OSError."""
+    `tokpar.load` accepts it, `tokpar.pure.save.write_tokenizer_json` writes it. The ids are:
+    special tokens, then the 256 bytes in the order of their ByteLevel characters, then one id per
+    merge.
+
+    `corpus`: texts (str) and files (pathlib.Path), each pre-tokenized by itself; a single path is
+    one file. Special tokens in the corpus divide the text and are not counted.
+    `pattern`: a name of PATTERNS, or a regex.
+    `ties`, `max_token_length`: see `tokpar_train.merges`.
+    `progress`: called with ("count", bytes) and ("merge", merges) for each part that is done.
+    `workers`: the result is the same for any number.
+
+    Raises OptionError, also for a corpus without text; FileFormatError with the place for a file
+    that is not UTF-8; OSError."""
     from tokpar.cuts.window_tables import pair_cuts
 
     count = worker_count(workers)
@@ -173,7 +184,7 @@ def train(
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")
     words = {pre_token.encode("utf-8"): number for pre_token, number in counts.items()}
-    del counts  # as much memory again
+    del counts  # it takes as much memory as `words`
     in_order = sorted(range(256), key=lambda byte: letters_of(bytes([byte])))
     byte_ids = [len(special_tokens) + in_order.index(byte) for byte in range(256)]
     limits = Limits(vocab_size - 256 - len(special_tokens), max(1, min_frequency), max_token_length)
@@ -182,7 +193,8 @@ def train(
 
 
 def regex_of(pattern: str) -> str:
-    """The regex of a name, or `pattern` itself. OptionError where engines do not agree on it."""
+    """The regex of a named pattern, or `pattern` itself. Raises OptionError for a regex that
+    engines read differently."""
     from tokpar.pure.patterns import compile_pattern
 
     regex = _named_patterns().get(pattern, pattern)
@@ -195,7 +207,7 @@ def regex_of(pattern: str) -> str:
 
 
 def covers(pattern: str) -> bool:
-    """True if the pattern is known to leave no text out, as a .tiktoken file needs it."""
+    """True if the pattern is known to match all text, which a .tiktoken file needs."""
     return regex_of(pattern) in _named_patterns().values()
 
 

@@ -1,8 +1,9 @@
-"""Entry points for vLLM and SGLang: the tokenizers that they load encode long prompts with tokpar.
+"""Entry points for vLLM and SGLang. The tokenizers that these servers load encode long prompts with
+tokpar.
 
-A server calls its entry point in each of its processes, before it loads a tokenizer, perhaps more
-than once. Tokenizers are loaded below the server's own wrappers, so any tokenizer mode that loads a
-fast tokenizer of transformers has tokpar in it."""
+A server calls its entry point in each of its processes before it loads a tokenizer, perhaps more
+than once. Tokenizers are loaded below the server's own wrappers. So tokpar works in every tokenizer
+mode that loads a fast tokenizer of transformers."""
 
 from __future__ import annotations
 
@@ -23,8 +24,10 @@ COUNTER = "tokpar_texts"
 
 @dataclass(frozen=True)
 class Server:
-    """A server, the release of it that this plugin was tried with, and which of its tokenizers are
-    not fast tokenizers of transformers. Its loggers are below `name`."""
+    """A server. Its loggers are below `name`.
+
+    `tested_release`: the release that this plugin was tried with. `unpatched_tokenizers`: the
+    tokenizers of the server that are no fast tokenizers of transformers."""
 
     name: str
     tested_release: str
@@ -70,11 +73,11 @@ def patch_sglang() -> Any:
 
 @cache
 def patch(server: Server) -> Any:
-    """Make transformers load tokenizers that encode long texts with tokpar, and log what was done.
+    """Make transformers load tokenizers that encode long texts with tokpar, and log it.
 
-    Returns what `tokpar.patch_transformers` returned; None if the server's switch is "0", or if the
-    installed transformers cannot be patched, which is logged. The first call of a process does
-    this, later calls return the same."""
+    Returns the result of `tokpar.patch_transformers`. None if the server's switch is "0", or if the
+    installed transformers cannot be patched, which is logged. Only the first call in a process has
+    an effect; later calls return the same."""
     logger = logging.getLogger(f"{server.name}.tokpar")
     if os.environ.get(server.switch) == "0":
         logger.info("%s=0: tokpar leaves the tokenizers of %s alone", server.switch, server.name)
@@ -102,7 +105,7 @@ def patch(server: Server) -> Any:
 
 @cache
 def _show_counter() -> None:
-    """Add the counter to the metrics of this process, which vLLM serves at /metrics."""
+    """Add the counter to this process's metrics, which vLLM serves at /metrics."""
     from prometheus_client import REGISTRY
     from prometheus_client.core import CounterMetricFamily
 
