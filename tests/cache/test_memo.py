@@ -32,7 +32,7 @@ from tokpar.interfaces import facts_of
 from tokpar.joining import Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
-from tokpar.pure.added_tokens import AddedTokens
+from tokpar.pure.added_token_search import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
 

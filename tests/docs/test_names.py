@@ -109,7 +109,7 @@ ALLOWED: dict[str, str] = {
     "tokpar/explain/trace.py: Trace.kept": _REPORT,
     "tokpar/explain/trace.py: Trace.ordered": _METHOD,
     "tokpar/overlap/chunks.py: licensed": _PLUGIN_FUNCTION,
-    "tokpar/pure/added_tokens.py: AddedTokens.normalized": "a field of tokenizer.json",
+    "tokpar/pure/added_token_search.py: AddedTokens.normalized": "a field of tokenizer.json",
     "tokpar/pure/forms.py: normalized": _PURE,
     "tokpar/pure/tokenizer.py: Tokenizer.added": _PURE,
     "tokpar/pure/vocabulary.py: Vocabulary.added": _PURE,

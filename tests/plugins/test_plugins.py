@@ -62,7 +62,7 @@ INNER = {
         "tokpar.executors.pipes",
         "tokpar.facts.families",
         "tokpar.arrays",
-        "tokpar.pure.added_tokens",
+        "tokpar.pure.added_token_search",
         "tokpar.pure.patterns",
         "tokpar.pure.pretokenize",
     },

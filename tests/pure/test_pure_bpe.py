@@ -26,7 +26,7 @@ from tests.support.plain_bpe import (
 )
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.patterns.charclass_members import match_chars
-from tokpar.pure.added_tokens import AddedTokens
+from tokpar.pure.added_token_search import AddedTokens
 from tokpar.pure.formats import (
     GPT2_PATTERN,
     Vocabulary,

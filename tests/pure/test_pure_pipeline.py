@@ -29,7 +29,7 @@ from tests.support.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure import patterns
-from tokpar.pure.added_tokens import AddedTokens
+from tokpar.pure.added_token_search import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
 from tokpar.pure.decoders import read_decoder
 from tokpar.pure.forms import Form

@@ -35,7 +35,7 @@ from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.overlap.acceptance import by_rule
 from tokpar.overlap.mergers import OverlapMerger
-from tokpar.pure.added_tokens import AddedTokens
+from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
 from tokpar.testing import (
     ConformanceError,

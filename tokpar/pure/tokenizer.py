@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.pure.added_tokens import AddedTokens
+from tokpar.pure.added_token_search import AddedTokens
 from tokpar.pure.bpe import RankBPE
 from tokpar.pure.decoders import Decoder, read_decoder
 from tokpar.pure.formats import read_added

@@ -18,7 +18,7 @@ from tokpar.interfaces import (
 )
 from tokpar.parity.differing import show_text, token
 from tokpar.patterns.class_tables import family_named, recognise
-from tokpar.pure.added_tokens import AddedTokens
+from tokpar.pure.added_token_search import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
 from tokpar.types import AddedToken, Facts

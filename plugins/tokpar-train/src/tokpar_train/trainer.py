@@ -32,7 +32,7 @@ class PreTokenCounter:
     that the pattern does not match is a pre-token, too."""
 
     def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
-        from tokpar.pure.added_tokens import AddedTokens
+        from tokpar.pure.added_token_search import AddedTokens
         from tokpar.pure.pretokenize import PreTokenizer
 
         added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]
