@@ -64,7 +64,8 @@ class Engine:
     differs: Callable[[JsonFile], str | None] = lambda file: None
 
 
-_SUFFIXES = (".json", ".tiktoken")
+_JSON, _RANKS = ".json", ".tiktoken"
+"""Suffixes of the files that an engine may read."""
 
 
 def engine_source(engine: Engine) -> TokenizerSource:
@@ -88,7 +89,7 @@ def load_engine(
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = Path(source)
-    if path.is_dir() or (path.suffix not in _SUFFIXES and not path.exists()):
+    if path.is_dir() or (path.suffix not in (_JSON, _RANKS) and not path.exists()):
         return None  # `tokpar.load` finds the file for a directory or a name
     for name, flag in (("trust", trust), ("cut", cut)):
         if not isinstance(flag, bool):
@@ -276,9 +277,9 @@ _WHOLE = (
 
 
 def _file(engine: Engine, path: Path, settings: Mapping[str, Any]) -> JsonFile | RankFile:
-    if path.suffix == _SUFFIXES[0]:
+    if path.suffix == _JSON:
         return JsonFile(path, **settings)
-    if path.suffix == _SUFFIXES[1] and engine.of_ranks is not None:
+    if path.suffix == _RANKS and engine.of_ranks is not None:
         return RankFile(path, settings)
     kinds = "tokenizer.json files" + " and .tiktoken files" * (engine.of_ranks is not None)
     raise OptionError(f"engine {engine.name!r} reads {kinds}, got {path}; {_advice(path)}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
 from tokpar.corpus.audit_against import Digests, ShardDocuments, compare
-from tokpar.corpus.audit_documents import RUN, DocumentAudit
+from tokpar.corpus.audit_documents import MOST_BLOCKS, RUN, DocumentAudit
 from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
 from tokpar.corpus.audit_inputs import InputFiles
 from tokpar.corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
@@ -64,13 +64,16 @@ def audit(
     # a text with a special token that the tokenizer refuses is taken for plain text
     plain = plain_tokenizer(adapter)
     adapter_of_texts = plain if traits_of(adapter).forbidden else adapter
-    with Encoder(plain, workers=1) as encoder:  # each worker compares a block of its own
-        compared = None
+    threads = worker_count(workers)
+    blocks = min(threads, MOST_BLOCKS)
+    with Encoder(plain, workers=threads // blocks) as encoder:
+        text_audit = None
         if isinstance(tokens.spelling, Respelling):
+            # the ids of a checked document are those of an equal text only by the same tokenizer
             same = texts is not None and adapter_of_texts is plain
-            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder, same)
+            text_audit = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder, same)
         digests = Digests(with_heads=texts is not None)
-        run = DocumentAudit(tokens, edges, compared, digests, worker_count(workers))
+        run = DocumentAudit(tokens, edges, text_audit, digests, blocks)
         counts = []
         for shard in opened:
             counts.append(0)

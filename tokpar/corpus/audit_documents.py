@@ -19,6 +19,9 @@ from tokpar.corpus.shards import Block, ShardSource
 
 RUN = 64
 """Equal ids in a row that are reported."""
+MOST_BLOCKS = 4
+"""The most blocks whose texts are compared at a time. Each takes about 60 MB, a long
+document more."""
 Mask = NDArray[np.bool_]
 
 
@@ -37,13 +40,13 @@ class _Comparison:
 class DocumentAudit:
     """Checks shards one after the other, and counts what a report needs.
 
-    `workers`: the texts of so many blocks are compared at a time."""
+    `blocks`: how many blocks have their texts compared at a time."""
 
     tokens: Tokens
     edges: Edges
     texts: TextAudit | None
     digests: Digests
-    workers: int
+    blocks: int
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
@@ -59,11 +62,11 @@ class DocumentAudit:
             self.log.add("index", shard.name, problem.document, problem.found, problem.expected)
         self.notes += [f"{shard.name}: {note}" for note in shard.notes]
         self._dtype(shard)
-        with ThreadPoolExecutor(self.workers) as pool:
+        with ThreadPoolExecutor(self.blocks) as pool:
             running: deque[_Comparison] = deque()
             for block in shard.blocks():
                 running.append(self._begin(shard.name, block, pool))
-                if len(running) > self.workers:
+                if len(running) > self.blocks:
                     yield self._end(shard.name, running.popleft())
             while running:
                 yield self._end(shard.name, running.popleft())

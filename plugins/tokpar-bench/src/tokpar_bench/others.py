@@ -53,7 +53,7 @@ class FigureRuns:
         self.jobs += [self._job((row, place), each) for place, each in enumerate(measures)]
 
     def leave_out(self, source: str, what: str, setting: str, reason: str) -> None:
-        """Add a row without a figure of ours. `reason` says why there is none."""
+        """Add a row that has only the published figure. `reason` says why we have no figure."""
         self.add(source, what, setting, reason)
 
     def too_long(self, source: str, what: str, setting: str) -> None:
