@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.conftest import drawn
+from tests.support.charsmaps import charsmap
 from tests.support.seams import assert_lossless, finder, refused, wrong_in_fact
 from tests.support.stages_drawn import (
     BEHAVIORS,
@@ -327,6 +328,15 @@ def test_a_right_seam_passes() -> None:
     assert not findings(T5, "ab ab", 2, left="sure")
     assert not findings(SHAPES["gemma"], "ab ab", 2, left="unjoined")
     assert not findings(SHAPES["bert without normalizer"], "ab ab", 2)
+
+
+@pytest.mark.parametrize(("text", "p"), [("cb cc", 2), ("bc cc", 2), ("cc bc", 2)])
+def test_a_letter_that_the_table_changes_is_not_sure(text: str, p: int) -> None:
+    table = normalizers.Precompiled(charsmap({"b": " ", "\u3000": " "}))
+    row = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    tokenizer = shaped(unigram(), [table], row)
+    assert findings(tokenizer, text, p, left="sure") == ["context"]
+    assert findings(tokenizer, text.replace("b", "a"), p, left="sure") == []
 
 
 @pytest.mark.parametrize(
