@@ -96,7 +96,7 @@ def test_count_with_a_limit_is_the_count_or_one_more_than_the_limit(
     text = drawn_text(data, tokenizer, 100) * times
     if isinstance(
         tokenizer, Tokenizer
-    ):  # a text on which the library's own call panics is left out
+    ):  # its own call may panic: not such texts
         called(tokenizer, text, False)
     encoder = tokpar.Encoder(adapter_of(tokenizer))
     assert encoder.count(text, limit=limit) == min(encoder.count(text), limit + 1)
