@@ -94,9 +94,7 @@ def test_count_with_a_limit_is_the_count_or_one_more_than_the_limit(
         assert tokpar.Encoder().count("", limit=limit) == 0
         return
     text = drawn_text(data, tokenizer, 100) * times
-    if isinstance(
-        tokenizer, Tokenizer
-    ):  # its own call may panic: not such texts
+    if isinstance(tokenizer, Tokenizer):  # its own call may panic: not such texts
         called(tokenizer, text, False)
     encoder = tokpar.Encoder(adapter_of(tokenizer))
     assert encoder.count(text, limit=limit) == min(encoder.count(text), limit + 1)
