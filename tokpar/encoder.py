@@ -18,6 +18,7 @@ from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
+from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
     Executor,
@@ -498,7 +499,9 @@ class Encoder:
     def _build_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
-                self._executors[name] = registry().executor_kind(name).build(self._workers)
+                built = registry().executor_kind(name).build(self._workers)
+                require_methods(built, "executor")
+                self._executors[name] = built
             return self._executors[name]
 
 
@@ -520,6 +523,8 @@ def _known_executor(executor: str | Executor) -> str | Executor:
         raise OptionError(
             f"executor must be a name or an object with a map method, got {type(executor).__name__}"
         )
+    else:
+        require_methods(executor, "executor")
     return executor
 
 
