@@ -29,7 +29,7 @@ from tokpar.interfaces import (
     own_call_of,
     traits_of,
 )
-from tokpar.limits import worker_count
+from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
@@ -151,8 +151,8 @@ class Encoder:
         text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
         settings that keeps fewer ids holds, too; padding is not applied. The result knows no
         spans."""
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if type(text) is not str:
+            text = require_text(text)
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -224,9 +224,7 @@ class Encoder:
         A thread of the encoder encodes the text, slice by slice. If more texts come than threads
         and their queue take, the call waits for a place. A cancelled call ends before its next
         slice. Raises what `encode` raises, and EngineError if the encoder is closed before."""
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
-        return (await self.aencode_batch([text]))[0]
+        return (await self.aencode_batch([require_text(text)]))[0]
 
     async def aencode_batch(self, texts: Texts) -> Batch:
         """Returns what `encode_batch` returns, as `aencode` does."""
@@ -266,9 +264,9 @@ class Encoder:
         postprocess: bool = True,
         before_slice: Callable[[], None] | None = None,
     ) -> Batch:
-        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
 
-        lengths = lengths_of(texts)
+        texts, lengths = plain_texts(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)

@@ -293,13 +293,20 @@ def sound_joins(
     first = 0
     kept: list[Join | None] = []
     for k, join in enumerate(joins):
-        sound = join is not None and first <= join.left <= len(pieces[k].ids)
-        sound = sound and 0 <= join.right <= len(pieces[k + 1].ids)
-        if join is not None and chunks[k].stop <= chunks[k + 1].start:
-            sound = sound and (join.left, join.right) == (len(pieces[k].ids), 0)
-        kept.append(join if sound else None)
+        kept.append(join if join and _is_sound(join, first, chunks, pieces, k) else None)
         first = join.right if join is not None else 0
     return kept
+
+
+def _is_sound(
+    join: Join, first: int, chunks: Sequence[Chunk], pieces: Sequence[Piece], k: int
+) -> bool:
+    """True if there are the ids that the join after piece k keeps and drops. `first`: how many ids
+    of the piece the join before it drops."""
+    size, next_size = len(pieces[k].ids), len(pieces[k + 1].ids)
+    if chunks[k].stop <= chunks[k + 1].start:
+        return first <= size and (join.left, join.right) == (size, 0)
+    return first <= join.left <= size and 0 <= join.right <= next_size
 
 
 def place_in_text(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
