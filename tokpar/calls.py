@@ -20,7 +20,7 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import TokparError
+from tokpar.errors import TokparError, raise_foreign
 from tokpar.interfaces import Executor
 from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
@@ -230,7 +230,8 @@ def _stamp(path: str | os.PathLike[str]) -> Hashable:
             from tokpar.named_tokenizers import find_in_directory
 
             found = os.stat(find_in_directory(Path(path)))
-    except (OSError, TokparError):
+    except (OSError, TokparError) as error:
+        raise_foreign(error)
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 
