@@ -49,7 +49,8 @@ class Handler:
         raise self.kind("too late")
 
 
-KINDS = [TimeoutError, DeadlineError, ValueError, RuntimeError]
+KINDS = [TimeoutError, DeadlineError]
+"""Not those that the standard library catches for its own ends, as ValueError."""
 HANDLERS: list[Callable[[type[Exception]], Any]] = [
     lambda kind: partial(raise_it, kind),
     Handler,
@@ -124,6 +125,8 @@ def test_what_a_signal_handler_raises_leaves_a_call_at_any_moment(
     event, error = 1 + int(share * seen[0]), None
     with tokpar.Encoder(sources()[name], **options) as encoder:
         before = signal.signal(signal.SIGUSR1, handler(kind))
+        dropped, hook = list[object](), sys.unraisablehook
+        sys.unraisablehook = dropped.append
         try:
             with signal_at(event) as seen:
                 call(encoder)
@@ -131,6 +134,9 @@ def test_what_a_signal_handler_raises_leaves_a_call_at_any_moment(
             error = raised
         finally:
             signal.signal(signal.SIGUSR1, before)
-        if seen[0] >= event:  # fewer calls where the cache knows more than before
+            sys.unraisablehook = hook
+        # fewer calls where the cache knows more than before; Python itself drops what is raised
+        # while it frees an object
+        if seen[0] >= event and not dropped:
             assert (type(error), str(error)) == (kind, "too late")
         call(encoder)  # it can be used again
