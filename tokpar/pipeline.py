@@ -134,9 +134,9 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
         opened = {row: work.open_chunks(work.split.chunks) for row, work in works.items()}
         chunks = [work.text[c.start : c.stop] for row, work in works.items() for c in opened[row]]
         slices = [*slices, *chunks]
-    divisible = np.zeros(len(slices), dtype=np.bool_)
-    divisible[len(numbers) :] = [chunk.divisible for own in opened.values() for chunk in own]
-    rows, served = result.plan.run(slices, divisible)
+    asked = np.zeros(len(slices), dtype=np.bool_)
+    asked[len(numbers) :] = [result.plan.asks_cache(c) for own in opened.values() for c in own]
+    rows, served = result.plan.run(slices, asked)
     first = len(numbers)
     for row, own in opened.items():
         stop = first + len(own)
