@@ -121,10 +121,10 @@ class Work:
         cuts, because then the whole text fails too."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
-        asked = [self.plan.asks_cache(chunk) for chunk in fresh]
+        is_asked = [self.plan.asks_cache(chunk) for chunk in fresh]
         spans = self.plan.spans
         try:
-            rows, is_served = self.plan.run(texts, asked, spans)
+            rows, is_served = self.plan.run(texts, is_asked, spans)
         except LookupError as error:
             if not spans:
                 raise

@@ -102,15 +102,15 @@ class Plan:
         one, it answers divisible chunks only."""
         return chunk.divisible or self.licence is not None
 
-    def run(self, texts: Sequence[str], asked: Flags, spans: bool = False) -> CachedRows:
+    def run(self, texts: Sequence[str], is_asked: Flags, spans: bool = False) -> CachedRows:
         """Returns the rows of slices of texts, and which of them the cache answered.
 
-        `asked`: see `asks_cache`. The executor encodes all other slices. Raises the executor's
+        `is_asked`: see `asks_cache`. The executor encodes all other slices. Raises the executor's
         EngineError; LookupError if there can be no spans."""
         if not texts:
             return Rows.of([]), np.zeros(0, dtype=np.bool_)
         served = np.zeros(len(texts), dtype=np.bool_)
-        places = [] if spans else np.flatnonzero(asked).tolist()
+        places = [] if spans else np.flatnonzero(is_asked).tolist()
         if not places or self.look_up is None:
             return self.map(texts, spans), served
         known, served[places] = self.look_up([texts[k] for k in places], self.tokenizer)
