@@ -78,7 +78,7 @@ def why_left_out(package: str) -> str:
 
 def cells_here(cells: Sequence[Cell]) -> list[Any]:
     """The cells of engines that are installed in the version of the page; if there are none, the
-    first cell, to be skipped. `test_the_examples_of_the_page_run` gives the reason for each engine."""
+    first cell, to be skipped. `test_the_examples_of_the_page_run` is skipped for each engine."""
     skipped = pytest.mark.skip(why_left_out(cells[0].engine))
     here = [cell for cell in cells if not why_left_out(cell.engine)]
     return here or [pytest.param(cells[0], marks=skipped)]
