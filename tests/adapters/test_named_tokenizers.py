@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub.constants
-import huggingface_hub.errors
 import pytest
 import tiktoken
 from tokenizers import Tokenizer
@@ -18,6 +16,10 @@ from tests.support.cli_runs import run
 from tests.support.tokenizers_drawn import VOCAB
 from tokpar import named_tokenizers
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+
+huggingface_hub = pytest.importorskip("huggingface_hub")
+pytest.importorskip("huggingface_hub.constants")
+pytest.importorskip("huggingface_hub.errors")
 
 FILE = VOCAB / "llama_style.json"
 TEXT = "the cat sat on the mat"
