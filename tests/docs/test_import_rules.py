@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"joining"}),
     frozenset({"results"}),
     frozenset({"short_texts"}),
-    frozenset({"pipeline", "asynchronous", "streaming", "chunks", "sessions"}),
+    frozenset({"pipeline", "streaming", "chunks", "sessions"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
     frozenset({"combining", "loading", "text_batches"}),
     frozenset({"encoder"}),
