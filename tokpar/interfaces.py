@@ -255,8 +255,8 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text from the cache, faster than `encode` returns them.
 
-        None if the cache does not know every segment of the text, or if the caller has changed the
-        tokenizer."""
+        The text may be cut as the texts of `cached_rows`. None if the cache does not know every
+        segment of the text, or if the caller has changed the tokenizer."""
 
 
 @runtime_checkable
