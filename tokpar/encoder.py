@@ -17,6 +17,7 @@ from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
+from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
     Executor,
@@ -27,7 +28,7 @@ from tokpar.interfaces import (
     own_call_of,
     traits_of,
 )
-from tokpar.limits import worker_count
+from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
@@ -147,8 +148,8 @@ class Encoder:
         text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
         settings that keeps fewer ids holds, too; padding is not applied. The result knows no
         spans."""
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if type(text) is not str:
+            text = require_text(text)
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -245,9 +246,9 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
 
-        lengths = lengths_of(texts)
+        texts, lengths = plain_texts(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)
@@ -469,7 +470,9 @@ class Encoder:
     def _build_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
-                self._executors[name] = registry().executor_kind(name).build(self._workers)
+                built = registry().executor_kind(name).build(self._workers)
+                require_methods(built, "executor")
+                self._executors[name] = built
             return self._executors[name]
 
 
@@ -491,6 +494,8 @@ def _known_executor(executor: str | Executor) -> str | Executor:
         raise OptionError(
             f"executor must be a name or an object with a map method, got {type(executor).__name__}"
         )
+    else:
+        require_methods(executor, "executor")
     return executor
 
 
