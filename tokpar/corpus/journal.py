@@ -132,8 +132,6 @@ class Journal:
         data = path.read_bytes()
         whole = data.rfind(b"\n") + 1
         lines = data[:whole].decode("utf-8").splitlines()
-        if not lines:
-            raise FileFormatError(f"{path} is empty: remove it, and build anew")
         earlier_head = Head.from_line(lines[0])
         require_same(earlier_head, head, path)
         entries = _entries(lines[1:], path)
@@ -147,6 +145,11 @@ class Journal:
         )
         return cls(layer, folder, finished_by_part)
 
+    @property
+    def shard_count(self) -> int:
+        """The number of finished shards, also of shards without documents."""
+        return sum(len(part.entries) for part in self.finished_by_part.values())
+
     def append(self, entry: Entry) -> None:
         """Appends an entry. Returns when it is on the disk."""
         self._file.write(entry.line().encode())
@@ -155,6 +158,15 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
+
+
+def count_shards(folder: Path) -> int:
+    """Returns the number of shards that the journal of a folder has; 0 without a journal."""
+    try:
+        data = (folder / JOURNAL_NAME).read_bytes()
+    except FileNotFoundError:
+        return 0
+    return max(0, data.count(b"\n") - 1)
 
 
 def _entries(lines: Sequence[str], path: Path) -> list[Entry]:
