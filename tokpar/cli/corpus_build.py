@@ -112,6 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar.corpus.building import BuildStoppedError, describe_shards, run_build
     from tokpar.corpus.durable_files import Disk
     from tokpar.corpus.job import prepare
+    from tokpar.corpus.journal import has_entries
 
     job = prepare(request_of(arguments))
     choice = job.field_choice
@@ -128,8 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"stopped; go on with: {resume_command(sys.argv)}", file=sys.stderr)
             return STOPPED + stop.signal
         except (TokparError, OSError):
-            shards = describe_shards(job.folder)
-            if shards:
+            if has_entries(job.folder):
+                shards = describe_shards(job.folder)
                 print(f"{job.folder} has {shards}; --resume goes on", file=sys.stderr)
             raise
     if not arguments.quiet:

@@ -18,6 +18,7 @@ from tokpar.corpus.journal import (
     FinishedShards,
     Journal,
     count_shards,
+    has_entries,
 )
 from tokpar.corpus.local import PartBuilder
 from tokpar.corpus.manifest import MANIFEST_NAME, Digest, InputFile, Manifest
@@ -81,7 +82,7 @@ def run_build(
             write_whole(layer, job.folder / MANIFEST_NAME, manifest.to_json().encode())
         finally:
             journal.close()
-            if not journal.shard_count:
+            if journal.is_empty:
                 _remove_unpromised(job.folder, layer)
                 layer.remove(job.folder / JOURNAL_NAME)
     return manifest
@@ -93,10 +94,9 @@ def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
     another content, or a build that is not to be resumed."""
     for path in job.folder.glob(f"{UNFINISHED}*"):
         layer.remove(path)
-    count = count_shards(job.folder)
-    if count and job.resume:
-        return Journal.go_on(layer, job.folder, job.head)
-    if count:
+    if has_entries(job.folder):
+        if job.resume:
+            return Journal.go_on(layer, job.folder, job.head)
         raise OptionError(
             f"{job.folder} holds {describe_shards(job.folder)} of a build: --resume goes on with "
             "it, or give another --out"
@@ -113,14 +113,17 @@ def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
 
 def _remove_unpromised(folder: Path, layer: FileLayer) -> None:
     """Removes the shards of a journal without an entry: a build ended before it entered them."""
-    for path in sorted(folder.glob(f"{STEM}*")):
+    paths = sorted(folder.glob(f"{STEM}*"))
+    for path in paths:
         layer.remove(path)
+    if paths:
+        layer.sync_folder(folder)  # the journal, which tells whose they are, goes after them
 
 
 def describe_shards(folder: Path) -> str:
-    """Returns what a build left in a folder: "3 complete shards"; "" if it left none."""
+    """Returns what a build left in a folder: "3 complete shards"."""
     count = count_shards(folder)
-    return f"{count:,} complete shard{'' if count == 1 else 's'}" if count else ""
+    return f"{count:,} complete shard{'' if count == 1 else 's'}"
 
 
 def _count_done(job: BuildJob, journal: Journal, progress: Progress) -> None:

@@ -22,8 +22,8 @@ INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The counts of a sample, and the expected counts of all inputs (`all_*`). `stored_bytes`: how
-    many bytes of the inputs the sample has. `skip_counts`: kind of fault -> number of documents of the
-    sample that a build with errors="skip" leaves out."""
+    many bytes of the inputs the sample has. `skip_counts`: kind of fault -> number of documents of
+    the sample that a build with errors="skip" leaves out."""
 
     documents: int
     tokens: int

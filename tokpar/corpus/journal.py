@@ -146,9 +146,9 @@ class Journal:
         return cls(layer, folder, finished_by_part)
 
     @property
-    def shard_count(self) -> int:
-        """The number of finished shards, also of shards without documents."""
-        return sum(len(part.entries) for part in self.finished_by_part.values())
+    def is_empty(self) -> bool:
+        """True if no shard is finished."""
+        return not any(part.entries for part in self.finished_by_part.values())
 
     def append(self, entry: Entry) -> None:
         """Appends an entry. Returns when it is on the disk."""
@@ -160,13 +160,19 @@ class Journal:
         self._file.close()
 
 
+def has_entries(folder: Path) -> bool:
+    """True if the journal of a folder has an entry. A journal without one promises nothing."""
+    return _journal_bytes(folder).count(b"\n") > 1
+
+
 def count_shards(folder: Path) -> int:
-    """Returns the number of shards that the journal of a folder has; 0 without a journal."""
-    try:
-        data = (folder / JOURNAL_NAME).read_bytes()
-    except FileNotFoundError:
-        return 0
-    return max(0, data.count(b"\n") - 1)
+    """Returns the number of shards with files that the journal of a folder has."""
+    return _journal_bytes(folder).count(b'"files": [{')
+
+
+def _journal_bytes(folder: Path) -> bytes:
+    path = folder / JOURNAL_NAME
+    return path.read_bytes() if path.exists() else b""
 
 
 def _entries(lines: Sequence[str], path: Path) -> list[Entry]:
