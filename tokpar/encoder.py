@@ -353,6 +353,17 @@ class Encoder:
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
 
+    def decode_batch(self, rows: Iterable[Sequence[int] | IdArray | Encoding]) -> list[str]:
+        """Returns `decode` of each row of ids, in order; on all cores if the engine has a batch
+        call. `rows`: lists, arrays, or a `Batch`. Raises LookupError as `decode` does."""
+        tokenizer = self.tokenizer
+        lists: list[list[int]] = [np.asarray(row, dtype=np.int64).tolist() for row in rows]
+        many = getattr(tokenizer, "decode_batch", None)
+        if many is None:
+            return [self.decode(row) for row in lists]
+        texts: list[str] = many(lists)
+        return texts
+
     def decode_stream(
         self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
     ) -> DecodeStream:

@@ -300,6 +300,10 @@ class Decodes(Protocol, metaclass=Ability):
     def decode(self, ids: Sequence[int]) -> str: ...
 
     @optional
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row, by one call of the engine."""
+
+    @optional
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """Returns the parts of `decode`, as the tokenizer is now, to decode ids while they arrive.
 

@@ -21,8 +21,8 @@ from tests.support.paths import ROOT, TESTS
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types", "decompression"}),
+    frozenset({"data", "errors", "arrays", "cores"}),
+    frozenset({"limits", "types", "decompression", "text_field"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"policy", "spans", "foreign_parts"}),
     frozenset({"parity", "encoding", "plan"}),
