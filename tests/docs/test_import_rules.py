@@ -21,7 +21,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types", "decompression"}),
+    frozenset({"limits", "types", "decompression", "kernel_modules"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"policy", "spans"}),
     frozenset({"parity", "encoding", "plan"}),
