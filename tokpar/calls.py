@@ -232,8 +232,8 @@ def _stamp(path: str | os.PathLike[str]) -> Hashable:
     return _times(found)
 
 
-def _times(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _times(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> None:

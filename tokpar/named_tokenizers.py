@@ -181,9 +181,9 @@ def _of_files(repository: str, hub: Any, is_cached: bool) -> DirectoryTokenizer:
 
 def _unreachable(repository: str, hub: Any) -> str | None:
     """Returns why a download cannot work, as far as that is known at once; None if it may work."""
-    absent = (
-        f"it is not in the cache of the Hugging Face Hub, or not all of it ({', '.join(_CONFIGS)})"
-    )
+    absent = "it is not in the cache of the Hugging Face Hub"
+    if any(isinstance(hub.try_to_load_from_cache(repository, name), str) for name in _FILES):
+        absent = "only a part of it is in the cache of the Hugging Face Hub"
     if hub.constants.HF_HUB_OFFLINE or is_offline():
         return f"{absent}, and {OFFLINE} is set"
     if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY):

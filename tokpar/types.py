@@ -469,7 +469,7 @@ class Loader:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """For reports: "AutoTokenizer, class LlamaTokenizer, transformers 5.24.0"."""
+        """For reports: "AutoTokenizer, class LlamaTokenizer, tokenizers 0.23.3"."""
         chosen = [] if self.tokenizer_class is None else [f"class {self.tokenizer_class}"]
         return ", ".join([self.name, *chosen, *map(" ".join, self.versions.items())])
 

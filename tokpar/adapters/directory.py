@@ -25,7 +25,7 @@ AUTO_TOKENIZER = "AutoTokenizer"
 TEKKEN = "tekken.json"
 _CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 """The methods of transformers' fast tokenizers from which every call of a user gets its ids."""
-_CALLS_OF_VERSION_4 = frozenset(
+_KEPT_IN_VERSION_4 = frozenset(
     f"{model}TokenizerFast"
     for model in (
         *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED"),
@@ -120,9 +120,9 @@ def _refusal(tokenizer: Any, fast: type) -> str | None:
             "object of your own around it, with name and encode(text), or name the file "
             "(tokenizer.json)"
         )
-    for name in _CALLS:
-        changed = getattr(kind, name, None) is not getattr(fast, name, None)
-        if changed and kind.__name__ not in _CALLS_OF_VERSION_4:
+    is_kept = kind.__module__.startswith("transformers.") and kind.__name__ in _KEPT_IN_VERSION_4
+    for name in () if is_kept else _CALLS:
+        if getattr(kind, name, None) is not getattr(fast, name, None):
             return (
                 f"transformers loads it as {kind.__name__}, which changes {name} in Python: pass "
                 "the object that AutoTokenizer.from_pretrained returns, or name the file "
@@ -146,10 +146,10 @@ def _freeze(tokenizer: Any) -> None:
 
 
 def _loader_of(tokenizer: Any) -> Loader:
-    modules = ["transformers", "tokenizers"]
+    modules = ["tokenizers", "transformers"]
     vocabulary = os.path.basename(str(getattr(tokenizer, "vocab_file", "")))
     if vocabulary == TEKKEN and "mistral_common" in sys.modules:  # transformers reads it with that
-        modules.append("mistral_common")
+        modules.insert(0, "mistral_common")
     versions = {name.replace("_", "-"): str(sys.modules[name].__version__) for name in modules}
     return Loader(AUTO_TOKENIZER, type(tokenizer).__name__, versions)
 

@@ -64,11 +64,11 @@ def load(directory: Path, why: str) -> DirectoryTokenizer:
     )
 
 
-def _file_of(directory: Path) -> Path:
-    for pattern in (TOKENIZER_JSON, "vocab.txt", "*.tiktoken", "*.model"):
-        for path in sorted(directory.glob(pattern)):
-            return path
-    return directory / TOKENIZER_JSON
+def _file_of(directory: Path) -> str:
+    """Returns the path of the file that a user may mean, or the kinds of such files."""
+    kinds = (TOKENIZER_JSON, "vocab.txt", "*.tiktoken", "*.model")
+    paths = (str(path) for kind in kinds for path in sorted(directory.glob(kind)))
+    return next(paths, ", ".join(kinds))
 
 
 def _speaking(directory: Path) -> Iterator[str]:
