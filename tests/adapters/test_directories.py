@@ -202,6 +202,49 @@ def test_a_class_that_encodes_in_python_is_named(
         tokpar.load(made(tmp_path, files))
 
 
+def test_a_class_of_the_user_encodes_as_its_backend_does_or_is_named(
+    transformers: Any, tmp_path: Path
+) -> None:
+    from tokenizers import processors
+
+    class Switching(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
+        """A call sets the post-processor first, as those of translation models do."""
+
+        def _switch_to_input_mode(self) -> None:
+            own = self.backend_tokenizer
+            own.post_processor = processors.TemplateProcessing("$A </s> </s>", None, [("</s>", 2)])
+
+    class Encoding(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
+        def _encode_plus(self, text: Any, *given: Any, **named: Any) -> Any:
+            return super()._encode_plus(text, *given, **named)
+
+    for kind in (Switching, Encoding):
+        config_class = type(f"{kind.__name__}Config", (transformers.PretrainedConfig,), {})
+        transformers.AutoTokenizer.register(config_class, fast_tokenizer_class=kind)
+    config = {"tokenizer_class": "Switching"}
+    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
+    directory = made(tmp_path, files)
+    assert_same_ids(directory, auto(transformers, directory), [TEXT])
+    assert tokpar.encode(TEXT, directory).ids[-2:].tolist() == [2, 2]
+    files["tokenizer_config.json"] = {"tokenizer_class": "Encoding"}
+    with pytest.raises(FileFormatError, match="as Encoding, which changes _encode_plus in Python"):
+        tokpar.load(made(tmp_path, files))
+
+
+def test_a_directory_means_the_same_after_patch_transformers(
+    transformers: Any, tmp_path: Path
+) -> None:
+    config = {"tokenizer_class": "LlamaTokenizer"}
+    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
+    directory = made(tmp_path, files)
+    tokenizer = auto(transformers, directory)
+    with tokpar.patch_transformers():
+        assert_same_ids(directory, tokenizer, [TEXT, 400 * TEXT])
+        assert loader_of(tokpar.load(directory)) == tokpar.types.Loader(
+            "AutoTokenizer", "LlamaTokenizer", loader_of(tokpar.load(directory)).versions
+        )
+
+
 def test_a_class_that_decodes_in_python_encodes_and_does_not_decode(
     transformers: Any, tmp_path: Path
 ) -> None:

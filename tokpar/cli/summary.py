@@ -99,8 +99,8 @@ def label_of(tokenizer_name: str, tokenizer: TokenizerAdapter) -> str:
 
 
 def describe_loader(tokenizer: TokenizerAdapter) -> str | None:
-    """What made the tokenizer of a directory: "AutoTokenizer, class LlamaTokenizer, tokenizers 0.23.3,
-    transformers 5.24.0". None for a file."""
+    """What made the tokenizer of a directory: "AutoTokenizer, class LlamaTokenizer, tokenizers
+    0.23.3, transformers 5.24.0". None for a file."""
     loader = loader_of(tokenizer)
     return None if loader is None else str(loader)
 
