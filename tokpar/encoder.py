@@ -395,12 +395,18 @@ class Encoder:
 
         The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
         OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        tokenizer = getattr(getattr(self.tokenizer, "caller", None), "wrapper", None)
+        caller = getattr(self.tokenizer, "caller", None)
+        tokenizer = getattr(caller, "wrapper", None)
         if tokenizer is None:
             raise OptionError(
                 f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
                 "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
                 "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
+            )
+        if getattr(caller, "is_fixed", False):
+            raise OptionError(
+                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
+                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
             )
         from tokpar.integrations import hf
 

@@ -21,6 +21,7 @@ from tokpar.types import (
     EngineTraits,
     Facts,
     Joins,
+    Loader,
     Origin,
     Pieces,
     Rows,
@@ -347,6 +348,13 @@ def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
     """Returns what the engine of the adapter runs, or None if no file tells that."""
     origin: Origin | None = getattr(tokenizer, "origin", None)
     return origin
+
+
+def loader_of(tokenizer: TokenizerAdapter) -> Loader | None:
+    """Returns what made the tokenizer of a directory or of a repository of the Hugging Face Hub.
+    None for a tokenizer of an object or of a file."""
+    loader: Loader | None = getattr(tokenizer, "loader", None)
+    return loader
 
 
 def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
