@@ -2,10 +2,18 @@
 
 import os
 
+from tokpar.arrays import plain_text
 from tokpar.errors import OptionError
 
 ACCEPTANCES = ("certified", "paper")
 ON_FAILURE = ("repair", "restart")
+
+
+def require_text(text: object, label: str = "text") -> str:
+    """Returns `text`, as a plain str (`plain_text`). Raises OptionError for what is no str."""
+    if not isinstance(text, str):
+        raise OptionError(f"{label} must be a str, got {type(text).__name__}")
+    return plain_text(text)
 
 
 def require_count(name: str, value: object, least: int = 1) -> None:

@@ -46,7 +46,7 @@ def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool) -> Non
     padding."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    what = "a directory, tokenizer.json, a name ..."
+    what = "a directory (what transformers makes of it), tokenizer.json, a name ..."
     add("--tokenizer", required=is_required, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")

@@ -56,7 +56,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def _declare_tokenizer(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    what = "a directory, tokenizer.json, a name ..."
+    what = "a directory (what transformers makes of it), tokenizer.json, a name ..."
     add("--tokenizer", required=True, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.cache.kernel_modules import SEGMENTS
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernel_modules import SEGMENTS
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import byte_alphabet
