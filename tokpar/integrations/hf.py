@@ -32,6 +32,7 @@ from tokpar.encoder import Encoder
 from tokpar.errors import EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
+from tokpar.limits import require_count
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
@@ -68,6 +69,8 @@ def as_hf(
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
     transformers below 5."""
     require_followed(tokenizer)
+    if smallest_text is not None:
+        require_count("smallest_text", smallest_text, 0)
     if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
     view = _rebuild_view(tokenizer, encoder_of, smallest_text)
