@@ -21,6 +21,7 @@ from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
 from tokpar.interfaces import Executor
+from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 
@@ -125,7 +126,7 @@ def check(
     Raises OptionError for another level."""
     from tokpar.certificate import checker
 
-    return checker.check(encoding, text, load(tokenizer), level)
+    return checker.check(encoding, require_text(text), load(tokenizer), level)
 
 
 def strategies() -> list[StrategyRecord]:

@@ -256,8 +256,8 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text from the cache, faster than `encode` returns them.
 
-        None if the cache does not know every segment of the text, or if the caller has changed the
-        tokenizer."""
+        The text may be cut as the texts of `cached_rows`. None if the cache does not know every
+        segment of the text, or if the caller has changed the tokenizer."""
 
 
 @runtime_checkable
@@ -299,6 +299,10 @@ class Decodes(Protocol, metaclass=Ability):
     """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
+
+    @optional
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row, by one call of the engine."""
 
     @optional
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:

@@ -62,7 +62,8 @@ def tokenizer_named(name: str) -> object:
     if encoding is not None:
         return encoding
     if _REPOSITORY.fullmatch(name) is None:
-        raise UnknownNameError("tokenizer", name, (), f"there is no such file; {_EXPECTED_SOURCES}")
+        said = f"{_suggestion(name)}there is no such file; {_EXPECTED_SOURCES}"
+        raise UnknownNameError("tokenizer", name, (), said)
     return _find_on_hub(name)
 
 
@@ -97,14 +98,15 @@ def why_without_transformers() -> str | None:
 def _encoding(name: str) -> object | None:
     """Returns tiktoken's encoding of this name, or for the model of this name; None if unknown."""
     tiktoken = import_module("tiktoken")
+    encoding_name = name
     if name not in tiktoken.list_encoding_names():
         try:
-            name = tiktoken.encoding_name_for_model(name)
+            encoding_name = tiktoken.encoding_name_for_model(name)
         except KeyError:
             return None
     try:
         with _no_download() if is_offline() else nullcontext():
-            encoding: object = tiktoken.get_encoding(name)
+            encoding: object = tiktoken.get_encoding(encoding_name)
     except Exception as error:  # of requests, which tiktoken downloads with
         why = f"tiktoken could not download its file ({type(error).__name__})"
         if is_offline():
@@ -113,8 +115,8 @@ def _encoding(name: str) -> object | None:
             "tokenizer",
             name,
             (),
-            f"{why}: set TIKTOKEN_CACHE_DIR to a directory that has it, or pass the path of a "
-            ".tiktoken file",
+            f"{_suggestion(name)}{why}: set TIKTOKEN_CACHE_DIR to a directory that has it, or pass "
+            "the path of a .tiktoken file",
         ) from error
     return encoding
 
@@ -163,8 +165,22 @@ def _find_on_hub(repository: str) -> DirectoryTokenizer:
         why = _why(hub, error.__cause__)
     except Exception as error:  # of any of the libraries that it downloads with
         why = _why(hub, error)
-    near = get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY)
-    raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED_SOURCES}")
+    said = f"{_suggestion(repository)}{why}; {_EXPECTED_SOURCES}"
+    raise UnknownNameError("tokenizer", repository, (), said)
+
+
+def _suggestion(name: str) -> str:
+    """Returns a question for an error message: "gpt-2", "GPT2" -> "did you mean 'gpt2'?; ". Returns
+    "" for a known name, and for a name that is like none.
+
+    Case and punctuation do not count, nor does a missing "_base"."""
+    known = {_bare(each): each for each in _KNOWN_NAMES}
+    near = get_close_matches(_bare(name), known, 1, _LEAST_SIMILARITY)
+    return f"did you mean {known[near[0]]!r}?; " if near and known[near[0]] != name else ""
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("base")
 
 
 def _of_files(repository: str, hub: Any, is_cached: bool) -> DirectoryTokenizer:
@@ -186,7 +202,7 @@ def _unreachable(repository: str, hub: Any) -> str | None:
         absent = "only a part of it is in the cache of the Hugging Face Hub"
     if hub.constants.HF_HUB_OFFLINE or is_offline():
         return f"{absent}, and {OFFLINE} is set"
-    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY):
+    if "/" not in repository and _suggestion(repository):
         return absent  # a slip of the pen
     host = urlsplit(hub.constants.ENDPOINT).hostname
     try:

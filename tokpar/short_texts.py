@@ -7,7 +7,7 @@ import time
 
 from tokpar.arrays import frozen_ids
 from tokpar.encoding import Encoding
-from tokpar.interfaces import HasSegmentCache, PostProcesses, TokenizerAdapter
+from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
 from tokpar.results import divided_report
 from tokpar.spans import Origin
@@ -20,20 +20,20 @@ class ShortTexts:
     Answers no text unless the tokenizer's texts may be cut at every certified space."""
 
     def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
-        from tokpar.overlap.chunks import licence_of_texts  # importing tokpar does without it
+        # importing tokpar does without it
+        from tokpar.overlap.chunks import cache_lookup, licence_of_texts
 
-        has_segment_cache = isinstance(tokenizer, HasSegmentCache)
-        licence = licence_of_texts(tokenizer) if has_segment_cache else None
+        licence = licence_of_texts(tokenizer)
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         # looking up the abilities of a tokenizer takes longer than encoding a short text
-        self._look_up = tokenizer.cached_ids if isinstance(tokenizer, HasSegmentCache) else _no_ids
+        self._look_up = cache_lookup(tokenizer)
         self._postprocess = tokenizer.postprocess if isinstance(tokenizer, PostProcesses) else None
         self.tokenizer = tokenizer
         self._report = divided_report(report)
 
     def encode(self, text: str) -> Encoding | None:
         """Returns the encoding of `text`, or None if the cache does not know every segment."""
-        if self._seams_of is None:
+        if self._seams_of is None or self._look_up is None:
             return None
         start = time.perf_counter()
         ids = self._look_up(text)
@@ -49,7 +49,3 @@ class ShortTexts:
         )
         origin = Origin(text, self.tokenizer, ids)
         return Encoding(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
-
-
-def _no_ids(text: str) -> None:
-    """The lookup of a tokenizer without a cache: finds no text."""

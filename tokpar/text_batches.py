@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, byte_length
+from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
@@ -48,6 +48,7 @@ def _batches(texts: Iterator[Any], batch_bytes: int) -> Generator[list[Any], Non
                 raise OptionError(
                     f"text {number} must be a str or UTF-8 bytes, got {type(text).__name__}"
                 )
+            text = plain_text(text)
             size = byte_length(text) if isinstance(text, str) else len(text)
             if batch and (total + size > batch_bytes or type(batch[0]) is not type(text)):
                 yield batch

@@ -155,14 +155,6 @@ class Split:
         return cls((Chunk(0, len(text), 0, len(text)),), "serial", why)
 
 
-def tiles(chunks: Sequence[Chunk], length: int) -> bool:
-    """True if the cores of the chunks cover a text of `length` code points without gaps."""
-    edges = [0] + [chunk.core_stop for chunk in chunks]
-    return edges[-1] == length and all(
-        chunk.core_start == edge for chunk, edge in zip(chunks, edges, strict=False)
-    )
-
-
 def unite_chunks(left: Chunk, right: Chunk) -> Chunk:
     """Returns the one chunk that covers two neighbouring chunks."""
     return Chunk(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub.constants
-import huggingface_hub.errors
 import pytest
 import tiktoken
 from tokenizers import Tokenizer
@@ -18,6 +17,10 @@ from tests.support.cli_runs import run
 from tests.support.tokenizers_drawn import VOCAB
 from tokpar import named_tokenizers
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+
+huggingface_hub = pytest.importorskip("huggingface_hub")
+pytest.importorskip("huggingface_hub.constants")
+pytest.importorskip("huggingface_hub.errors")
 
 FILE = VOCAB / "llama_style.json"
 TEXT = "the cat sat on the mat"
@@ -210,6 +213,32 @@ def test_a_slip_of_the_pen_is_told_and_nothing_is_downloaded(
     monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
     with pytest.raises(UnknownNameError, match=f"did you mean '{near}'"):
         tokpar.load(name)
+
+
+def spellings(name: str) -> set[str]:
+    """Names that a person writes for `name`: other case, other punctuation, without "_base"."""
+    bare = {name, name.removesuffix("_base")}
+    bare |= {re.sub(r"(?<=[a-z])(?=\d)", mark, each) for each in bare for mark in "-_"}
+    bare |= {each.replace("_", "-") for each in bare}
+    return {case(each) for each in bare for case in (str, str.upper, str.title)}
+
+
+@pytest.mark.parametrize("near", ["gpt2", "p50k_base", "cl100k_base", "o200k_base"])
+def test_each_way_to_write_a_known_name_gets_the_name_suggested(
+    near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tiktoken.load.read_file", refuse_download)
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(hub / "empty"))
+    for name in sorted(spellings(near) - {near}):
+        with pytest.raises(UnknownNameError) as refused:
+            tokpar.load(name)
+        assert str(refused.value).startswith(f"unknown tokenizer {name!r}; did you mean '{near}'?")
+
+
+def refuse_download(path: str) -> bytes:
+    raise OSError(f"{path}: no network")
 
 
 def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -21,9 +21,8 @@ import tokpar
 import tokpar.registry as registry_module
 from tests.support.cli_runs import Outcome
 from tests.support.paths import ROOT, VOCAB
-from tokpar import builtins
+from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
-from tokpar.cache import kernel_modules
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli import main
 from tokpar.cli.options import _value

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tokpar.adapters.hf_tokens import DecodedTokens
 from tokpar.errors import OptionError
 from tokpar.pure.decoders import CLEANUP_PAIRS
 from tokpar.types import DecodingParts
@@ -29,26 +30,17 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
         raise OptionError(
             "decode_stream cannot be used: the decoder is written in Python"
         ) from None
-    added, model = own.get_added_tokens_decoder(), own.model
-    contents = {id_: token.content for id_, token in added.items()}
-    special = {token.content for token in added.values() if token.special and skip_special_tokens}
+    tokens = DecodedTokens(own, skip_special_tokens)
     native = own if wrapper is None else wrapper
-
-    def token_of(id_: int) -> str | None:
-        token: str | None = contents.get(id_)
-        if token is None:
-            token = model.id_to_token(id_)
-        return None if token in special else token
-
     return DecodingParts(
-        token_of,
+        tokens.token_of,
         lambda ids: str(native.decode(list(ids), skip_special_tokens=skip_special_tokens)),
         own.get_vocab_size(with_added_tokens=True),
         decoder=None if decoder is None else json.loads(decoder),
         replacements=replacements,
-        longest_token=lambda: max(map(len, own.get_vocab(with_added_tokens=True)), default=0),
+        longest_token=lambda: tokens.longest,
         replace_regex=_replace_by_engine,
-        state=(decoder, skip_special_tokens, replacements),
+        state=(decoder, skip_special_tokens, replacements, tokens.text_of_added),
     )
 
 

@@ -419,6 +419,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(native.decode(some, skip_special_tokens=False))
 
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row. A wrapper of transformers decodes one row at a time."""
+        if self.caller.wrapper is not None:
+            return [self.decode(row) for row in rows]
+        return list(self.caller.own.decode_batch(rows, skip_special_tokens=False))
+
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
         caller = self.caller

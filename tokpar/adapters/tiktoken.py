@@ -339,8 +339,9 @@ class TiktokenTokenizer(EncodingAdapter):
 
     def detach(self) -> TiktokenTokenizer:
         """Returns this adapter without the caller's object. Only `attach` may be called on it."""
-        assert self.facts is not None  # compute the facts now, so that the copy has them
+        facts = self.facts
         twin = copy(self)
+        twin.facts = facts  # or each `attach` would compute them again
         del twin.encoding, twin._encodings
         return twin
 

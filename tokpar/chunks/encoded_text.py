@@ -23,6 +23,7 @@ from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.near_cuts import pair_table
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
+from tokpar.overlap.chunks import cache_lookup
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
 
@@ -77,6 +78,7 @@ class EncodedText:
         self.finder: CutFinder = finder_for(self.facts)
         self.has_cuts = self.finder.refusal_for(text) is None
         self._encode, self._region = encode, region
+        self._look_up = cache_lookup(tokenizer)
         self._regions: list[Region] = []
         self._next, self._tokens = (0, 0), 0
         self._places = lru_cache(8)(self._locate)
@@ -110,7 +112,8 @@ class EncodedText:
         return int(region.tokens[k]) + len(self.tokenizer.encode(prefix))
 
     def token_start(self, token: int, step: int = 0) -> int:
-        """Returns where token number `token` starts; the end of the text if there are not so many.
+        """Returns where token number `token` starts; the end of the text if there are not so many,
+        and the start of the first kept region for a token before this region.
 
         The start of the character, for a token that starts inside a character. `step`: the caller
         will ask for about every `step`-th token from there on."""
@@ -119,6 +122,8 @@ class EncodedText:
         if token >= self._tokens:
             return len(self.text)
         region = next(r for r in self._regions if token < r.tokens[-1])
+        if token < region.tokens[0]:
+            return region.start
         k = int(region.tokens.searchsorted(token, "right")) - 1
         if step and region.tiles is None and (region.start, k) not in self._places_ahead:
             self._locate_ahead(region, token, step)
@@ -192,10 +197,9 @@ class EncodedText:
         return self._piece_at(position)[0]
 
     def encode_slice(self, start: int, stop: int) -> IdArray:
-        """Returns the ids of the slice [start, stop) by the tokenizer itself."""
+        """Returns the ids of the slice [start, stop) as a text of its own."""
         text = self.text[start:stop]
-        known = getattr(self.tokenizer, "cached_ids", None)
-        found: IdArray | None = None if known is None else known(text)
+        found = None if self._look_up is None else self._look_up(text)
         try:
             return self.tokenizer.encode(text) if found is None else found
         except EngineError as error:

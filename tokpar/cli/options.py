@@ -9,8 +9,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.texts import FIELDS
 from tokpar.errors import OptionError
+from tokpar.text_field import RULE
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -35,7 +35,7 @@ def declare_sources(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_field(parser: argparse.ArgumentParser) -> None:
-    which = f"the text in a row of a .jsonl (the first of {', '.join(FIELDS)}, or its only string)"
+    which = f"the text in a row of a .jsonl, also nested: data.text (default: {RULE})"
     parser.add_argument("--field", metavar="NAME", help=which)
 
 
