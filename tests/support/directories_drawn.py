@@ -219,7 +219,7 @@ _OTHERS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def _speaking_files(kind: str) -> st.SearchStrategy[dict[str, Any]]:
+def _deciding_files(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     """A tokenizer.json, and files beside it that may decide ids."""
     return st.fixed_dictionaries(
         {"tokenizer.json": st.just(file_of(kind))},
@@ -278,10 +278,10 @@ def drawn_files(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     """The files of a directory, by name: a text, or a value for JSON."""
     file = {"tokenizer.json": file_of(kind)}
     return st.one_of(
-        _speaking_files(kind),
+        _deciding_files(kind),
         silent_files(kind).map(lambda files: files | file),
         _other_vocabularies(kind),
-        _speaking_files(kind),
+        _deciding_files(kind),
     )
 
 
