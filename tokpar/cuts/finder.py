@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REPORTED = 1 << 12
+_FIRST_WINDOW = 64
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
@@ -214,14 +215,18 @@ class CutFinder:
     ) -> Seam | None:
         """The first certified cut in [start, stop), code points, or None.
 
-        The search goes window by window, and tries the cheapest rule first in each window.
+        The search goes window by window, of growing size up to `window`, and tries the cheapest
+        rule first in each window.
         K10 may read the text from the anchor of `earlier_seam`."""
         start, stop = max(start, 1), min(stop, len(text))
-        for lo in range(start, stop, window):
-            hi = min(lo + window, stop)
-            seam = self._find_context(text, lo, hi, earlier_seam) or self.edges.find(text, lo, hi)
+        size = min(window, _FIRST_WINDOW)
+        while start < stop:
+            end = min(start + size, stop)
+            seam = self.edges.find(text, start, end)
+            seam = seam or self._find_context(text, start, end, earlier_seam)
             if seam is not None:
                 return seam
+            start, size = end, min(4 * size, window)
         return None
 
     def find_pair(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
