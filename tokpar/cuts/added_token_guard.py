@@ -114,12 +114,13 @@ class AddedTokenGuard:
         `safe` is False there."""
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
         near = self.contents.clusters(text, first, last)
+        near = near[(near[:, 0] + 1 < stop) & (near[:, 1] > start)]
         if not len(near):
             return None
-        edges = np.clip(near[:, :2] + (1 - start, -start), 0, stop - start)
-        changes = np.bincount(edges[:, 0], minlength=stop - start + 1)
-        changes -= np.bincount(edges[:, 1], minlength=stop - start + 1)
-        found: NDArray[np.bool_] = np.cumsum(changes[:-1]) > 0
+        changes = np.zeros(stop - start + 1, np.int8)
+        changes[np.maximum(near[:, 0] + 1 - start, 0)] += 1  # clusters share no position
+        changes[np.minimum(near[:, 1], stop) - start] -= 1
+        found: NDArray[np.bool_] = np.cumsum(changes[:-1], dtype=np.int8).view(np.bool_)
         return found
 
     def clear(self, text: str, start: int, stop: int) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from tokpar.cuts.added_token_guard import LONGEST_STRIPPED_RUN, maybe_space, maybe_spaces
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.normalized_context import crossed, replaced_string
+from tokpar.cuts.normalized_context import replaced_string
 from tokpar.types import Seam
 
 _NEAR, _BLOCK = 64, 4096
@@ -65,8 +65,7 @@ class UnfinishedText:
     ) -> Seam | None:
         # Between two spaces, later text may change how tokens of the normalized text match.
         unclear = bool(self.finder.normalizer_guard.tokens)
-        guards = self.finder.token_guard, self.finder.normalizer_guard
-        reached_over = crossed(*guards, text, start + 1, max(start, last) + 1)
+        reached_over = self.finder.crossed(text, start + 1, max(start, last) + 1)
         for place in range(last, start, -1):
             if reached_over is not None and reached_over[place - start - 1]:
                 continue
