@@ -139,9 +139,7 @@ def why_copy_differs(caller: Caller, copy: Any) -> str | None:
     """Returns why `copy` may find other added tokens than the caller's tokenizer, or None."""
     own, special = caller.own, caller.encode_special_tokens
     return _added_tokens_differ(own, copy, special) or (
-        None
-        if caller.is_fixed and caller.wrapper is None
-        else _outdated_reason(own, copy, special)
+        None if caller.is_fixed and caller.wrapper is None else _outdated_reason(own, copy, special)
     )
 
 
