@@ -119,10 +119,10 @@ class Work:
         cuts, because then the whole text fails too."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
-        divisible = [chunk.divisible for chunk in fresh]
+        is_asked = [self.plan.asks_cache(chunk) for chunk in fresh]
         spans = self.plan.spans
         try:
-            rows, is_served = self.plan.run(texts, divisible, spans)
+            rows, is_served = self.plan.run(texts, is_asked, spans)
         except LookupError as error:
             if not spans:
                 raise
@@ -177,7 +177,9 @@ class Work:
         divided = [
             i
             for i, chunk in enumerate(chunks)
-            if _slice(chunk) in self.cache_answered and stands_apart(chunks, i, len(self.text))
+            if chunk.divisible
+            and _slice(chunk) in self.cache_answered
+            and stands_apart(chunks, i, len(self.text))
         ]
         if not divided or self.split.licence is None:
             return Seams(

@@ -137,9 +137,9 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
         opened = {row: work.open_chunks(work.split.chunks) for row, work in works.items()}
         chunks = [work.text[c.start : c.stop] for row, work in works.items() for c in opened[row]]
         slices = [*slices, *chunks]
-    divisible = np.zeros(len(slices), dtype=np.bool_)
-    divisible[len(numbers) :] = [chunk.divisible for own in opened.values() for chunk in own]
-    rows, served = result.plan.run(slices, divisible)
+    is_asked = np.zeros(len(slices), dtype=np.bool_)
+    is_asked[len(numbers) :] = [result.plan.asks_cache(c) for own in opened.values() for c in own]
+    rows, served = result.plan.run(slices, is_asked)
     first = len(numbers)
     for row, own in opened.items():
         stop = first + len(own)

@@ -97,15 +97,22 @@ class Plan:
             return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
         return split_text(self.splitter, text, self.tokenizer, 0)
 
-    def run(self, texts: Sequence[str], divisible: Flags, spans: bool = False) -> CachedRows:
+    def asks_cache(self, chunk: Chunk) -> bool:
+        """True if the cache is asked for the ids of `chunk`.
+
+        With a licence for whole texts, the cache answers a chunk as a text of its own. Without
+        one, it answers divisible chunks only."""
+        return chunk.divisible or self.licence is not None
+
+    def run(self, texts: Sequence[str], is_asked: Flags, spans: bool = False) -> CachedRows:
         """Returns the rows of slices of texts, and which of them the cache answered.
 
-        Only the `divisible` slices are looked up. The executor encodes all others. Raises the
-        executor's EngineError; LookupError if there can be no spans."""
+        `is_asked`: see `asks_cache`. The executor encodes all other slices. Raises the executor's
+        EngineError; LookupError if there can be no spans."""
         if not texts:
             return Rows.of([]), np.zeros(0, dtype=np.bool_)
         served = np.zeros(len(texts), dtype=np.bool_)
-        places = [] if spans else np.flatnonzero(divisible).tolist()
+        places = [] if spans else np.flatnonzero(is_asked).tolist()
         if not places or self.look_up is None:
             return self.map(texts, spans), served
         known, flags = self.look_up([texts[k] for k in places], self.tokenizer)

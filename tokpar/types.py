@@ -449,6 +449,24 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Loader:
+    """What made a tokenizer of a directory, or of a repository of the Hugging Face Hub.
+
+    `name`: "AutoTokenizer" of transformers, or "tokenizer.json" if that file alone decides.
+    `tokenizer_class`: the class that transformers chose, or None. `versions`: package -> version,
+    of the packages that made the tokenizer."""
+
+    name: str
+    tokenizer_class: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """For reports: "AutoTokenizer, class LlamaTokenizer, tokenizers 0.23.3"."""
+        chosen = [] if self.tokenizer_class is None else [f"class {self.tokenizer_class}"]
+        return ", ".join([self.name, *chosen, *map(" ".join, self.versions.items())])
+
+
+@dataclass(frozen=True, slots=True)
 class DecodingParts:
     """How a tokenizer decodes, part by part, for `Encoder.decode_stream`.
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import InsertedIds
 from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
+from tokpar.types import DecodingParts, EngineTraits, Facts, Loader, Origin, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -106,6 +106,9 @@ def _of_config(config: Mapping[str, Any]) -> Any:
 class HuggingFaceOneTokenizer(PostProcessingAdapter):
     """The adapter of one tokenizer; see `load`."""
 
+    loader: Loader | None = None
+    """What made the tokenizer of a directory, or None."""
+
     def __init__(
         self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, cache_bytes: int = CACHE_BYTES
     ) -> None:
@@ -149,6 +152,8 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             "suffix": postprocess.suffix.tobytes(),
             "finish": repr((postprocess.truncation, postprocess.padding, postprocess.unknown)),
         }
+        if self.loader is not None:
+            parts["loader"] = asdict(self.loader)
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
     @cached_property
@@ -229,6 +234,10 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         (skip_special_tokens=False)."""
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(self._own.decode(some, skip_special_tokens=False))
+
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row."""
+        return list(self._own.decode_batch(rows, skip_special_tokens=False))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import IntArray, utf8_bytes
-from tokpar.cache import kernel_modules
 from tokpar.cache.utf8_texts import PAD, Utf8Texts
 from tokpar.limits import require_text
 

@@ -33,6 +33,7 @@ from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.limits import require_count
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
@@ -73,6 +74,8 @@ def as_hf(
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
     transformers below 5."""
     require_followed(tokenizer)
+    if smallest_text is not None:
+        require_count("smallest_text", smallest_text, 0)
     if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
     view = _rebuild_view(tokenizer, encoder_of, smallest_text)
