@@ -13,7 +13,7 @@ from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
-from tokpar.spans import postprocess_single
+from tokpar.spans import postprocess_own
 
 _ARROW_ROWS = 1 << 16
 """Rows of an Arrow array whose offsets are read together."""
@@ -139,10 +139,10 @@ def postprocess_each(
         if inserted_ids(tokenizer) is None:  # truncation and padding depend on the text
 
             def final(k: int) -> IdArray:
-                return postprocess_single(tokenizer, batch.rows[k], texts[k])
+                return postprocess_own(tokenizer, batch.rows.part(k, k + 1), [texts[k]])[0]
 
         else:
-            final = tokenizer.postprocess(batch.rows, texts).__getitem__
+            final = postprocess_own(tokenizer, batch.rows, texts).__getitem__
 
     def encoding(k: int) -> Encoding:
         ids = np.array(final(k))

@@ -130,14 +130,17 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
     unknown = (
         postprocess.unknown
         or next(iter(own_methods(wrapper, _ENCODING).values()), None)
-        or _added_tokens_differ(own, copy, caller.encode_special_tokens)
-        or (
-            None
-            if caller.is_fixed and caller.wrapper is None
-            else _outdated_reason(own, copy, caller.encode_special_tokens)
-        )
+        or why_copy_differs(caller, copy)
     )
     return postprocess if unknown is None else PostProcess(unknown=unknown)
+
+
+def why_copy_differs(caller: Caller, copy: Any) -> str | None:
+    """Returns why `copy` may find other added tokens than the caller's tokenizer, or None."""
+    own, special = caller.own, caller.encode_special_tokens
+    return _added_tokens_differ(own, copy, special) or (
+        None if caller.is_fixed and caller.wrapper is None else _outdated_reason(own, copy, special)
+    )
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:

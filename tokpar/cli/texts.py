@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.decompression import uncompressed_blocks
-from tokpar.errors import FileFormatError
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.text_field import FIELDS, choose_field, kind_of, shown_fields, value_of
 
 STDIN = "-"
@@ -86,7 +86,12 @@ def byte_blocks(
 
     `on_read`: called after each block with the number of bytes of the file that were read for it.
     Raises OSError; FileFormatError for a damaged .gz or .zst; OptionError if no package that reads
-    .zst is installed."""
+    .zst is installed, and for a directory."""
+    if name != STDIN and Path(name).is_dir():
+        raise OptionError(
+            f"{name} is a directory: name its files, such as {Path(name) / '*.jsonl'}; `tokpar "
+            "corpus build` takes directories"
+        )
     with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
         seen = 0
         for block in uncompressed_blocks(file, name, size):

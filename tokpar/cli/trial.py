@@ -31,7 +31,7 @@ from tokpar.cli.screen import plural, width
 from tokpar.cli.summary import describe_loader, engine_of
 from tokpar.cli.texts import Source, has_rows
 from tokpar.encoding import Encoding
-from tokpar.errors import OptionError
+from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
@@ -90,7 +90,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.tokenizer = arguments.tokenizer_name
     name, text = _text(arguments)
-    own, mine = options.tokenizer_of(arguments), options.tokenizer_of(arguments)
+    own, mine = _tokenizer(arguments), _tokenizer(arguments)
     with blamed_on(Source(name, "")):
         trial = run_trial(name, text, own, mine, arguments)
     if arguments.json:
@@ -98,6 +98,21 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(describe_trial(trial)))
     return 0 if trial.ok else 1
+
+
+def _tokenizer(arguments: argparse.Namespace) -> TokenizerAdapter:
+    """The tokenizer of the first argument. OptionError if this is a text, as the only argument."""
+    try:
+        return options.tokenizer_of(arguments)
+    except FileFormatError as error:
+        file = Path(arguments.tokenizer)
+        is_alone = not arguments.files and arguments.text is None
+        if not is_alone or not file.is_file() or file.suffix in (".json", ".tiktoken", ".model"):
+            raise
+        raise OptionError(
+            f"{file}: the first argument is a tokenizer, and this file is none; to try a text: "
+            f"tokpar try default {file} ({error})"
+        ) from None
 
 
 def run_trial(

@@ -2,13 +2,14 @@
 
 Also finds chunks that meet at a certified cut, and marks chunks that the cache may divide."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tokpar.arrays import IdArray, has_surrogate
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
+from tokpar.errors import OptionError
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
 
@@ -17,7 +18,14 @@ SURROGATE = "the text holds a lone surrogate"
 
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
-    """Returns the chunks between the seams, without overlap."""
+    """Returns the chunks between the seams, without overlap. Raises OptionError for a place that
+    is no seam."""
+    for seam in seams:
+        if not isinstance(seam, Seam):
+            raise OptionError(
+                "chunks_between needs seams, which finder_for(facts).certify(text, place) returns, "
+                f"got {seam!r}"
+            )
     return chunks_at(len(text), [place_at(seam) for seam in seams])
 
 
@@ -185,12 +193,3 @@ def licence_of_texts(tokenizer: TokenizerAdapter) -> Seam | None:
     An added token in a text may forbid a cut. The cache looks for such added tokens."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces
-
-
-def cache_lookup(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray | None] | None:
-    """Returns the function that looks up one short text in the cache of the tokenizer, or None.
-
-    The cache cuts a text before every space, so it is asked only under `licence_of_texts`."""
-    if licence_of_texts(tokenizer) is None or not isinstance(tokenizer, HasSegmentCache):
-        return None
-    return tokenizer.cached_ids

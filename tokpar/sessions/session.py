@@ -281,8 +281,9 @@ class Session:
         if mine is others or same:
             return
         raise OptionError(
-            f"a session of {others.name} cannot be appended to a session of {mine.name}: the ids "
-            "are those of another tokenizer; append its text instead: session.append(other.text)"
+            f"a session of {_identity(others)} cannot be appended to a session of "
+            f"{_identity(mine)}: the ids are those of another tokenizer; append its text instead: "
+            "session.append(other.text)"
         )
 
     def _count(self) -> int:
@@ -393,6 +394,13 @@ def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
     """The rows up to the end of a pin, with `context`. `rope` holds the ids of the context."""
     chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
     return PinnedRows(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
+
+
+def _identity(tokenizer: TokenizerAdapter) -> str:
+    """The name of a tokenizer and the beginning of its fingerprint: names may be equal."""
+    fingerprint = getattr(tokenizer, "fingerprint", None)
+    digest = "no fingerprint" if fingerprint is None else f"fingerprint {fingerprint[:12]}..."
+    return f"{tokenizer.name} ({digest})"
 
 
 def _check_text(text: str) -> str:
