@@ -8,7 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
-from tokpar.certificate.added_token_rule import Occurrences, occurring, run_around
+from tokpar.certificate.added_token_rule import Occurrences, run_around
+from tokpar.certificate.content_index import occurring
 from tokpar.certificate.frozen_tables import Family, Tables
 from tokpar.certificate.normalizer_rule import (
     ONE_BY_ONE,
