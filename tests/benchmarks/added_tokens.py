@@ -4,9 +4,9 @@
         [--texts mixed,words] [--doors encode,chunks] [--sizes 1000,10000] [--rounds 3]
 
 FILE: a tokenizer.json, or a pattern of its own added tokens behind a colon (FILE:reserved). Each
-cell is the least processor time of a door over that of the own call: below 1 tokpar is faster. A cell that
-grows with the size of the text, or with the number of added tokens, is a stall. Sizes count
-occurrences of added tokens. The ids of every door are compared with the own call's.
+cell is the least processor time of a door over that of the own call: below 1 tokpar is faster.
+A cell that grows with the size of the text, or with the number of added tokens, is a stall. Sizes
+count occurrences of added tokens. The ids of every door are compared with the own call's.
 """
 
 from __future__ import annotations
