@@ -9,10 +9,12 @@ ACCEPTANCES = ("certified", "paper")
 ON_FAILURE = ("repair", "restart")
 
 
-def require_text(text: object, label: str = "text") -> str:
+def require_text(text: object, label: str = "") -> str:
     """Returns `text`, as a plain str (`plain_text`). Raises OptionError for what is no str."""
     if not isinstance(text, str):
-        raise OptionError(f"{label} must be a str, got {type(text).__name__}")
+        kind = type(text).__name__
+        said = f"{label} must be a str, got {kind}"
+        raise OptionError(said if label else f"text must be a str, got {kind}")
     return plain_text(text)
 
 

@@ -55,7 +55,7 @@ def tokenizer_named(name: str) -> object:
     FileFormatError."""
     path = Path(name)
     if path.is_dir():
-        return _tokenizer_in(path)
+        return _tokenizer_in(name)
     if path.exists():
         raise FileFormatError(_unreadable(path))
     encoding = _encoding(name)
@@ -76,11 +76,11 @@ def _unreadable(path: Path) -> str:
     )
 
 
-def _tokenizer_in(directory: Path) -> DirectoryTokenizer:
+def _tokenizer_in(directory: str) -> DirectoryTokenizer:
     why = why_without_transformers()
     if why is None:
-        return directory_of_transformers(os.fspath(directory))
-    return directory_files.load(directory, why)
+        return directory_of_transformers(directory)  # which looks for names of models in the path
+    return directory_files.load(Path(directory), why)
 
 
 @cache

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -27,13 +28,18 @@ from tests.support.directories_drawn import (
     special_tokens,
     write_directory,
 )
+from tests.support.plugged_engines import ENGINE
 from tests.support.profiles import divided
 from tokpar import named_tokenizers
+from tokpar.adapters.directory import load as directory_of_transformers
+from tokpar.adapters.engine import engine_source
 from tokpar.errors import FileFormatError, OptionError, TokparError
 from tokpar.interfaces import loader_of
 
 CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 TEXT = "  two the cat Café</s> 中文 [SEP]"
+STRIPPING = {"content": "</s>", "lstrip": True, "special": True}
+"""A special token of the file "llama", with another flag."""
 _numbers = itertools.count()
 
 
@@ -144,7 +150,7 @@ def test_without_transformers_a_directory_gives_the_same_ids_or_an_error(
 @pytest.mark.parametrize("kind", KINDS)
 @divided(len(KINDS))
 @given(data=st.data())
-def test_without_transformers_silent_files_do_not_speak(
+def test_without_transformers_settings_without_effect_are_accepted(
     kind: str, folder: Path, data: st.DataObject
 ) -> None:
     files = data.draw(silent_files(kind), label="files")
@@ -165,6 +171,13 @@ def test_without_transformers_silent_files_do_not_speak(
         ("tokenizer_config.json", {"split_special_tokens": True}, "sets split_special_tokens to"),
         ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, 'class to "LlamaTok'),
         ("tokenizer_config.json", {"pad_token": "<new>"}, 'sets pad_token to "<new>"'),
+        ("tokenizer_config.json", {"eos_token": STRIPPING}, "sets eos_token to"),
+        ("tokenizer_config.json", {"extra_special_tokens": [STRIPPING]}, "sets extra_special_to"),
+        (
+            "tokenizer_config.json",
+            {"added_tokens_decoder": {"2": STRIPPING}},
+            "sets added_tokens_d",
+        ),
         ("tokenizer_config.json", {"fast_tokenizer_files": ["a"]}, "sets fast_tokenizer_files"),
         ("special_tokens_map.json", {"unk_token": "<new>"}, "special_tokens_map.json sets unk"),
         ("added_tokens.json", {"<new>": 300}, "added_tokens.json sets <new> to 300"),
@@ -175,7 +188,7 @@ def test_without_transformers_silent_files_do_not_speak(
         ("code.py", "", "holds code.py"),
     ],
 )
-def test_without_transformers_what_speaks_is_named_with_both_ways_out(
+def test_without_transformers_what_may_decide_ids_is_named_with_both_ways_out(
     tmp_path: Path, name: str, content: Any, message: str
 ) -> None:
     directory = made(tmp_path, {"tokenizer.json": file_of("llama"), name: content})
@@ -306,6 +319,27 @@ def test_an_engine_that_reads_files_gets_what_transformers_made_or_an_error(
     for text in ("the two", TEXT):
         assert ids_of(tokpar.Encoder(pure).encode, text) == ids_of(tokenizer, text)
     assert loader_of(pure) == loader_of(tokpar.load(directory))
+
+
+def test_an_engine_of_a_plugin_gets_a_file_of_the_directory_and_its_fingerprint_the_loader(
+    transformers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = SimpleNamespace(tokenizer_sources=lambda: [engine_source(ENGINE)])
+    monkeypatch.setattr("tokpar.loading.registry", lambda: sources)
+    config = {"tokenizer_class": "LlamaTokenizer"}
+    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
+    directory = made(tmp_path, files)
+    settings = {"engine": ENGINE.name, "trust": True}
+    adapter: Any = tokpar.load(directory, **settings)
+    expected = auto(transformers, directory)(TEXT).input_ids
+    assert adapter.encode_whole(TEXT).tolist() == expected
+    assert str(adapter.loader).startswith("AutoTokenizer, class LlamaTokenizer")
+    written = directory_of_transformers(str(directory))
+    same: Any = tokpar.load(Path(written), **settings)
+    assert same.encode_whole(TEXT).tolist() == expected
+    assert (same.loader, same.fingerprint == adapter.fingerprint) == (None, False)
+    file: Any = tokpar.load(directory / "tokenizer.json", **settings)
+    assert file.encode_whole(TEXT).tolist() != expected
 
 
 def test_an_engine_that_reads_files_refuses_what_no_file_says(

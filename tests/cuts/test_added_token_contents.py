@@ -1,4 +1,4 @@
-"""The automaton that finds the contents of added tokens, compiled, uncompiled and with arrays alone.
+"""The automaton that finds added tokens in texts: compiled, uncompiled and with arrays alone.
 
 It is held to a search that tries each place, to the tokenizers in Python, and to the engine."""
 

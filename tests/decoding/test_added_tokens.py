@@ -159,3 +159,12 @@ def test_a_special_token_of_which_the_decoder_leaves_nothing_divides_what_is_bes
         whole = own.decode([0, 2, 0], skip_special_tokens=True)
         assert whole == "a" or (normalized and whole == "aa")
         check_tokenizer(own, [], [0, 2, 0], True)
+
+
+def test_a_skipped_token_for_which_the_decoder_fails_is_skipped() -> None:
+    """Strip panics for a token that it takes more from than there is."""
+    own = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="b"))
+    own.decoder = decoders.Strip(content="a", left=0, right=2)
+    add(own, AddedToken("a", special=True, normalized=False))
+    assert own.decode([0, 1], skip_special_tokens=True) == "b"
+    check_tokenizer(own, [], [0, 1, 0], True)

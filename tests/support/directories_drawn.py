@@ -183,6 +183,19 @@ _TOKENS = st.one_of(
     st.builds(_written_token, st.sampled_from(_ANY_TOKENS), st.booleans(), st.booleans()),
 )
 _SETTINGS: dict[str, st.SearchStrategy[Any]] = {
+    "added_tokens_decoder": st.dictionaries(
+        st.sampled_from(["2", "40", "500"]),
+        st.builds(
+            lambda content, lstrip, special: {
+                **_written_token(content, lstrip, normalized=False),
+                "special": special,
+            },
+            st.sampled_from(_ANY_TOKENS),
+            st.booleans(),
+            st.booleans(),
+        ).map(lambda token: {name: value for name, value in token.items() if name != "__type"}),
+        max_size=2,
+    ),
     "add_prefix_space": st.booleans(),
     "add_bos_token": st.booleans(),
     "add_eos_token": st.booleans(),
@@ -219,7 +232,7 @@ _OTHERS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def _speaking_files(kind: str) -> st.SearchStrategy[dict[str, Any]]:
+def _deciding_files(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     """A tokenizer.json, and files beside it that may decide ids."""
     return st.fixed_dictionaries(
         {"tokenizer.json": st.just(file_of(kind))},
@@ -278,10 +291,10 @@ def drawn_files(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     """The files of a directory, by name: a text, or a value for JSON."""
     file = {"tokenizer.json": file_of(kind)}
     return st.one_of(
-        _speaking_files(kind),
+        _deciding_files(kind),
         silent_files(kind).map(lambda files: files | file),
         _other_vocabularies(kind),
-        _speaking_files(kind),
+        _deciding_files(kind),
     )
 
 

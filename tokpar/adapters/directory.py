@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tokpar.adapters.settings import is_panic
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Loader
 
@@ -77,7 +78,9 @@ def load(name: str, **options: Any) -> DirectoryTokenizer:
     auto, fast = transformers.AutoTokenizer, transformers.PreTrainedTokenizerFast
     try:
         tokenizer = auto.from_pretrained(name, trust_remote_code=False, **options)
-    except Exception as error:  # of transformers and of the libraries that it reads files with
+    except BaseException as error:  # of transformers and of the libraries that it reads files with
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         raise FileFormatError(f"{name}: {_why_not_made(transformers, name, error)}") from error
     original = getattr(type(tokenizer), "_tokpar_original", None)
     if original is not None:  # after `patch_transformers`
@@ -89,17 +92,18 @@ def load(name: str, **options: Any) -> DirectoryTokenizer:
     return DirectoryTokenizer(name, _loader_of(tokenizer), tokenizer)
 
 
-def _why_not_made(transformers: Any, name: str, error: Exception) -> str:
+def _why_not_made(transformers: Any, name: str, error: BaseException) -> str:
     version, said = transformers.__version__, str(error).strip().partition("\n")[0][:300]
     if "trust_remote_code" in str(error):
         auto = import_module("transformers.models.auto.tokenization_auto")
-        mapping = auto.get_tokenizer_config(name).get("auto_map")
+        mapping = auto.get_tokenizer_config(name, local_files_only=True).get("auto_map")
         classes = mapping.get("AutoTokenizer") if isinstance(mapping, Mapping) else mapping
-        named = next(filter(None, reversed(classes or ())), "its class")
+        found = [classes] if isinstance(classes, str) else list(filter(None, classes or ()))
         return (
-            f"auto_map names {named}, whose code is in the directory and which tokpar does not "
-            "run: pass the object that AutoTokenizer.from_pretrained(..., trust_remote_code=True) "
-            "returns, or name the file (tokenizer.json)"
+            f"auto_map names {found[-1] if found else 'its class'}, whose code is in the directory "
+            "and which tokpar does not run: pass the object that "
+            "AutoTokenizer.from_pretrained(..., trust_remote_code=True) returns, or name the file "
+            "(tokenizer.json)"
         )
     return (
         f"transformers {version} makes no tokenizer of it ({type(error).__name__}: {said}): pass "

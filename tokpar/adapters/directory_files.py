@@ -1,7 +1,7 @@
-"""Whether the tokenizer.json of a directory says all that decides ids, without transformers.
+"""Whether the tokenizer.json of a directory alone decides ids, without transformers.
 
-It does if no other file of the directory speaks, or if the other files say only what is known to
-have no effect on the generic class of transformers (PreTrainedTokenizerFast, TokenizersBackend)."""
+It does if no other file may decide ids, or if the other files say only what is known to have no
+effect on the generic class of transformers (PreTrainedTokenizerFast, TokenizersBackend)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SILENT_FILES = {
     *("generation_config.json", "preprocessor_config.json", "chat_template.json"),
     *("model.safetensors.index.json", "pytorch_model.bin.index.json", "trainer_state.json"),
 }
-"""Files that no tokenizer of transformers reads to encode. Each other file may speak."""
+"""Files that no tokenizer of transformers reads to encode. Each other file may decide ids."""
 _SILENT_SETTINGS = frozenset(
     {
         *("chat_template", "max_length", "model_input_names", "model_max_length", "name_or_path"),
@@ -48,7 +48,7 @@ def load(directory: Path, why: str) -> DirectoryTokenizer:
     asked.
 
     Raises FileFormatError that names the file or the setting which may decide ids, too."""
-    found = next(_speaking(directory), None)
+    found = next(_deciding_settings(directory), None)
     if found is not None:
         raise FileFormatError(
             f"{directory}: {found}, and only transformers knows what it does ({why}): pip install "
@@ -71,7 +71,7 @@ def _file_of(directory: Path) -> str:
     return next(paths, ", ".join(kinds))
 
 
-def _speaking(directory: Path) -> Iterator[str]:
+def _deciding_settings(directory: Path) -> Iterator[str]:
     """Yields what may decide ids beside the tokenizer.json: files and settings, in words."""
     if not (directory / TOKENIZER_JSON).is_file():
         yield f"it holds no {TOKENIZER_JSON}"

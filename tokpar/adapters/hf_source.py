@@ -90,7 +90,7 @@ class Caller:
         """True if the tokenizer's own call does exactly what the settings ask for."""
         if self.wrapper is not None:
             return True
-        cuts = self.own.truncation is not None and not self.truncation
+        cuts = not self.truncation and self.own.truncation is not None
         return not cuts and (self.padding or self.own.padding is None)
 
     def state(self) -> tuple[object, ...]:

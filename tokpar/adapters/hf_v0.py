@@ -60,7 +60,7 @@ from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import OptionError
+from tokpar.errors import OptionError, raise_foreign
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.wrong_offsets import why_misplaced
@@ -121,13 +121,18 @@ def _adapter_for(caller: Caller) -> HuggingFaceTokenizer:
 
 
 def from_json(
-    config: str, encode_special_tokens: bool, postprocess: PostProcess
+    config: str,
+    encode_special_tokens: bool,
+    postprocess: PostProcess,
+    cache_bytes: int,
+    engine_check: bool,
 ) -> HuggingFaceTokenizer:
     """Returns the adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError: see
     `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return HuggingFaceTokenizer(Caller(own, is_fixed=True), postprocess)
+    caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, engine_check=engine_check)
+    return HuggingFaceTokenizer(caller, postprocess)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):
@@ -142,8 +147,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._postprocess = (
             postprocess_like(caller, self._chunks) if postprocess is None else postprocess
         )
-        self._own_call = postprocess is None and caller.as_it_is
-        if not self._own_call and self._postprocess.unknown:
+        if self._postprocess.unknown and not self._own_call_fits:
             raise OptionError(
                 "its truncation and padding are a part of its own call, which nothing can replace: "
                 f"{self._postprocess.unknown}"
@@ -247,6 +251,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         try:
             encodings = call(list(texts), add_special_tokens=False)
         except BaseException as error:
+            raise_foreign(error)
             if isinstance(error, Exception) or is_panic(error):
                 for text in texts:
                     self.encode(text)
@@ -273,13 +278,20 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of the caller's own call. If that call truncates or pads against the
         settings, returns the ids of `encode` after tokpar's post-processing."""
-        if not self._own_call:
-            return self._postprocess.rows(Rows.of([self.encode(text)]))[0]
+        if not self._own_call_fits:
+            now = self.refresh()
+            return now._postprocess.rows(Rows.of([now.encode(text)]))[0]
         try:
             return id_array(self.caller.ids(text))
         except BaseException as error:
             raise_panic(error, "the tokenizer", [text])
             raise
+
+    @property
+    def _own_call_fits(self) -> bool:
+        """True if the caller's own call post-processes as the settings say, as the caller's object
+        is now."""
+        return not self._postprocess_given and self.caller.as_it_is
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids of `encode(text)`.
@@ -496,6 +508,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             "config": tokenizer_json_of(self._chunks),
             "encode_special_tokens": self.caller.encode_special_tokens,
             "postprocess": self._postprocess,
+            "cache_bytes": self.caller.cache_bytes,
+            "engine_check": self.caller.engine_check,
         }
 
 

@@ -35,6 +35,7 @@ class Contents:
         self._bytes = [content.encode(errors="surrogatepass") for content in contents]
         self._chars = np.array([*map(len, contents)], np.int64)
         self._sizes = np.array([*map(len, self._bytes)], np.int64)
+        self._shortest = int(self._sizes.min(initial=1 << 62))
         self._automaton: Automaton | None = build_automaton(self._bytes) if contents else None
 
     @classmethod
@@ -96,7 +97,7 @@ class Contents:
             return self._search_by_arrays(self._automaton, data, lengths)
         table, node = self._automaton.table, np.zeros(1, np.int64)
         given = self._sizes if lengths is None else lengths
-        room = min(len(data) // int(self._sizes.min()) + 1, max(64, len(data) // 8))
+        room = min(len(data) // self._shortest + 1, max(64, len(data) // 8))
         count = -1
         while count < 0:  # the last of few times: the array was too short
             out = np.empty((room, 3), np.int64)

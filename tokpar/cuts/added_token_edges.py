@@ -6,6 +6,7 @@ All positions are code points of the text.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,20 +55,29 @@ class TokenEdges:
         """The first certified edge in [start, stop), or None.
 
         The time is linear in stop - start, however many tokens occur."""
+        for p, edge, first, last in self._edges(text, max(start, 1), min(stop, len(text))):
+            if self._holds(text, p, edge):
+                witness = (("token", text[first:last]), ("edge", edge))
+                return Seam.licensed_by(Theorem.ADDED_TOKEN_EDGE, p, witness)
+        return None
+
+    def likely(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Yield the positions in [start, stop) that `certify` may certify; it refuses some."""
+        return (p for p, _, _, _ in self._edges(text, start, stop))
+
+    def _edges(self, text: str, start: int, stop: int) -> Iterator[tuple[int, str, int, int]]:
+        """Yield (p, "start" or "end", start of the token, its end) for each edge in [start, stop)
+        of a token of `plain` that contains every occurrence that shares a character with it."""
         if self.refusal is not None:
-            return None
-        start, stop = max(start, 1), min(stop, len(text))
+            return
         # twice the longest content: the token at an edge, and a token that may overlap it
         reach = 2 * self._contents.longest
-        clusters = self._contents.clusters(
-            text, max(0, start - reach), min(len(text), stop + reach)
-        )
+        lo, hi = max(0, start - reach), min(len(text), stop + reach)
+        clusters = self._contents.clusters(text, lo, hi)
         for first, last, _ in clusters[self._is_plain[clusters[:, 2]]].tolist():
             for p, edge in ((first, "start"), (last, "end")):
-                if start <= p < stop and self._holds(text, p, edge):
-                    witness = (("token", text[first:last]), ("edge", edge))
-                    return Seam.licensed_by(Theorem.ADDED_TOKEN_EDGE, p, witness)
-        return None
+                if start <= p < stop:
+                    yield p, edge, first, last
 
     def _holds(self, text: str, p: int, edge: str) -> bool:
         """True if the edge `p` of a token that is certainly matched meets the other conditions of

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES
 from tokpar.cuts.added_token_contents import Contents
@@ -106,6 +107,21 @@ class AddedTokenGuard:
     @cached_property
     def _lstrips(self) -> Contents:
         return Contents.of(token.content for token in self.tokens if token.lstrip)
+
+    def crossed(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """For each p in [start, stop), True if an occurrence reaches over p; None if none does.
+
+        `safe` is False there."""
+        first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
+        near = self.contents.clusters(text, first, last)
+        near = near[(near[:, 0] + 1 < stop) & (near[:, 1] > start)]
+        if not len(near):
+            return None
+        changes = np.zeros(stop - start + 1, np.int8)
+        changes[np.maximum(near[:, 0] + 1 - start, 0)] += 1  # clusters share no position
+        changes[np.minimum(near[:, 1], stop) - start] -= 1
+        found: NDArray[np.bool_] = np.cumsum(changes[:-1], dtype=np.int8).view(np.bool_)
+        return found
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """True if no occurrence of any token shares a code point with [start, stop)."""

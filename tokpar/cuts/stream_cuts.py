@@ -65,7 +65,10 @@ class UnfinishedText:
     ) -> Seam | None:
         # Between two spaces, later text may change how tokens of the normalized text match.
         unclear = bool(self.finder.normalizer_guard.tokens)
+        reached_over = self.finder.crossed(text, start + 1, max(start, last) + 1)
         for place in range(last, start, -1):
+            if reached_over is not None and reached_over[place - start - 1]:
+                continue
             if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
                 continue
             seam = certify(text, place)

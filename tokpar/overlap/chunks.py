@@ -2,11 +2,11 @@
 
 Also finds chunks that meet at a certified cut, and marks chunks that the cache may divide."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tokpar.arrays import IdArray, has_surrogate
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
 from tokpar.errors import OptionError
@@ -193,12 +193,3 @@ def licence_of_texts(tokenizer: TokenizerAdapter) -> Seam | None:
     An added token in a text may forbid a cut. The cache looks for such added tokens."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces
-
-
-def cache_lookup(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray | None] | None:
-    """Returns the function that looks up one short text in the cache of the tokenizer, or None.
-
-    The cache cuts a text before every space, so it is asked only under `licence_of_texts`."""
-    if licence_of_texts(tokenizer) is None or not isinstance(tokenizer, HasSegmentCache):
-        return None
-    return tokenizer.cached_ids
