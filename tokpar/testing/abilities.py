@@ -86,7 +86,7 @@ def char_offsets(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("decode")
 def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """decode gives a str, the same each time; decode_batch, if there is one, the same of each row"""
+    """decode gives a str, the same each time, and decode_batch the same of each row"""
     assert isinstance(tokenizer, Decodes)
     ids = ids_of(tokenizer, text)
     once, again = tokenizer.decode(ids.tolist()), tokenizer.decode(ids)  # type: ignore[arg-type]
