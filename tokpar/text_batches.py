@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, byte_length
+from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
-from tokpar.spans import postprocess_single
+from tokpar.spans import postprocess_own
 
 _ARROW_ROWS = 1 << 16
 """Rows of an Arrow array whose offsets are read together."""
@@ -48,6 +48,7 @@ def _batches(texts: Iterator[Any], batch_bytes: int) -> Generator[list[Any], Non
                 raise OptionError(
                     f"text {number} must be a str or UTF-8 bytes, got {type(text).__name__}"
                 )
+            text = plain_text(text)
             size = byte_length(text) if isinstance(text, str) else len(text)
             if batch and (total + size > batch_bytes or type(batch[0]) is not type(text)):
                 yield batch
@@ -138,10 +139,10 @@ def postprocess_each(
         if inserted_ids(tokenizer) is None:  # truncation and padding depend on the text
 
             def final(k: int) -> IdArray:
-                return postprocess_single(tokenizer, batch.rows[k], texts[k])
+                return postprocess_own(tokenizer, batch.rows.part(k, k + 1), [texts[k]])[0]
 
         else:
-            final = tokenizer.postprocess(batch.rows, texts).__getitem__
+            final = postprocess_own(tokenizer, batch.rows, texts).__getitem__
 
     def encoding(k: int) -> Encoding:
         ids = np.array(final(k))

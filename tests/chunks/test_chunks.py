@@ -140,6 +140,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_texts_of_many_kinds(name: str, kind: str) -> None:

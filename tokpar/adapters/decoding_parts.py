@@ -51,15 +51,21 @@ def _replace_by_engine(regex: str, content: str) -> Callable[[str], str]:
     return lambda token: str(replace.decode([token]))
 
 
+def own_decoding(wrapper: Any) -> str | None:
+    """Returns why a transformers tokenizer decodes in its own way, or None."""
+    for name in _DECODING:
+        if getattr(getattr(wrapper, name), "__module__", None) not in _BASES:
+            return f"{type(wrapper).__name__} has its own {name}"
+    return None
+
+
 def _cleanup_of(wrapper: Any) -> tuple[tuple[str, str], ...]:
     """Returns the (old, new) strings that a transformers tokenizer replaces in decoded text.
 
     Raises OptionError if the class or the object has a decoding method of its own."""
-    for name in _DECODING:
-        method = getattr(wrapper, name)
-        if getattr(method, "__module__", None) not in _BASES:
-            kind = type(wrapper).__name__
-            raise OptionError(f"decode_stream cannot be used: {kind} has its own {name}")
+    why = own_decoding(wrapper)
+    if why is not None:
+        raise OptionError(f"decode_stream cannot be used: {why}")
     if not wrapper.clean_up_tokenization_spaces:
         return ()
     forced = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"

@@ -120,7 +120,7 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
     """Returns the post-processing of the caller's tokenizer.
 
     It is unknown if `copy` gives other ids before post-processing."""
-    own = caller.own
+    own, wrapper = caller.own, None if caller.is_fixed else caller.wrapper
     postprocess = postprocess_of(
         own,
         add_special_tokens=caller.add_special_tokens,
@@ -129,11 +129,18 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
     )
     unknown = (
         postprocess.unknown
-        or next(iter(own_methods(caller.wrapper, _ENCODING).values()), None)
-        or _added_tokens_differ(own, copy, caller.encode_special_tokens)
-        or (None if caller.is_fixed else _outdated_reason(own, copy, caller.encode_special_tokens))
+        or next(iter(own_methods(wrapper, _ENCODING).values()), None)
+        or why_copy_differs(caller, copy)
     )
     return postprocess if unknown is None else PostProcess(unknown=unknown)
+
+
+def why_copy_differs(caller: Caller, copy: Any) -> str | None:
+    """Returns why `copy` may find other added tokens than the caller's tokenizer, or None."""
+    own, special = caller.own, caller.encode_special_tokens
+    return _added_tokens_differ(own, copy, special) or (
+        None if caller.is_fixed and caller.wrapper is None else _outdated_reason(own, copy, special)
+    )
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:

@@ -102,10 +102,17 @@ def _adapter(
 
 
 def rebuild(
-    encoding: Mapping[str, Any], allowed_special: Specials, disallowed_special: Specials
+    encoding: Mapping[str, Any],
+    allowed_special: Specials,
+    disallowed_special: Specials,
+    cache_bytes: int,
+    engine_check: bool,
 ) -> TiktokenTokenizer:
     """Returns the adapter that `TiktokenTokenizer.spec` describes."""
-    return TiktokenTokenizer(tiktoken.Encoding(**encoding), allowed_special, disallowed_special)
+    own = tiktoken.Encoding(**encoding)
+    adapter = TiktokenTokenizer(own, allowed_special, disallowed_special, cache_bytes)
+    adapter.engine_check = engine_check
+    return adapter
 
 
 def _from_file(
@@ -339,8 +346,9 @@ class TiktokenTokenizer(EncodingAdapter):
 
     def detach(self) -> TiktokenTokenizer:
         """Returns this adapter without the caller's object. Only `attach` may be called on it."""
-        assert self.facts is not None  # compute the facts now, so that the copy has them
+        facts = self.facts
         twin = copy(self)
+        twin.facts = facts  # or each `attach` would compute them again
         del twin.encoding, twin._encodings
         return twin
 
@@ -365,6 +373,8 @@ class TiktokenTokenizer(EncodingAdapter):
             # sorted, so that its pickle is the same in every process
             "allowed_special": tuple(sorted(self._allowed_specials)),
             "disallowed_special": tuple(sorted(self._disallowed_specials)),
+            "cache_bytes": self._cache_bytes,
+            "engine_check": self.engine_check,
         }
 
     @cached_property

@@ -14,12 +14,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, has_surrogate
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.local_pairs import LocalPairs
-from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.cuts.normalized_context import NormalizerGuard, crossed
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
 from tokpar.types import Facts, Rule, Seam, Theorem, Witness
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REPORTED, _FEW = 1 << 12, 1 << 8
+_FIRST_WINDOW = 64
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
@@ -214,14 +216,18 @@ class CutFinder:
     ) -> Seam | None:
         """The first certified cut in [start, stop), code points, or None.
 
-        The search goes window by window, and tries the cheapest rule first in each window.
+        The search goes window by window, of growing size up to `window`, and tries the cheapest
+        rule first in each window.
         K10 may read the text from the anchor of `earlier_seam`."""
         start, stop = max(start, 1), min(stop, len(text))
-        for lo in range(start, stop, window):
-            hi = min(lo + window, stop)
-            seam = self._find_context(text, lo, hi, earlier_seam) or self.edges.find(text, lo, hi)
+        size = min(window, _FIRST_WINDOW)
+        while start < stop:
+            end = min(start + size, stop)
+            seam = self.edges.find(text, start, end)
+            seam = seam or self._find_context(text, start, end, earlier_seam)
             if seam is not None:
                 return seam
+            start, size = end, min(4 * size, window)
         return None
 
     def find_pair(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
@@ -340,6 +346,10 @@ class CutFinder:
     @cached_property
     def _adjacent(self) -> frozenset[str] | None:
         return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
+
+    def crossed(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """See `normalized_context.crossed`: one search for all positions of [start, stop)."""
+        return crossed(self.token_guard, self.normalizer_guard, text, start, stop)
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """True if the engine matches the same added tokens with and without a cut before `p`."""

@@ -12,6 +12,7 @@ from typing import cast
 
 import numpy as np
 
+from tokpar.cores import cpu_count
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, ThreadPool, blocks
@@ -22,7 +23,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     traits_of,
 )
-from tokpar.limits import cpu_count, worker_count
+from tokpar.limits import worker_count
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144

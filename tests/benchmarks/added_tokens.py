@@ -1,0 +1,228 @@
+"""Every door on texts full of added tokens, of growing sizes, with the tokenizer's own call beside.
+
+    python -m tests.benchmarks.added_tokens FILE ... [--added 0,1000,10000] [--flags plain,special]
+        [--texts mixed,words] [--doors encode,chunks] [--sizes 1000,10000] [--rounds 3]
+
+FILE: a tokenizer.json, or a pattern of its own added tokens behind a colon (FILE:reserved). Each
+cell is the least processor time of a door over that of the own call: below 1 tokpar is faster. A cell that
+grows with the size of the text, or with the number of added tokens, is a stall. Sizes count
+occurrences of added tokens. The ids of every door are compared with the own call's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Tokenizer
+
+import tokpar
+
+FLAGS: dict[str, dict[str, bool]] = {
+    "plain": {"normalized": False},
+    "special": {"normalized": False, "special": True},
+    "normalized": {"normalized": True},
+    "lstrip": {"normalized": False, "lstrip": True},
+    "rstrip": {"normalized": False, "rstrip": True},
+    "single_word": {"normalized": False, "single_word": True},
+}
+OVERLAPPING = ("<a", "<a>", "a>b", "b<a", "<", "a>", *("<" * k + "a" for k in range(2, 30)))
+STALLED = 20.0
+"""Seconds after which a door is not tried with larger texts."""
+WORDS = (
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "a",
+    "lazy",
+    "dog,",
+    "and",
+    "12",
+    "puppies\n",
+)
+
+
+def text_of(kind: str, contents: Sequence[str], count: int) -> str:
+    """A text with `count` added tokens, or prefixes of them."""
+    draw = random.Random(f"{kind} {count}")
+    if kind == "one":
+        return contents[0] * count
+    chosen = draw.choices(contents, k=count)
+    if kind == "nearly":
+        return "".join(content[:-1] for content in chosen)
+    if kind == "words":
+        return "".join(f"{content}{draw.choice(WORDS)} {draw.choice(WORDS)}" for content in chosen)
+    if kind == "spaced":
+        return " ".join(chosen)
+    if kind == "turns":
+        return "".join(content + " ".join(draw.choices(WORDS, k=40)) for content in chosen)
+    return "".join(chosen)
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of processor time of all threads, and what the call gave."""
+    start = time.process_time()
+    result = call()
+    return time.process_time() - start, result
+
+
+TEXTS = ("one", "mixed", "words", "spaced", "turns", "nearly")
+
+
+def _flat(rows: Any) -> list[int]:
+    return [int(id_) for id_ in chain.from_iterable(rows)]
+
+
+def _batch(encoder: tokpar.Encoder, text: str) -> list[int] | None:
+    rows = encoder.encode_batch([text, text])
+    return rows[1].ids.tolist()
+
+
+def _session(encoder: tokpar.Encoder, text: str) -> list[int]:
+    session = encoder.session()
+    size = max(1000, len(text) // 20)
+    for start in range(0, len(text), size):
+        session.append(text[start : start + size])
+    return session.ids.tolist()
+
+
+def _typed(encoder: tokpar.Encoder, text: str) -> list[int]:
+    """A text to which a few characters are appended, ten times."""
+    session = encoder.session(text[:-10])
+    for char in text[-10:]:
+        session.append(char)
+    return session.ids.tolist()
+
+
+def _stream(encoder: tokpar.Encoder, text: str) -> list[int]:
+    parts = (text[start : start + 200] for start in range(0, len(text), 200))
+    return _flat(row.tolist() for row in encoder.stream(parts))
+
+
+def _check(encoder: tokpar.Encoder, text: str) -> None:
+    encoding = encoder.encode(text)
+    report = tokpar.check(encoding, text, encoder.tokenizer, level="seams")
+    assert report.ok, report.findings
+
+
+Door = Callable[[Any, tokpar.Encoder, str], Any]
+DOORS: dict[str, Door] = {
+    "object": lambda own, encoder, text: tokpar.encode(text, own).ids.tolist(),
+    "encode": lambda own, encoder, text: encoder.encode(text).ids.tolist(),
+    "batch": lambda own, encoder, text: _batch(encoder, text),
+    "count": lambda own, encoder, text: encoder.count(text),
+    "stream": lambda own, encoder, text: _stream(encoder, text),
+    "session": lambda own, encoder, text: _session(encoder, text),
+    "typed": lambda own, encoder, text: _typed(encoder, text),
+    "chunks": lambda own, encoder, text: len(list(encoder.chunks(text, 512))),
+    "check": lambda own, encoder, text: _check(encoder, text),
+}
+
+
+def _as_hf(path: str) -> Door:
+    from transformers import PreTrainedTokenizerFast
+
+    def door(own: Any, encoder: tokpar.Encoder, text: str) -> Any:
+        fast = views.get(id(own))
+        if fast is None:
+            fast = views[id(own)] = tokpar.as_hf(PreTrainedTokenizerFast(tokenizer_object=own))
+        return fast(text)["input_ids"]
+
+    views: dict[int, Any] = {}
+    return door
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--added", default="0,1000,10000")
+    parser.add_argument("--flags", default="plain")
+    parser.add_argument("--texts", default=",".join(TEXTS))
+    parser.add_argument("--doors", default=",".join([*DOORS, "as_hf"]))
+    parser.add_argument("--sizes", default="1000,10000")
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args(argv)
+    for file in args.files:
+        for added in map(int, args.added.split(",")):
+            for flags in args.flags.split(","):
+                _table(file, added, flags, args)
+    return 0
+
+
+def _table(file: str, added: int, flags: str, args: argparse.Namespace) -> None:
+    path, _, pattern = file.partition(":")
+    own = Tokenizer.from_file(path)
+    own.no_truncation()
+    own.no_padding()
+    contents = [t.content for t in own.get_added_tokens_decoder().values()]
+    if added:
+        contents = [f"<|extra_{k}|>" for k in range(added)]
+        own.add_tokens([AddedToken(c, **FLAGS[flags]) for c in contents])
+    elif pattern == "overlapping":
+        contents = list(OVERLAPPING)
+        own.add_tokens([AddedToken(c, **FLAGS[flags]) for c in contents])
+    elif pattern:
+        contents = [c for c in contents if re.search(pattern, c)]
+    begun = timed(lambda: tokpar.Encoder(own))
+    encoder = begun[1]
+    doors = {**DOORS, "as_hf": _as_hf(path)}
+    names = args.doors.split(",")
+    title = f"{Path(path).name}:{pattern} + {added} {flags}, {len(contents)} contents"
+    print(f"\n{title}, loaded in {begun[0] * 1e3:.0f} ms")
+    print("| text | tokens | own ms | new | " + " | ".join(names) + " |")
+    print("|" + "---|" * (4 + len(names)))
+    for name in names:  # what a door prepares for its first text is not timed
+        doors[name](own, encoder, text_of("mixed", contents, 300))
+    stalled: set[tuple[str, str]] = set()
+    for kind in args.texts.split(","):
+        for size in map(int, args.sizes.split(",")):
+            text = text_of(kind, contents, size)
+            row, expected = [], own.encode(text).ids
+            own_time = min(timed(lambda t=text: own.encode(t).ids)[0] for _ in range(args.rounds))
+            if (kind, "encode") not in stalled:
+                found, first = timed(lambda t=text: encoder.encode(t).ids.tolist())
+                row.append(f"{found / own_time:.2f}")
+                _compare("new", first, expected)
+                if found > STALLED:
+                    stalled.add((kind, "encode"))
+            else:
+                row.append("-")
+            for name in names:
+                if (kind, name) in stalled:
+                    row.append("-")
+                    continue
+                times = []
+                for _ in range(args.rounds):
+                    seconds, ids = timed(lambda d=doors[name], t=text: d(own, encoder, t))
+                    times.append(seconds)
+                    if seconds > 1:
+                        break
+                _compare(name, ids, expected)
+                calls = 2 if name == "batch" else 1
+                row.append(f"{min(times) / own_time / calls:.2f}")
+                if max(times) > STALLED:
+                    stalled.add((kind, name))
+            print(
+                f"| {kind} | {size} | {own_time * 1e3:.2f} | " + " | ".join(row) + " |", flush=True
+            )
+
+
+def _compare(name: str, ids: Any, expected: list[int]) -> None:
+    if isinstance(ids, list) and ids != expected:
+        raise SystemExit(f"{name}: the ids differ, nothing else matters")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
