@@ -1,5 +1,5 @@
-"""The work of chunks grows as the text does. Counted are the code points that the engine encodes and
-that the finder of cuts normalizes, so no clock decides."""
+"""The work of chunks grows as the text does. Counted are the code points that the engine encodes,
+and those that the finder of cuts normalizes, so no clock decides."""
 
 from __future__ import annotations
 
