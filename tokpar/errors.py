@@ -81,8 +81,11 @@ INTERRUPTS = (KeyboardInterrupt, SystemExit, GeneratorExit, TimeoutError)
 def is_foreign(error: BaseException) -> bool:
     """True if no engine raised `error`, but who wants the call to stop: it is one of `INTERRUPTS`,
     or a signal handler raised it, as a deadline does."""
-    if isinstance(error, INTERRUPTS):
-        return True
+    return isinstance(error, INTERRUPTS) or is_of_handler(error)
+
+
+def is_of_handler(error: BaseException) -> bool:
+    """True if a signal handler raised `error`."""
     import signal  # slow to import
 
     handlers = (signal.getsignal(number) for number in signal.valid_signals())

@@ -24,7 +24,7 @@ from tokpar.corpus.chat import template_of
 from tokpar.corpus.document_blocks import Fault
 from tokpar.corpus.input_field import FieldChoice, find_field
 from tokpar.corpus.input_parts import Part, plan_parts
-from tokpar.corpus.inputs import Input, find_inputs
+from tokpar.corpus.inputs import Input, find_inputs, require_folder_beside
 from tokpar.corpus.journal import Head
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.manifest import Options
@@ -112,6 +112,7 @@ def prepare(request: Request) -> BuildJob:
     template: str | None = None
     if request.chat_template:
         text_of, template = template_of(tokenizer, request.chat_template)
+    require_folder_beside(str(request.out), request.inputs)
     inputs = tuple(find_inputs(request.inputs, request.lines))
     field, choice = request.field or "messages", None
     if request.field is None and template is None:
