@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from tests.support.optional_data import corpus as corpus
-from tests.support.optional_data import directory
+from tests.support.optional_data import full_vocabularies
 from tests.support.profiles import EXAMPLES, chosen_profile, is_quick
 from tests.support.profiles import at_most as at_most
 from tests.support.profiles import cases as cases
@@ -283,9 +283,9 @@ def full_vocab() -> Callable[[str], Path]:
     """`full_vocab("bert.json")` is the path of a full vocabulary, or skips the test."""
 
     def find(name: str) -> Path:
-        path = directory("TOKPAR_VOCAB") / name
-        if not path.is_file():
-            pytest.skip(f"TOKPAR_VOCAB holds no {name}")
+        path = full_vocabularies().get(name)
+        if path is None:
+            pytest.skip(f"TOKPAR_VOCAB names no directory with {name}")
         return path
 
     return find

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import sys
 import threading
@@ -18,6 +17,7 @@ from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
+from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
     Executor,
@@ -28,7 +28,7 @@ from tokpar.interfaces import (
     own_call_of,
     traits_of,
 )
-from tokpar.limits import worker_count
+from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
@@ -39,7 +39,6 @@ from tokpar.types import Facts, Rows
 if TYPE_CHECKING:
     import tiktoken
 
-    from tokpar.asynchronous import AsyncCalls
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
@@ -109,7 +108,6 @@ class Encoder:
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
         self._decode_tables: DecodeTables | None = None
-        self._calls: AsyncCalls | None = None
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
@@ -137,7 +135,7 @@ class Encoder:
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
         twin._own_call, twin._plans = own_call_of(adapter), None
-        twin._short_texts = twin._decode_tables = twin._calls = None
+        twin._short_texts = twin._decode_tables = None
         return twin
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
@@ -150,8 +148,8 @@ class Encoder:
         text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
         settings that keeps fewer ids holds, too; padding is not applied. The result knows no
         spans."""
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if type(text) is not str:
+            text = require_text(text)
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -218,34 +216,21 @@ class Encoder:
         return postprocess_each(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
 
     async def aencode(self, text: str) -> Encoding:
-        """Returns what `encode` returns, without blocking the event loop of the caller.
+        """Returns what `encode` returns, from a thread, so that the caller's event loop goes on.
 
-        A thread of the encoder encodes the text, slice by slice. If more texts come than threads
-        and their queue take, the call waits for a place. A cancelled call ends before its next
-        slice. Raises what `encode` raises, and EngineError if the encoder is closed before."""
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
-        return (await self.aencode_batch([text]))[0]
+        A cancelled call raises CancelledError at once, and its thread still encodes the text."""
+        import asyncio  # importing tokpar does without it
+
+        return await asyncio.to_thread(self.encode, text)
 
     async def aencode_batch(self, texts: Texts) -> Batch:
         """Returns what `encode_batch` returns, as `aencode` does."""
-        from tokpar.cache.utf8_texts import texts_of  # see `encode_batch`
+        import asyncio  # importing tokpar does without them
+
+        from tokpar.cache.utf8_texts import texts_of
 
         some = texts_of(texts)  # the caller may change them later
-
-        def encode(before_slice: Callable[[], None]) -> Batch:
-            before_slice()
-            return self._encode_batch(some, self.tokenizer, before_slice=before_slice)
-
-        return await self._async_calls().run(encode)
-
-    def _async_calls(self) -> AsyncCalls:
-        from tokpar.asynchronous import AsyncCalls  # importing tokpar does without it
-
-        with self._lock:
-            if self._calls is None or self._calls.pid != os.getpid():
-                self._calls = AsyncCalls(self._workers)
-            return self._calls
+        return await asyncio.to_thread(lambda: self._encode_batch(some, self.tokenizer))
 
     @property
     def smallest_split(self) -> int:
@@ -259,25 +244,17 @@ class Encoder:
         return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self,
-        texts: Sequence[str],
-        tokenizer: TokenizerAdapter,
-        postprocess: bool = True,
-        before_slice: Callable[[], None] | None = None,
+        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
 
-        lengths = lengths_of(texts)
+        texts, lengths = plain_texts(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
-        if before_slice is not None:
-            from tokpar.asynchronous import slice_plan  # importing tokpar does without it
-
-            plan = slice_plan(plan, before_slice)
         if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
@@ -376,6 +353,17 @@ class Encoder:
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
 
+    def decode_batch(self, rows: Iterable[Sequence[int] | IdArray | Encoding]) -> list[str]:
+        """Returns `decode` of each row of ids, in order; on all cores if the engine has a batch
+        call. `rows`: lists, arrays, or a `Batch`. Raises LookupError as `decode` does."""
+        tokenizer = self.tokenizer
+        lists: list[list[int]] = [np.asarray(row, dtype=np.int64).tolist() for row in rows]
+        many = getattr(tokenizer, "decode_batch", None)
+        if many is None:
+            return [self.decode(row) for row in lists]
+        texts: list[str] = many(lists)
+        return texts
+
     def decode_stream(
         self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
     ) -> DecodeStream:
@@ -407,12 +395,18 @@ class Encoder:
 
         The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
         OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        tokenizer = getattr(getattr(self.tokenizer, "caller", None), "wrapper", None)
+        caller = getattr(self.tokenizer, "caller", None)
+        tokenizer = getattr(caller, "wrapper", None)
         if tokenizer is None:
             raise OptionError(
                 f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
                 "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
                 "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
+            )
+        if getattr(caller, "is_fixed", False):
+            raise OptionError(
+                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
+                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
             )
         from tokpar.integrations import hf
 
@@ -454,11 +448,6 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools of this encoder. The encoder can be used again afterwards."""
-        if self._calls is not None:
-            with self._lock:
-                calls, self._calls = self._calls, None
-            if calls is not None and calls.pid == os.getpid():
-                calls.close()
         if not self._executors:
             return
         with self._lock:
@@ -498,7 +487,9 @@ class Encoder:
     def _build_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
-                self._executors[name] = registry().executor_kind(name).build(self._workers)
+                built = registry().executor_kind(name).build(self._workers)
+                require_methods(built, "executor")
+                self._executors[name] = built
             return self._executors[name]
 
 
@@ -520,6 +511,8 @@ def _known_executor(executor: str | Executor) -> str | Executor:
         raise OptionError(
             f"executor must be a name or an object with a map method, got {type(executor).__name__}"
         )
+    else:
+        require_methods(executor, "executor")
     return executor
 
 

@@ -179,7 +179,17 @@ class Registry:
             return found
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
-        raise UnknownNameError(kind, name, table)
+        advice = self.advice_on_parts(name) if kind == "strategy" else ""
+        raise UnknownNameError(kind, name, table, advice)
+
+    def advice_on_parts(self, name: str) -> str:
+        """Returns what to write instead of the name of a splitter or merger where a strategy is
+        asked for; "" for another name."""
+        if name in self._tables["splitter"]:
+            return f"{name!r} is a splitter: name a merger, too, such as {name}+certified"
+        if name in self._tables["merger"]:
+            return f"{name!r} is a merger: name a splitter, too, such as cut+{name}"
+        return ""
 
     def _problem(self, plugin: Plugin) -> str | None:
         """Returns why the plugin provides nothing, or None.

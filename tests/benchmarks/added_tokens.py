@@ -2,17 +2,24 @@
 
     python -m tests.benchmarks.added_tokens FILE ... [--added 0,1000,10000] [--flags plain,special]
         [--texts mixed,words] [--doors encode,chunks] [--sizes 1000,10000] [--rounds 3]
+        [--qwen-like NFC]
 
+The texts "Chinese" and "no-break" have words instead of added tokens, and few cuts or none.
+
+--qwen-like: the file gets the pattern of Qwen and this normalizer, and its added tokens are
+searched before the normalizer.
 FILE: a tokenizer.json, or a pattern of its own added tokens behind a colon (FILE:reserved), or
-FILE:overlapping, which adds contents that overlap. A cell is the least processor time of a door over
-that of `Tokenizer.encode`: below 1 tokpar is faster. A cell that grows with the size of the text, or
-with the number of added tokens, is a stall. Sizes count occurrences. The ids of every door are
-compared with those of `Tokenizer.encode`, of `as_hf` with those of transformers.
+FILE:overlapping, which adds contents that overlap. A cell is the least processor time of a door
+over that of `Tokenizer.encode`: below 1 tokpar is faster. A cell that grows with the size of the
+text, or with the number of added tokens, is a stall. Sizes count occurrences of added tokens, or
+words. The ids of every door are compared with those of `Tokenizer.encode`, of `as_hf` with those
+of transformers.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import sys
@@ -26,6 +33,7 @@ from typing import Any
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
+from tests.support.tokenizers_drawn import PATTERNS
 
 FLAGS: dict[str, dict[str, bool]] = {
     "plain": {"normalized": False},
@@ -54,9 +62,19 @@ WORDS = (
 )
 
 
+CHINESE = (
+    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子"
+)
+
+
 def text_of(kind: str, contents: Sequence[str], count: int) -> str:
     """A text with `count` added tokens, or prefixes of them."""
     draw = random.Random(f"{kind} {count}")
+    if kind == "Chinese":
+        sizes = (draw.randint(2, 12) for _ in range(count))
+        return "".join("".join(draw.choices(CHINESE, k=k)) + draw.choice("，，。") for k in sizes)
+    if kind == "no-break":
+        return "\xa0".join(draw.choices(WORDS, k=count))
     if kind == "one":
         return contents[0] * count
     chosen = draw.choices(contents, k=count)
@@ -78,7 +96,24 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
-TEXTS = ("one", "mixed", "words", "spaced", "turns", "nearly")
+TEXTS = ("one", "mixed", "words", "spaced", "turns", "nearly", "Chinese", "no-break")
+
+
+def tokenizer_of(path: str, qwen_like: str | None) -> Tokenizer:
+    """The tokenizer of a file; with `qwen_like`, a normalizer, and Qwen's pattern."""
+    config = json.loads(Path(path).read_bytes())
+    if qwen_like is not None:
+        split = {"type": "Split", "pattern": {"Regex": PATTERNS["qwen2"][0]}}
+        stages = [
+            split | {"behavior": "Isolated", "invert": False},
+            config["decoder"]
+            | {"type": "ByteLevel", "use_regex": False, "add_prefix_space": False},
+        ]
+        config["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": stages}
+        config["normalizer"] = {"type": qwen_like}
+        for token in config["added_tokens"]:
+            token["normalized"] = False
+    return Tokenizer.from_str(json.dumps(config))
 
 
 def _flat(rows: Any) -> list[int]:
@@ -157,6 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--doors", default=",".join(DOORS))
     parser.add_argument("--sizes", default="1000,10000")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--qwen-like", choices=("NFC", "NFD", "NFKC", "NFKD"))
     args = parser.parse_args(argv)
     for file in args.files:
         for added in map(int, args.added.split(",")):
@@ -167,7 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _table(file: str, added: int, flags: str, args: argparse.Namespace) -> None:
     path, _, pattern = file.partition(":")
-    own = Tokenizer.from_file(path)
+    own = tokenizer_of(path, args.qwen_like)
     own.no_truncation()
     own.no_padding()
     contents = [t.content for t in own.get_added_tokens_decoder().values()]
@@ -182,6 +218,7 @@ def _table(file: str, added: int, flags: str, args: argparse.Namespace) -> None:
     loading, encoder = timed(partial(tokpar.Encoder, own))
     names = args.doors.split(",")
     title = f"{Path(path).name}:{pattern} + {added} {flags}, {len(contents)} contents"
+    title += f", like Qwen with {args.qwen_like}" if args.qwen_like else ""
     print(f"\n{title}, loaded in {loading * 1e3:.0f} ms")
     print("| text | tokens | own ms | new | " + " | ".join(names) + " |")
     print("|" + "---|" * (4 + len(names)))

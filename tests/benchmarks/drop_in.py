@@ -16,12 +16,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import tokenizers
-import transformers
+from tokenizers import AddedToken
 
 import tokpar
 
@@ -85,7 +85,7 @@ def without_cache(own: Any) -> Callable[[], Any]:
         twin = copy.copy(own)
         twin._tokenizer = copy.deepcopy(own._tokenizer)
         token = f"<unseen {next(numbers)}>"
-        twin.add_tokens([tokenizers.AddedToken(token, normalized=False)])
+        twin.add_tokens([AddedToken(token, normalized=False)])
         return tokpar.as_hf(twin)
 
     return fresh
@@ -111,7 +111,9 @@ def calls(text: str) -> dict[str, Call]:
 
 
 def report(folder: str, text: str) -> None:
-    own = transformers.AutoTokenizer.from_pretrained(folder)
+    from transformers import AutoTokenizer
+
+    own = AutoTokenizer.from_pretrained(folder)
     own.model_max_length = 10**9  # nothing is logged
     if own.chat_template is None:
         own.chat_template = CHATML
@@ -148,7 +150,7 @@ def main() -> None:
     if len(text) < 4_000_000:
         sys.exit(f"{arguments.texts}: 4,000,000 characters are needed, got {len(text):,}")
     print(
-        f"transformers {transformers.__version__}, tokenizers {tokenizers.__version__}, "
+        f"transformers {version('transformers')}, tokenizers {version('tokenizers')}, "
         f"Python {platform.python_version()}, {platform.machine()}"
     )
     for folder in arguments.model:

@@ -95,6 +95,26 @@ def test_a_text_that_is_known_is_not_encoded_again() -> None:
     assert tokpar.check(stored, text, adapter).ok
 
 
+@given(st.data())
+def test_a_text_whose_ends_or_added_tokens_forbid_cuts_is_mostly_answered_by_the_cache(
+    data: st.DataObject,
+) -> None:
+    tokenizer = llama()
+    adapter: Any = tokpar.load(tokenizer)
+    odd = st.sampled_from([" ", "  ", "</s>", " <s> ", "<s> "])
+    first, inner, last = (data.draw(odd | st.just("")) for _ in range(3))
+    text = first + ENGLISH * 10 + inner + ENGLISH * 10 + last
+    with tokpar.Encoder(adapter) as encoder:
+        encoder.encode(text)
+        with patch.object(type(adapter), "encode_many", wraps=adapter.encode_many) as call:
+            again = encoder.encode(text)
+    assert again.ids.tolist() == own_call(tokenizer, text)
+    assert again.report.executor == "memo"
+    assert tokpar.check(again, text, adapter).ok
+    engine_chars = sum(len(slice_) for args in call.call_args_list for slice_ in args.args[0])
+    assert engine_chars < len(text) / 2  # at most three chunks of sixteen, and their tails
+
+
 def test_a_token_that_is_added_is_found_by_the_next_call() -> None:
     tokenizer = llama()
     text = ENGLISH * 3

@@ -140,6 +140,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_texts_of_many_kinds(name: str, kind: str) -> None:
@@ -168,6 +169,7 @@ def test_regions_before_a_chunk_are_forgotten(monkeypatch: pytest.MonkeyPatch) -
     assert whole.token_start(900) > 4000
     whole.forget_before(4000)
     assert whole.tokens_before(5000) > 900
+    assert 3800 < whole.token_start(0) <= 4000  # not where a forgotten region began
     assert sum(len(region.ids) for region in whole._regions) < 400
 
 

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from tests.corpus.corpora import all_documents
@@ -27,7 +25,9 @@ CHATS: list[list[dict[str, str]]] = [
 
 def write_chats(path: Path) -> Path:
     if path.suffix == ".parquet":
-        pyarrow.parquet.write_table(pyarrow.table({"messages": CHATS}), path)
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pyarrow.table({"messages": CHATS}), path)
     else:
         path.write_text("".join(json.dumps({"messages": chat}) + "\n" for chat in CHATS))
     return path

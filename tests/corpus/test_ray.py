@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.corpora import contents, many, write_rows
-from tokpar.corpus import build
+from tokpar.cli.corpus_build import stopping_on_signals
+from tokpar.corpus import build, ray_backend
 from tokpar.errors import FileFormatError, OptionError, WorkerError
 
 OPTIONS = {"tokenizer": "default", "shard_size": 3000}
@@ -37,6 +39,29 @@ def test_without_ray_the_error_says_what_to_install(
     path = write_rows(tmp_path / "rows.jsonl", many(5))
     with pytest.raises(OptionError, match=r"pip install 'tokpar\[ray\]'"):
         build(path, tmp_path / "shards", backend="ray", **OPTIONS)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="there is no SIGTERM")
+def test_the_import_of_ray_leaves_the_handler_that_stops_a_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray's own handler ends the process. This module sets one as Ray does."""
+    (tmp_path / "ray.py").write_text(
+        "import signal, sys\n"
+        "signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "ray"]:
+        monkeypatch.delitem(sys.modules, name)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with stopping_on_signals() as stop:
+            assert ray_backend._ray().__file__ == str(tmp_path / "ray.py")
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert stop.signal == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) == before
+    finally:
+        sys.modules.pop("ray", None)
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own, of processes that it leaves to end

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.fs
-import pyarrow.parquet
 import pytest
 
 from tests.corpus.corpora import all_documents, contents, many, write_rows
 from tests.support.cli_runs import run
 from tests.support.corpus_ids import own_ids
 from tokpar.corpus import build, manifest_of, verify
+
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.fs")
+pytest.importorskip("pyarrow.parquet")
 
 TEXTS = many(300)
 OPTIONS = {"tokenizer": "default", "shard_size": 3000, "workers": 2}

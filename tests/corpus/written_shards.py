@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
+import pytest
 import tiktoken
 
 import tokpar
@@ -54,23 +53,26 @@ def write_numpy(path: Path, documents: Documents, dtype: str = "u4") -> Path:
 
 def write_parquet(path: Path, documents: Documents, dtype: str = "u4") -> Path:
     """`path`.parquet."""
+    parquet = pytest.importorskip("pyarrow.parquet")
     table = _table(documents, dtype)
-    pyarrow.parquet.write_table(table, path.with_suffix(".parquet"), row_group_size=3)
+    parquet.write_table(table, path.with_suffix(".parquet"), row_group_size=3)
     return path.with_suffix(".parquet")
 
 
 def write_arrow(path: Path, documents: Documents, dtype: str = "u4") -> Path:
     """`path`.arrow, an IPC file."""
+    ipc = pytest.importorskip("pyarrow.ipc")
     table = _table(documents, dtype)
-    with pyarrow.ipc.new_file(path.with_suffix(".arrow"), table.schema) as writer:
+    with ipc.new_file(path.with_suffix(".arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=3)
     return path.with_suffix(".arrow")
 
 
 def write_stream(path: Path, documents: Documents, dtype: str = "u4") -> Path:
     """`path`.arrow, an IPC stream, as `datasets` has it."""
+    ipc = pytest.importorskip("pyarrow.ipc")
     table = _table(documents, dtype)
-    with pyarrow.ipc.new_stream(path.with_suffix(".arrow"), table.schema) as writer:
+    with ipc.new_stream(path.with_suffix(".arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=3)
     return path.with_suffix(".arrow")
 
@@ -95,7 +97,9 @@ def _flat(documents: Documents, dtype: str) -> np.ndarray[Any, np.dtype[Any]]:
     return np.array([id_ for ids in documents for id_ in ids], dtype=np.int64).astype(dtype)
 
 
-def _table(documents: Documents, dtype: str) -> pyarrow.Table:
+def _table(documents: Documents, dtype: str) -> Any:
+    """A pyarrow.Table with one row for each document."""
+    pyarrow = pytest.importorskip("pyarrow")
     kind = pyarrow.list_(pyarrow.from_numpy_dtype(np.dtype(dtype)))
     return pyarrow.table({"input_ids": pyarrow.array([list(ids) for ids in documents], kind)})
 

@@ -14,7 +14,6 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import decoders, models
-from transformers import PreTrainedTokenizerFast
 
 import tokpar
 from tests.decoding.decoders_drawn import LLAMA, divided, spec_of
@@ -111,12 +110,18 @@ def test_a_stream_in_plain_python_gives_the_text_of_its_decode(
     check_stream(encoder.decode_stream, tokenizer.decode, ids[:3], divided(data.draw, ids[3:]))
 
 
+def transformers() -> Any:
+    return pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+
+
 def wrapped(cleans: bool, model: str = "WordLevel") -> Any:
     tokens = ("do", "n't", " ", "'", "a", ".", " .", "'s", "not", "n", "'t", "", " '")
     own = spec_of([], tokens, [("<s>", True), ("</s>", False)]).build()
     if model == "BPE":
         own.model = models.BPE({token: id_ for id_, token in enumerate("a.n'")}, [])
-    return PreTrainedTokenizerFast(tokenizer_object=own, clean_up_tokenization_spaces=cleans)
+    return transformers().PreTrainedTokenizerFast(
+        tokenizer_object=own, clean_up_tokenization_spaces=cleans
+    )
 
 
 @pytest.mark.ids
@@ -146,12 +151,11 @@ def test_text_that_is_cleaned_up_is_held_for_what_may_follow() -> None:
     assert stream.finish() == "  "
 
 
-class OwnDecode(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
-    def _decode(self, *given: Any, **named: Any) -> str:
-        return "other"
-
-
 def test_tokenizers_of_which_nothing_is_known_are_refused_by_name() -> None:
+    class OwnDecode(transformers().PreTrainedTokenizerFast):  # type: ignore[misc]
+        def _decode(self, *given: Any, **named: Any) -> str:
+            return "other"
+
     class Bare:
         name = "bare"
 

@@ -1,7 +1,9 @@
 """Every Python and console example of README.md and docs/ runs, in order, and prints what it shows.
 
-Console examples are lines `$ tokpar ...`, run in this process; "..." stands for any text. One that
-ends with `|| echo "exit code $?"` must fail, and shows that line.
+The Python of a page is saved as a file and run as a user runs it, with only those packages that the
+page has its reader install; pages whose Python is a plugin run in this process. Console examples
+are lines `$ tokpar ...`, run in this process; "..." stands for any text. One that ends with
+`|| echo "exit code $?"` must fail, and shows that line.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import Distribution, EntryPoint, EntryPoints
+from importlib.metadata import Distribution, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ import tiktoken
 import tokpar.registry as registry_module
 from tests.support.hf_sources import fresh
 from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, TESTS
 from tests.support.seams import part
 from tokpar import kernel_modules, pure
 from tokpar.cli import main
@@ -41,6 +43,7 @@ COMMANDS = {"bench.md": "bench", "train.md": "train"}
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""
 FAILS = ' || echo "exit code $?"'
+ONLY_PACKAGES = TESTS / "support" / "only_packages"
 TUTORIAL = "tokpar_bytes"
 OF_TUTORIAL = f"# {TUTORIAL}.py\n"
 """The module that docs/plugins.md has its reader write, and how the blocks of it begin."""
@@ -59,10 +62,78 @@ def without_figures(output: str) -> str:
     return re.sub(r"[ \t]+", " ", re.sub(r"\d[\d,]*(?:\.\d+)*", "N", output))
 
 
-def run_python(block: Block, page: Path, names: dict[str, Any]) -> None:
+WAITS = "print('\\0', flush=True); input()\n"
+"""Where a page has a console block, its program waits until the test has run the block."""
+
+
+def save_python(page: Path, folder: Path) -> Path:
+    """Save the Python of a page as one file, each block on the lines that it has in the page."""
+    program, line = "", 0
+    for block in blocks(page):
+        code = block.body if block.kind == "python" else WAITS
+        program += "\n" * (block.line - line) + code
+        line = block.line + code.count("\n")
+    path = folder / f"{page.stem}_example.py"
+    path.write_text(program, encoding="utf-8")
+    return path
+
+
+def packages_of(page: Path) -> list[str]:
+    """What a page has its reader install, as `tests/support/only_packages` takes it."""
+    text = page.read_text(encoding="utf-8")
+    words = shlex.split(" ".join(re.findall(r"pip install ([^`\n&#:]*)", text)), posix=True)
+    names = [re.sub(r"^\.(/plugins/|(?=\[)|$)", "", word) for word in words if word[0] != "-"]
+    return ["tokpar", *(f"tokpar{name}" if name[:1] in ("", "[") else name for name in names)]
+
+
+@contextlib.contextmanager
+def started(page: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The program of a page, as its reader starts it."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith("TOKPAR_")}
+    path = [str(ONLY_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    own |= {"PYTHONPATH": os.pathsep.join(path), "PAGE_PACKAGES": " ".join(packages_of(page))}
+    if "tiktoken.get_encoding" in page.read_text(encoding="utf-8"):
+        own["PAGE_CL100K_FROM"] = str(ROOT)
+    command = [sys.executable, "-X", "utf8", "-W", "error", save_python(page, folder).name]
+    errors = folder / "stderr"
+    with (
+        errors.open("w", encoding="utf-8") as stderr,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            encoding="utf-8",
+        ) as program,
+    ):
+        try:
+            yield program
+            program.communicate(timeout=120)
+        finally:
+            program.kill()
+    assert program.returncode == 0, f"{page.name}: {errors.read_text(encoding='utf-8')}"
+
+
+def run_in_process(block: Block, page: Path, names: dict[str, Any]) -> None:
     padded = "\n" * block.line + block.body
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(padded, page.name, "exec"), names)
+
+
+def let_run(program: subprocess.Popen[str]) -> None:
+    """Wait until the program waits, or ends."""
+    assert program.stdout is not None
+    while program.stdout.readline() not in ("\0\n", ""):
+        pass
+
+
+def let_go_on(program: subprocess.Popen[str]) -> None:
+    assert program.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # it failed, and its error is shown
+        program.stdin.write("\n")
+        program.stdin.flush()
 
 
 def run_console(block: Block, page: Path) -> None:
@@ -107,9 +178,10 @@ def test_the_examples_of_a_page_run_in_order(
     # a page may register plugins, and those that are installed here may have the same names
     installed = []
     if page.name in COMMANDS:
-        name = COMMANDS[page.name]
-        monkeypatch.syspath_prepend(ROOT / "plugins" / f"tokpar-{name}" / "src")
-        installed = [EntryPoint(name, f"tokpar_{name}", "tokpar")]
+        plugin = ROOT / "plugins" / f"tokpar-{COMMANDS[page.name]}"
+        monkeypatch.syspath_prepend(plugin / "src")
+        monkeypatch.setenv("PYTHONPATH", str(plugin / "src"))
+        installed = [*installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)]
     monkeypatch.setattr(registry_module, "_registry", [Registry.load(installed)])
     monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     for name in ("README.md", "LICENSE"):
@@ -126,17 +198,29 @@ def test_the_examples_of_a_page_run_in_order(
         monkeypatch.setitem(tiktoken.registry.ENCODINGS, "cl100k_base", part("cl100k_part"))
     names: dict[str, Any] = {"__name__": "__main__"}
     module = ""
-    for block in blocks(page):
-        assert block.kind in KINDS, f"{page.name}:{block.line}: a block of kind {block.kind!r}"
-        if block.body.startswith(OF_TUTORIAL):
-            module += block.body
-            grown = Registry.load(installed_by(pyproject_of(page), module, tmp_path))
-            monkeypatch.delitem(sys.modules, TUTORIAL, raising=False)
-            monkeypatch.setattr(registry_module, "_registry", [grown])
-        if block.kind == "python":
-            run_python(block, page, names)
-        else:
-            run_console(block, page)
+    with contextlib.nullcontext() if runs_here(page) else started(page, tmp_path) as program:
+        for block in blocks(page):
+            assert block.kind in KINDS, f"{page.name}:{block.line}: a block of kind {block.kind!r}"
+            if block.body.startswith(OF_TUTORIAL):
+                module += block.body
+                (tmp_path / f"{TUTORIAL}.py").write_text(module, encoding="utf-8")
+                grown = Registry.load(installed_by(pyproject_of(page), tmp_path))
+                monkeypatch.delitem(sys.modules, TUTORIAL, raising=False)
+                monkeypatch.setattr(registry_module, "_registry", [grown])
+            if block.kind == "python" and program is None:
+                run_in_process(block, page, names)
+            if block.kind == "console":
+                if program is not None:
+                    let_run(program)
+                run_console(block, page)
+                if program is not None:
+                    let_go_on(program)
+
+
+def runs_here(page: Path) -> bool:
+    """True for pages that have their reader write a module, piece by piece, and for the page whose
+    checks take few texts in this process only (`few_texts`)."""
+    return page.name in ("plugins.md", "conformance.md") or page.parent.name == "hooks"
 
 
 def pyproject_of(page: Path) -> str:
@@ -147,16 +231,15 @@ def pyproject_of(page: Path) -> str:
     return inspect.cleandoc(shown[0])
 
 
-def installed_by(pyproject: str, module: str, folder: Path) -> EntryPoints:
-    """Write what `pip install` leaves of a package of one module, the module and its metadata, and
-    return its entry points."""
+def installed_by(pyproject: str, folder: Path) -> EntryPoints:
+    """Write the metadata that `pip install` leaves of a package, and return its entry points."""
     project = tomllib.loads(pyproject)["project"]
     name, version = project["name"].replace("-", "_"), project["version"]
-    (folder / f"{TUTORIAL}.py").write_text(module, encoding="utf-8")
     told = folder / f"{name}-{version}.dist-info"
     told.mkdir(exist_ok=True)
-    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n"
-    (told / "METADATA").write_text(metadata, encoding="utf-8")
+    metadata = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}"]
+    metadata += [f"Requires-Dist: {needed}" for needed in project.get("dependencies", ())]
+    (told / "METADATA").write_text("\n".join(metadata) + "\n", encoding="utf-8")
     for group, points in project["entry-points"].items():
         lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
         (told / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
@@ -165,7 +248,8 @@ def installed_by(pyproject: str, module: str, folder: Path) -> EntryPoints:
 
 def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
     page = ROOT / "docs" / "plugins.md"
-    installed_by(pyproject_of(page), module_of(page), tmp_path)
+    installed_by(pyproject_of(page), tmp_path)
+    (tmp_path / f"{TUTORIAL}.py").write_text(module_of(page), encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path, "PYTHONUTF8": "1"}
     environment.pop("TOKPAR_PLUGINS", None)

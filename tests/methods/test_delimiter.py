@@ -227,11 +227,11 @@ def test_a_cut_behind_a_delimiter_is_wrong(name: str, text: str, delimiter: str)
     assert not encoding.lossless
 
 
-@pytest.mark.parametrize("text", ["google.com", "end.\n\nNext"])
-def test_the_full_vocabulary_says_the_same(text: str, full_vocab: Callable[[str], Path]) -> None:
+def test_the_full_vocabulary_says_the_same(full_vocab: Callable[[str], Path]) -> None:
     tokenizer = tokpar.load(full_vocab("cl100k_base.tiktoken"))
-    encoding = encoded(text, tokenizer, chunk_chars=6, delimiter=".", side="after")
-    assert encoding != tokpar.encode(text, tokenizer, strategy="serial")
+    for text in ("google.com", "end.\n\nNext"):
+        encoding = encoded(text, tokenizer, chunk_chars=6, delimiter=".", side="after")
+        assert encoding != tokpar.encode(text, tokenizer, strategy="serial")
 
 
 @pytest.mark.parametrize(

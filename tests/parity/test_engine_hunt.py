@@ -21,12 +21,12 @@ def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", "")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_nothing_is_accepted_wrongly(engine: str, tmp_path: Path) -> None:
-    if engine not in {source.name for source in registry().tokenizer_sources()}:
-        pytest.skip(f"optional: needs tokpar-{engine}")
-    found = hunt(4, 300, 5, [engine], tmp_path)
-    assert found.outcomes[engine].total() == 4
+def test_nothing_is_accepted_wrongly(tmp_path: Path) -> None:
+    engines = [source.name for source in registry().tokenizer_sources() if source.name in ENGINES]
+    if not engines:
+        pytest.skip("optional: needs one of " + ", ".join(f"tokpar-{name}" for name in ENGINES))
+    found = hunt(4, 300, 5, engines, tmp_path)
+    assert [found.outcomes[engine].total() for engine in engines] == [4] * len(engines)
     assert found.wrong == []
 
 

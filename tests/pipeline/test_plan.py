@@ -16,7 +16,6 @@ from tests.support.fakes import WordHash
 from tests.support.paths import DEFAULT
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.executors.sliced_executor import SlicedExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
@@ -136,19 +135,3 @@ def test_the_report_of_a_cut_text_names_the_executor_that_gave_its_ids(answers: 
     assert encoding.report.chunks == len(chunks) > 1
     assert encoding.report.executor == ("some" if answers else "serial")
     assert encoding.ids.tolist() == plan.tokenizer.encode(text).tolist()
-
-
-@pytest.mark.parametrize("has_cache", [True, False])
-def test_slices_of_texts_are_looked_up_if_the_inner_executor_has_a_cache(has_cache: bool) -> None:
-    texts, begun = [WORDS, "a", WORDS * 2], list[None]()
-    inner = AnswersSome(frozenset({WORDS})) if has_cache else SerialExecutor()
-    executor = SlicedExecutor(inner, lambda: begun.append(None), 10)
-    plan = plan_with(executor)
-    rows, served = plan.run(texts, [True] * 3)
-    assert [row.tolist() for row in (rows[0], rows[1], rows[2])] == [
-        plan.tokenizer.encode(text).tolist() for text in texts
-    ]
-    assert list(served) == [has_cache, False, False]
-    assert (executor.look_up is not None) == has_cache
-    assert executor.without_cache == "serial"
-    assert begun

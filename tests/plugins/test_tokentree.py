@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,9 @@ from tokpar.pure.tokenizer import exact_model
 from tokpar.testing import check_tokenizer
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
-
-from tokpar_bench import tokentree_engine
-from tokpar_bench.tokentree_engine import (
-    TokenTree,
-    TreeTokenizer,
-    lengths_by_prefix,
-    load,
-)
+tokentree_engine = import_module("tokpar_bench.tokentree_engine")
+TokenTree, TreeTokenizer = tokentree_engine.TokenTree, tokentree_engine.TreeTokenizer
+lengths_by_prefix, load = tokentree_engine.lengths_by_prefix, tokentree_engine.load
 
 DEEPSEEK = VOCAB / "deepseek_part.json"
 CL100K = VOCAB / "cl100k_part.tiktoken"

@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from tests.support.optional_data import full_vocabularies
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
 from tests.support.tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
@@ -320,20 +321,22 @@ def test_every_prefix_has_its_own_ids_with_real_vocabularies(name: str, text: st
         assert bpe.tokens(length) == list(merging.encode(data[:length]))
 
 
-@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "deepseek"])
+FULL = ("cl100k_base.tiktoken", "o200k_base.tiktoken", "deepseek.json")
+
+
+@pytest.mark.parametrize("name", [name for name in FULL if name in full_vocabularies()])
 def test_full_vocabularies_on_long_pre_tokens(
     name: str, full_vocab: Callable[[str], Path], corpus: Callable[..., list[str]]
 ) -> None:
     merge: Callable[[str], list[int]]
-    if name == "deepseek":
-        path = full_vocab("deepseek.json")
+    path = full_vocab(name)
+    if path.suffix == ".json":
         vocabulary = read_tokenizer_json(path)
         model = json.loads(path.read_text(encoding="utf-8"))["model"]
         native = Tokenizer.from_str(json.dumps({"version": "1.0", "model": model}))
         shown = {byte: char for char, byte in shown_bytes().items()}
         merge = lambda text: native.encode("".join(shown[b] for b in text.encode())).ids  # noqa: E731
     else:
-        path = full_vocab(f"{name}.tiktoken")
         ranks = {
             base64.b64decode(token): int(rank)
             for token, rank in map(bytes.split, path.read_bytes().splitlines())

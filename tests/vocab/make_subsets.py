@@ -1,6 +1,6 @@
 """Cut the part vocabularies out of the full ones and train the two small ones.
 
-Usage: python tests/vocab/make_subsets.py --cl100k cl100k_base.tiktoken \\
+Usage: python -m tests.vocab.make_subsets --cl100k cl100k_base.tiktoken \\
            --o200k o200k_base.tiktoken --bert tokenizer.json --deepseek tokenizer.json \\
            --tekken tekken_240911.json
 
@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import samples
 import tiktoken
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from tests.vocab import samples
 
 HERE = Path(__file__).parent
 Encode = Callable[[str], list[int]]

@@ -22,7 +22,7 @@ from tokpar.cache.generations import Generations
 from tokpar.cache.new_segments import LONGEST, SolvedSegments, SolvesSegments
 from tokpar.cache.segments import NO_IDS, EncodeMany, SegmentIds, Segments, Unbatcher
 from tokpar.cache.text_parts import in_threads
-from tokpar.errors import MismatchError
+from tokpar.errors import MismatchError, raise_foreign
 from tokpar.types import Rows
 
 LEAST_NEW = 1 << 15
@@ -33,7 +33,6 @@ SHORT = 1 << 14
 """Bytes below which a text has too few words to show whether its words repeat."""
 MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
 _T = TypeVar("_T")
-_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,9 +251,8 @@ def _call_engine(call: Callable[[], _T]) -> _T | None:
     The texts are then encoded without the cache, and the failing text raises the error."""
     try:
         return call()
-    except _PASSING:
-        raise
-    except BaseException:  # a panic is no Exception
+    except BaseException as error:  # a panic is no Exception
+        raise_foreign(error)
         return None
 
 

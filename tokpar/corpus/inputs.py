@@ -96,12 +96,25 @@ def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
         if not own:
             raise OptionError(f"{name}: there is no such file; expected {KINDS}")
         found += own
-    seen: set[str] = set()
+    first: dict[object, str] = {}
     for each in found:
-        if each.name in seen:
-            raise OptionError(f"{each.name} is given twice: its documents would be doubled")
-        seen.add(each.name)
+        identity = _identity(each.name)
+        if identity in first:
+            same = each.name == first[identity]
+            twice = "is given twice" if same else f"and {first[identity]} are one file"
+            raise OptionError(f"{each.name} {twice}: its documents would be doubled")
+        first[identity] = each.name
     return found
+
+
+def _identity(name: str) -> object:
+    """Returns a value that all names of one file have in common: spellings, symbolic and hard
+    links. For a file of an object store, its URL."""
+    path = _filesystem(name)[1] if name.startswith("file://") else name
+    if "://" in path:
+        return path
+    stat = os.stat(path)
+    return (stat.st_dev, stat.st_ino) if stat.st_ino else os.path.realpath(path)
 
 
 def _files_of(name: str, lines: bool) -> Iterator[Input]:

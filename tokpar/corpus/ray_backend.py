@@ -6,6 +6,8 @@ again."""
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -113,12 +115,18 @@ def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
 
 
 def _ray() -> Any:
+    """Returns the module `ray`. Its import sets a handler of SIGTERM that ends the process; the
+    handler of the caller, which stops the build, is set again."""
+    before = signal.getsignal(signal.SIGTERM)
     try:
         return import_module("ray")
     except ImportError:
         raise OptionError(
             "--backend ray needs the package ray: pip install 'tokpar[ray]'"
         ) from None
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ right part. The finder proves a cut before any tokenization, and returns a `Seam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
-_REPORTED = 1 << 12
+_REPORTED, _FEW = 1 << 12, 1 << 8
 _FIRST_WINDOW = 64
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
@@ -242,6 +242,23 @@ class CutFinder:
             if seam is not None:
                 return seam
         return None
+
+    def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
+        """Yield the seams in [start, stop), 0 < start, that a pair of unnormalized characters
+        licenses, ascending.
+
+        For the first seam, or for few positions: arrays are faster for many. Yields nothing for a
+        tokenizer without windows."""
+        windows, guard = self.windows, self.normalizer_guard
+        for lo in range(start, stop if windows is not None else 0, _FEW):
+            hi = min(lo + _FEW, stop)
+            parts = guard.known_places(text, lo, hi) if guard.stages else [(lo, hi)]
+            for first, last in parts:
+                assert windows is not None
+                for p in windows.pairs_in(text, max(lo, first), min(hi, last)):
+                    seam = self.certify_pair(text, p)
+                    if seam is not None:
+                        yield seam
 
     def _find_context(self, text: str, lo: int, hi: int, earlier_seam: Seam | None) -> Seam | None:
         if self.refusal is not None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
+from tokpar.integrations import require_options_of_as_hf
 
 VARIABLE = "TOKPAR_PATCH_TRANSFORMERS"
 """Set to 1 (or 0): whether `python -m tokpar.run` and the vLLM plugin patch transformers."""
@@ -88,7 +89,8 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> P
     from tokpar.integrations import hf
 
     hf.require_release()
-    Encoder(**options)  # its error for an unknown option comes now
+    require_options_of_as_hf("patch_transformers", smallest_text, options)
+    Encoder(**options)  # its error for the value of an option comes now
     with _lock:
         if _active is None:
             patch = Patch(asked)

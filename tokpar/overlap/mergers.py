@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
+from tokpar.foreign_parts import mend_chunks, merge_pieces, split_text
 from tokpar.interfaces import (
     Merger,
     Splitter,
@@ -155,7 +156,7 @@ class LicensedSplitter:
     splitter: Splitter
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        split = self.splitter.split(text, tokenizer, attempt)
+        split = split_text(self.splitter, text, tokenizer, attempt)
         if any(chunk.divisible for chunk in split.chunks):
             chunks = [replace(chunk, divisible=False) for chunk in split.chunks]
             split = replace(split, chunks=chunks, licence=None)
@@ -178,7 +179,7 @@ class LicensedMerger:
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
-        joins = self.merger.merge(text, chunks, pieces, tokenizer)
+        joins = merge_pieces(self.merger, text, chunks, pieces, tokenizer)
         facts = facts_of(tokenizer)
         edges_only = facts.unprovable is not None
         if has_surrogate(text) or (edges_only and finder_for(facts).edges.refusal is not None):
@@ -202,7 +203,8 @@ class LicensedMerger:
         failed_seams: Sequence[int],
         tokenizer: TokenizerAdapter,
     ) -> list[Chunk] | None:
-        return mend_of(self.merger)(text, chunks, failed_seams, tokenizer)
+        mend = mend_of(self.merger)
+        return mend_chunks(self.merger, mend, text, chunks, failed_seams, tokenizer)
 
 
 def _joins(
