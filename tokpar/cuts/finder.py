@@ -348,7 +348,7 @@ class CutFinder:
         return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
 
     def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
-        """See `normalized_context.crossed_positions`: one search for all positions of [start, stop)."""
+        """For each p in [start, stop): see `normalized_context.crossed_positions`."""
         return crossed_positions(self.token_guard, self.normalizer_guard, text, start, stop)
 
     def tokens_safe(self, text: str, p: int) -> bool:
