@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 _HEAD = 4
 """A content is looked up by its first `_HEAD` characters, or by all if it has fewer."""
+_FEW = 64
+"""Up to so many contents, one search of the text for each of them is faster than one for all."""
 _MOST_HEADS = 64
 """With more heads than this, the search goes by the first character only."""
 
@@ -28,7 +30,7 @@ class ContentIndex:
         heads = sizes if len(sizes) <= _MOST_HEADS else {head[0] for head in sizes}
         self._begin = re.compile("|".join(map(re.escape, sorted(heads))) or r"(?!)")
 
-    def at(self, text: str, place: int, stop: int) -> Iterator[str]:
+    def contents_at(self, text: str, place: int, stop: int) -> Iterator[str]:
         """Yield each content that begins at `place` and ends at `stop` or before, longest first."""
         for head in (text[place : place + size] for size in self._head_sizes):
             for size in self._sizes.get(head, ()):
@@ -44,7 +46,7 @@ class ContentIndex:
         found = self._begin.search(text, max(0, start), stop)
         while found is not None:
             place = found.start()
-            yield from ((place, content) for content in self.at(text, place, stop))
+            yield from ((place, content) for content in self.contents_at(text, place, stop))
             found = self._begin.search(text, place + 1, stop)
 
     def matches(self, text: str) -> Iterator[tuple[int, str]]:
@@ -52,7 +54,7 @@ class ContentIndex:
         it."""
         place = 0
         while (found := self._begin.search(text, place)) is not None:
-            content = next(self.at(text, found.start(), len(text)), "")
+            content = next(self.contents_at(text, found.start(), len(text)), "")
             if content:
                 yield found.start(), content
             place = found.start() + (len(content) or 1)
@@ -62,5 +64,7 @@ def occurring(contents: Iterable[str], text: str) -> list[str]:
     """The contents that occur in a text. Most contents have a character that the text lacks."""
     distinct = {*contents}
     lacking = {char for char in set().union(*distinct) if char not in text}
-    index = ContentIndex(content for content in distinct if lacking.isdisjoint(content))
-    return sorted({content for _, content in index.occurrences(text)})
+    possible = [content for content in sorted(distinct - {""}) if lacking.isdisjoint(content)]
+    if len(possible) <= _FEW:
+        return [content for content in possible if content in text]
+    return sorted({content for _, content in ContentIndex(possible).occurrences(text)})

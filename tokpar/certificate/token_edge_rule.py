@@ -38,7 +38,7 @@ class Edges:
     def _token(self, content: object) -> AddedToken:
         """The only added token with this content. Refused if its match may depend on context."""
         facts = self._ground.facts
-        named = self._named.get(content, [])
+        named = self._tokens_by_content.get(content, [])
         if len(named) != 1 or not content:
             raise RefusedError("witness", f"{len(named)} added tokens are {content!r}, not one")
         token = named[0]
@@ -67,7 +67,7 @@ class Edges:
             require(not sooner, "added token", first)
 
     @cached_property
-    def _named(self) -> dict[object, list[AddedToken]]:
+    def _tokens_by_content(self) -> dict[object, list[AddedToken]]:
         """The added tokens by their content."""
         named: dict[object, list[AddedToken]] = {}
         for token in self._ground.facts.added_tokens:
