@@ -20,6 +20,7 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
+from tokpar.errors import raise_foreign
 from tokpar.interfaces import Executor
 from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
@@ -228,7 +229,8 @@ def _stamp(path: str | os.PathLike[str]) -> Hashable:
             with os.scandir(path) as files:
                 stamps = [(file.name, *_times(file.stat())) for file in files]
             return tuple(sorted(stamps))
-    except OSError:
+    except OSError as error:
+        raise_foreign(error)
         return None
     return _times(found)
 

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.errors import PluginError
+from tokpar.errors import PluginError, raise_foreign
 from tokpar.interfaces import (
     Executor,
     Flags,
@@ -52,7 +52,8 @@ def require_methods(part: object, kind: str) -> None:
             raise PluginError(f"{_label(kind, part)} has no method {call}; write one")
         try:
             signature = inspect.signature(method)
-        except (TypeError, ValueError):  # a compiled method may have none
+        except (TypeError, ValueError) as error:  # a compiled method may have none
+            raise_foreign(error)
             continue
         try:
             signature.bind(*parameters)

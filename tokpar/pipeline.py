@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, WorkerError
+from tokpar.errors import EngineError, MismatchError, WorkerError, is_foreign
 from tokpar.foreign_parts import wrong_look_up
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan
@@ -188,8 +188,9 @@ def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
 
 
 def _name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
-    """Add the number of the text to the message of `error`, if there are several texts."""
-    if len(texts) == 1:
+    """Add the number of the text to the message of an engine's `error`, if there are several
+    texts."""
+    if len(texts) == 1 or is_foreign(error):
         return
     if isinstance(error, UnicodeError) and hasattr(error, "reason"):
         error.reason = f"{error.reason}, in text {row} of the batch"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Batch, Clock, Encoding
-from tokpar.executors.serial_executor import PASSING, engine_error
+from tokpar.errors import raise_foreign
+from tokpar.executors.serial_executor import engine_error
 from tokpar.interfaces import (
     PostProcesses,
     TokenizerAdapter,
@@ -220,9 +221,10 @@ def encode_in_one_call(
     start = time.perf_counter()
     try:  # `encode` of a user's adapter may return a list of ids
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
-    except (Exception, *PASSING):
+    except Exception:
         raise
     except BaseException as panic:
+        raise_foreign(panic)
         raise engine_error(panic, len(text)) from panic
     report = replace(report, seconds={"tokenize": time.perf_counter() - start})
     final = ids

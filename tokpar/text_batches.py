@@ -11,7 +11,7 @@ import numpy as np
 from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
+from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError, raise_foreign
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
 from tokpar.spans import postprocess_own
 
@@ -59,7 +59,8 @@ def _batches(texts: Iterator[Any], batch_bytes: int) -> Generator[list[Any], Non
             if total >= batch_bytes:
                 yield batch
                 batch, total = [], 0
-    except Exception:  # of the source: the texts that the source returned before come first
+    except Exception as error:  # of the source: the texts that it returned before come first
+        raise_foreign(error)
         if batch:
             yield batch
         raise
@@ -104,7 +105,8 @@ def _rows_of(batch: Any, encode: EncodeBatch, first: int) -> Callable[[int], Enc
         row = encode(texts_of(batch, first))
     except (MismatchError, WorkerError):
         raise
-    except Exception:  # which text fails, and by what error, shows when each is encoded alone
+    except Exception as error:  # which text fails, and by what error, shows when each is alone
+        raise_foreign(error)
         return lambda k: _name_failing_text(
             lambda: encode(texts_of(batch[k : k + 1], first + k))(0), first + k
         )
@@ -118,6 +120,7 @@ def _name_failing_text(make: Callable[[], Encoding], number: int) -> Encoding:
     except OptionError:
         raise
     except Exception as error:
+        raise_foreign(error)
         if isinstance(error, UnicodeError) and hasattr(error, "reason"):
             error.reason = f"{error.reason}, in text {number}"
         elif error.args and isinstance(error.args[0], str):

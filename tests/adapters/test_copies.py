@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,21 @@ def test_a_file_of_a_copy_is_not_needed(tmp_path: Path) -> None:
     data = pickle.dumps(tokpar.Encoder(path))
     path.unlink()
     assert pickle.loads(data).encode("a b").ids.tolist() == tokpar.encode("a b").ids.tolist()
+
+
+@pytest.mark.parametrize("flags", [*product([True, False], repeat=3)], ids=str)
+def test_settings_of_load_hold_whatever_the_caller_sets_later(flags: tuple[bool, ...]) -> None:
+    settings = dict(zip(FLAGS, flags, strict=True))
+    own = tokenizers.Tokenizer.from_file(str(FILES["bert_part"]))
+    same = tokenizers.Tokenizer.from_file(str(FILES["bert_part"]))
+    for most, length, later_most, later_length in product([None, 7], [None, 9], repeat=2):
+        set_up(own, most, length, left=True)
+        encoder = tokpar.Encoder(tokpar.load(own, **settings))
+        set_up(own, later_most, later_length, left=True)
+        kept = [later_most if settings["truncation"] else None]
+        kept += [later_length if settings["padding"] else None]
+        set_up(same, *kept, left=True)
+        for text in ("one two", "one " * 20):
+            expected = same.encode(text, add_special_tokens=settings["add_special_tokens"]).ids
+            assert encoder.encode(text).ids.tolist() == list(expected)
+            assert encoder.encode_batch([text])[0].ids.tolist() == list(expected)

@@ -23,7 +23,7 @@ from tokpar.adapters.probing import make_probing_file
 from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import EngineError, OptionError, TokparError
+from tokpar.errors import EngineError, OptionError, TokparError, raise_foreign
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of, inserted_ids
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
@@ -299,6 +299,7 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
     except _PASSING:
         raise
     except BaseException as error:
+        raise_foreign(error)
         said = f"{type(error).__name__}: {str(error).split(chr(10) * 2)[0]}"
         raise EngineError(
             f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"

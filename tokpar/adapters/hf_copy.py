@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
@@ -165,6 +164,7 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
         differences = (_difference(own, copy, text) for text in _probe_texts(own, alone))
         return next(filter(None, differences), None)
     except Exception as error:
+        raise_foreign(error)
         return f"the engine fails where its added tokens are tried: {error}"
     except BaseException as error:
         if not is_panic(error):
@@ -293,9 +293,11 @@ def _is_matched_normalized(
         return False
     if any(i in normalized_tokens for i, _ in shown if i != added_id):
         return False
-    with suppress(Exception):  # a model may have no id for the text of the token
+    try:
         if shown == _tokens(own, bare, text):
             return False
+    except Exception as error:  # a model may have no id for the text of the token
+        raise_foreign(error)
     native = _uncut(own, text)
     real = zip(native.ids, native.tokens, native.attention_mask, strict=True)
     return shown == [(i, found) for i, found, mask in real if mask]

@@ -60,7 +60,7 @@ from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import OptionError
+from tokpar.errors import OptionError, raise_foreign
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.wrong_offsets import why_misplaced
@@ -251,6 +251,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         try:
             encodings = call(list(texts), add_special_tokens=False)
         except BaseException as error:
+            raise_foreign(error)
             if isinstance(error, Exception) or is_panic(error):
                 for text in texts:
                     self.encode(text)

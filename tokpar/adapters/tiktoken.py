@@ -34,7 +34,7 @@ from tokpar.cache.merges import ranks_of
 from tokpar.cache.new_segments import Pieces, pieces_for
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
@@ -456,6 +456,7 @@ def shadowed_reason(specials: Mapping[str, int], allowed_specials: frozenset[str
 def _raise_failure(error: BaseException, text: str) -> None:
     """Raises EngineError for a regex that gives up (ValueError) and for a panic of the Rust
     code."""
+    raise_foreign(error)
     gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
     if gave_up or is_panic(error):
         raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

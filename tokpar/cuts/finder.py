@@ -410,9 +410,10 @@ def finder_for(facts: Facts) -> CutFinder:
 
 
 def _finder(facts: Facts) -> CutFinder:
-    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
+    changed = bool(facts.normalizers)
+    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and changed)
     token_guard = AddedTokenGuard(
-        tuple(t for t in facts.added_tokens if t not in normalized_tokens)
+        tuple(t for t in facts.added_tokens if not (t.normalized and changed))
     )
     family = family_named(facts.family) if facts.family else None
     return CutFinder(

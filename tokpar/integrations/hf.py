@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, partial, wraps
 from typing import Any
 
@@ -30,7 +29,7 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
@@ -127,8 +126,10 @@ def _rebuild_view(
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view):
         encoder = state.encoder()  # to learn a tokenizer is not left to the first call
-        with suppress(Exception):  # a call whose text the tokenizer refuses raises its error itself
+        try:
             encoder.unprocessed_batch([_ANY_TEXT], encoder.tokenizer)
+        except Exception as error:  # a call whose text the tokenizer refuses raises its error
+            raise_foreign(error)
     view.__dict__[_KEY] = state
     return view
 

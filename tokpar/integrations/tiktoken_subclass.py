@@ -21,7 +21,7 @@ from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate, plain_text
 from tokpar.encoding import Batch
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
 
@@ -275,7 +275,8 @@ def _accepts(
     """True if a method of tiktoken takes these arguments."""
     try:
         own("", allowed_special=allowed_special, disallowed_special=disallowed_special)
-    except Exception:
+    except Exception as error:
+        raise_foreign(error)
         return False
     return True
 
