@@ -38,6 +38,8 @@ from tokpar.interfaces import loader_of
 
 CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 TEXT = "  two the cat Café</s> 中文 [SEP]"
+STRIPPING = {"content": "</s>", "lstrip": True, "special": True}
+"""A special token of the file "llama", with another flag."""
 _numbers = itertools.count()
 
 
@@ -169,6 +171,13 @@ def test_without_transformers_settings_without_effect_are_accepted(
         ("tokenizer_config.json", {"split_special_tokens": True}, "sets split_special_tokens to"),
         ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, 'class to "LlamaTok'),
         ("tokenizer_config.json", {"pad_token": "<new>"}, 'sets pad_token to "<new>"'),
+        ("tokenizer_config.json", {"eos_token": STRIPPING}, "sets eos_token to"),
+        ("tokenizer_config.json", {"extra_special_tokens": [STRIPPING]}, "sets extra_special_to"),
+        (
+            "tokenizer_config.json",
+            {"added_tokens_decoder": {"2": STRIPPING}},
+            "sets added_tokens_d",
+        ),
         ("tokenizer_config.json", {"fast_tokenizer_files": ["a"]}, "sets fast_tokenizer_files"),
         ("special_tokens_map.json", {"unk_token": "<new>"}, "special_tokens_map.json sets unk"),
         ("added_tokens.json", {"<new>": 300}, "added_tokens.json sets <new> to 300"),

@@ -117,7 +117,8 @@ def check_drawn(
             chunks_of(tokenizer, text, max_tokens, overlap, boundary)
         return
     found = chunks_of(tokenizer, text, max_tokens, overlap, boundary)
-    if isinstance(tokenizer, Tokenizer):  # a copy may divide ties of Unigram in another way
+    # a copy may divide ties in another way
+    if isinstance(tokenizer, Tokenizer) and isinstance(tokenizer.model, models.Unigram):
         for part in (text, *(text[chunk.start : chunk.stop] for chunk in found)):
             copied = called(plain_copy(tokenizer), part, False).ids
             assume(copied == adapter.encode(part).tolist())

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from tests.corpus.corpora import all_documents, contents, many, write_rows
-from tests.corpus.written_shards import write_numpy
+from tests.corpus.written_shards import tiktoken_part, write_numpy
 from tests.support.cli_runs import run
 from tests.support.corpus_ids import own_ids
 from tests.support.profiles import drawn
 from tokpar.cli.encodings import field_taken
 from tokpar.corpus import audit, build
+from tokpar.corpus.estimate import estimate
+from tokpar.corpus.job import Request, prepare
 from tokpar.errors import FileFormatError
 from tokpar.text_field import FIELDS, choose_field, kind_of, value_of
 
@@ -60,8 +62,11 @@ def test_a_nested_field_gives_its_documents_with_pyarrow_and_without(
     for case in range(drawn(60)):
         rows = [drawn_row(rng) for _ in range(rng.randrange(1, 6))]
         if rng.random() < 0.5:  # all rows are good: pyarrow reads the block
-            good = {"text": "t", "data": {"text": "a", "meta": {"text": "b"}}, "n": [1]}
-            rows = [json.loads(json.dumps(good)) for _ in rows]
+            rows = [
+                {"text": "t", "data": {"text": "a", "meta": {"text": "b"}}, "n": [1]}
+                | ({field: "its own name"} if rng.random() < 0.3 else {})
+                for _ in rows
+            ]
         texts = [value_of(row, field) for row in rows]
         assert texts == [nested_value(row, field) for row in rows]
         source = tmp_path / f"{case}.jsonl"
@@ -74,6 +79,21 @@ def test_a_nested_field_gives_its_documents_with_pyarrow_and_without(
         expected = own_ids([text for text in texts if isinstance(text, str)])
         assert all_documents(tmp_path / f"{case}-lines") == expected, rows
         assert contents(tmp_path / f"{case}-arrow") == contents(tmp_path / f"{case}-lines"), rows
+
+
+def test_pyarrow_parses_rows_with_a_nested_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(
+        "tokpar.corpus.json_rows.RowReader._line_by_line", lambda *given: pytest.fail("slow")
+    )
+    source = tmp_path / "rows.jsonl"
+    rows = [{"data": {"text": text, "id": f"{k}"}} for k, text in enumerate(many(20))]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"field": "data.text", "document_id": "data.id", "format": "parquet"}
+    manifest = build(source, tmp_path / "out", tokenizer="default", **options)
+    assert manifest.documents == len(rows)
 
 
 def write_table(path: Path, table: Any) -> Path:
@@ -273,6 +293,28 @@ def test_a_dry_run_refuses_what_the_build_refuses(tmp_path: Path) -> None:
                 for kind, count in skipped.items():
                     assert f"skipped in the sample: {count} ({kind})" in dry.out
     assert not (tmp_path / "dry").exists()
+
+
+def test_a_dry_run_names_the_document_that_the_build_names(tmp_path: Path) -> None:
+    """Also where the tokenizer refuses a text, and where several documents are no good."""
+    rng, encoding = random.Random(2), tiktoken_part("cl100k")
+    lines = ['{"text": "good"}', '{"text": "bad <|endoftext|>"}'] * 3 + ["{", '{"text": null}']
+    for case in range(drawn(60)):
+        source = tmp_path / f"{case}.jsonl"
+        source.write_text("\n".join(rng.choices(lines, k=5)))
+        options = {"field": "text", "tokenizer": encoding}
+        try:
+            expected = None
+            build(source, tmp_path / str(case), **options)
+        except FileFormatError as error:
+            expected = str(error)
+        job = prepare(Request([str(source)], tmp_path / "dry", **options))
+        if expected is None:
+            assert estimate(job).documents == 5
+            continue
+        with pytest.raises(FileFormatError) as refused:
+            estimate(job)
+        assert str(refused.value) == expected
 
 
 @pytest.mark.parametrize("kind", ["content", "data.text", "lines"])

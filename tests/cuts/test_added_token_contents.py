@@ -89,7 +89,7 @@ def test_a_text_is_unfinished_from_the_first_place_where_a_content_may_go_on(
     )
     functions = None if way == "none" else twin(way, "_contents")
     with patch.object(kernel_modules, "CONTENTS", functions):
-        assert Contents.of(contents).unfinished(text, start) == next(wanted, len(text))
+        assert Contents.of(contents).unfinished_start(text, start) == next(wanted, len(text))
 
 
 @WAYS

@@ -38,7 +38,7 @@ PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 PUBLIC = {"tokpar", "tokpar.errors", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"} | {
     f"tokpar.pure.{module}" for module in ("save", "tokenizer", "vocabulary")
 }
-OF_COMMANDS = {"tokpar.cli", "tokpar.cores", "tokpar.limits"} | {
+OF_COMMANDS = {"tokpar.cli", "tokpar.limits"} | {
     f"tokpar.cli.{module}" for module in ("options", "progress", "screen")
 }
 INNER = {
@@ -48,6 +48,7 @@ INNER = {
         "tokpar.parity.differing",
         "tokpar.cli.encodings",
         "tokpar.cli.texts",
+        "tokpar.cores",
         "tokpar.pure.bpe",
         "tokpar.pure.eager",
         "tokpar.pure.formats",

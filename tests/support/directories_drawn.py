@@ -183,6 +183,19 @@ _TOKENS = st.one_of(
     st.builds(_written_token, st.sampled_from(_ANY_TOKENS), st.booleans(), st.booleans()),
 )
 _SETTINGS: dict[str, st.SearchStrategy[Any]] = {
+    "added_tokens_decoder": st.dictionaries(
+        st.sampled_from(["2", "40", "500"]),
+        st.builds(
+            lambda content, lstrip, special: {
+                **_written_token(content, lstrip, normalized=False),
+                "special": special,
+            },
+            st.sampled_from(_ANY_TOKENS),
+            st.booleans(),
+            st.booleans(),
+        ).map(lambda token: {name: value for name, value in token.items() if name != "__type"}),
+        max_size=2,
+    ),
     "add_prefix_space": st.booleans(),
     "add_bos_token": st.booleans(),
     "add_eos_token": st.booleans(),

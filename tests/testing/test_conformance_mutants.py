@@ -450,6 +450,11 @@ class DecodesWithoutAddedTokens(Toy):
         return super().decode([id_ for id_ in ids if int(id_) not in added])
 
 
+class DecodesRowsInAnotherOrder(Toy):
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        return sorted(map(self.decode, rows))
+
+
 class FinishLooksAtIds(Toy):
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         kept = [rows[k][rows[k] != self.tokens[b"a"]] for k in range(len(rows))]
@@ -677,6 +682,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "OffsetsOfATextBehindAnother": (OffsetsOfATextBehindAnother, "char_offsets"),
     "DecodesWithoutTheLast": (DecodesWithoutTheLast, "facts.byte_level"),
     "DecodesWithoutAddedTokens": (DecodesWithoutAddedTokens, "facts.byte_level"),
+    "DecodesRowsInAnotherOrder": (DecodesRowsInAnotherOrder, "decode"),
     "FinishLooksAtIds": (FinishLooksAtIds, "postprocess"),
     "FinishSortsIds": (FinishSortsIds, "postprocess"),
     "FinishGivesLists": (FinishGivesLists, "postprocess"),

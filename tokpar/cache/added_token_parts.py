@@ -81,18 +81,18 @@ class AddedParts:
         data: NDArray[np.uint8],
         places: IntArray,
         numbers: IntArray,
-        kept: IntArray,
-        found: Clusters,
+        which: IntArray,
+        clusters: Clusters,
     ) -> SegmentParts:
-        """Returns the parts of the segments `numbers[kept]`, which begin at `places[kept]` in
-        `data`. `found`: the added tokens in them."""
-        ends = places[kept] + new.lengths[numbers[kept]]
-        edges = np.sort(np.concatenate((places[kept], found[:, 0], found[:, 1], ends)))
+        """Returns the parts of the segments `numbers[which]`, which begin at `places[which]` in
+        `data`. `clusters`: the added tokens in them."""
+        ends = places[which] + new.lengths[numbers[which]]
+        edges = np.sort(np.concatenate((places[which], clusters[:, 0], clusters[:, 1], ends)))
         firsts, stops = edges[:-1], edges[1:]
         is_part = (firsts < stops) & (data[firsts] != SEPARATOR)
         firsts, stops = firsts[is_part], stops[is_part]
-        is_token = np.isin(firsts, found[:, 0])
-        used, index = np.unique(found[:, 2], return_inverse=True)
+        is_token = np.isin(firsts, clusters[:, 0])
+        used, index = np.unique(clusters[:, 2], return_inverse=True)
         tokens = np.full(len(firsts), -1, np.int64)
         tokens[is_token] = index
         owners = np.searchsorted(places, firsts, side="right") - 1
@@ -100,8 +100,8 @@ class AddedParts:
         columns = begins[~is_token], (stops - firsts)[~is_token]
         texts = Segments(new.data, *columns, np.zeros(len(columns[0]), np.uint8))
         contents = [self._contents.contents[k] for k in used.tolist()]
-        segments = np.searchsorted(kept, owners)
-        return SegmentParts(numbers[kept], segments, tokens, texts, contents)
+        segments = np.searchsorted(which, owners)
+        return SegmentParts(numbers[which], segments, tokens, texts, contents)
 
     @cached_property
     def _contents(self) -> Contents:

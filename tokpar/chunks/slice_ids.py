@@ -92,8 +92,8 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        for seam in finder.pair_seams(part, 1, len(part)):
-            if (found := self._find_in_text(seam, start)) is not None:
+        for pair in finder.pair_seams(part, 1, len(part)):
+            if (found := self._find_in_text(pair, start)) is not None:
                 return found
         if self._pairs_only:
             return None
@@ -121,8 +121,8 @@ class SliceIds:
             return None
         first = max(1, lowest - start)
         for high in range(len(part), first, -_REACH):
-            for seam in reversed([*finder.pair_seams(part, max(first, high - _REACH), high)]):
-                if (found := self._find_in_text(seam, start)) is not None:
+            for pair in reversed([*finder.pair_seams(part, max(first, high - _REACH), high)]):
+                if (found := self._find_in_text(pair, start)) is not None:
                     return found
         if self._pairs_only:
             return None

@@ -115,28 +115,28 @@ def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
 
 
 def _ray() -> Any:
-    """Returns the module `ray`. Its import sets a handler of SIGTERM that ends the process; the
-    handler of the caller, which stops the build, is set again."""
-    before = signal.getsignal(signal.SIGTERM)
     try:
         return import_module("ray")
     except ImportError:
         raise OptionError(
             "--backend ray needs the package ray: pip install 'tokpar[ray]'"
         ) from None
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
 def _cluster(ray: Any, address: str | None) -> Iterator[None]:
     """Connects to a cluster for the `with` block: to the one that this process already uses, to the
-    one at `address`, or to a new one on this machine."""
+    one at `address`, or to a new one on this machine.
+
+    `ray.init` sets a handler of SIGTERM that ends the process. The caller's handler, which stops
+    the build, is set again."""
     if ray.is_initialized():
         yield
         return
+    before = signal.getsignal(signal.SIGTERM)
     ray.init(address=address, log_to_driver=False, include_dashboard=False)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
     try:
         yield
     finally:

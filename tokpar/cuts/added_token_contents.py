@@ -76,7 +76,7 @@ class Contents:
                     yield at, at + size
                 at += size or 1
 
-    def unfinished(self, text: str, start: int = 0) -> int:
+    def unfinished_start(self, text: str, start: int = 0) -> int:
         """The least p >= `start` where text[p:] is a proper prefix of a content.
 
         For the content "<s>", "a <s" -> 2. The length of the text if there is none."""
@@ -131,7 +131,7 @@ class Contents:
                 starts, nodes = starts[~at_end], nodes[~at_end]
                 nodes = automaton.children(nodes, data[starts + depth])
                 starts, nodes, depth = starts[nodes > 0], nodes[nodes > 0], depth + 1
-        clusters = _merged(np.concatenate(found))
+        clusters = _clusters_of(np.concatenate(found))
         if lengths is not None:
             before = offsets_of((data & 0xC0 != 0x80).astype(np.int64))
             clusters[:, :2] = before[clusters[:, :2]]
@@ -146,7 +146,7 @@ class Contents:
         return sorted({*self._chars.tolist()}, reverse=True)
 
 
-def _merged(occurrences: Clusters) -> Clusters:
+def _clusters_of(occurrences: Clusters) -> Clusters:
     """The clusters of all occurrences, in any order."""
     if not len(occurrences):
         return occurrences

@@ -108,7 +108,7 @@ class AddedTokenGuard:
     def _lstrips(self) -> Contents:
         return Contents.of(token.content for token in self.tokens if token.lstrip)
 
-    def crossed(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+    def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
         """For each p in [start, stop), True if an occurrence reaches over p; None if none does.
 
         `safe` is False there."""

@@ -20,7 +20,7 @@ from tokpar.arrays import IntArray, has_surrogate
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.local_pairs import LocalPairs
-from tokpar.cuts.normalized_context import NormalizerGuard, crossed
+from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
 from tokpar.types import Facts, Rule, Seam, Theorem, Witness
@@ -347,9 +347,9 @@ class CutFinder:
     def _adjacent(self) -> frozenset[str] | None:
         return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
 
-    def crossed(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
-        """See `normalized_context.crossed`: one search for all positions of [start, stop)."""
-        return crossed(self.token_guard, self.normalizer_guard, text, start, stop)
+    def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """For each p in [start, stop): see `normalized_context.crossed_positions`."""
+        return crossed_positions(self.token_guard, self.normalizer_guard, text, start, stop)
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """True if the engine matches the same added tokens with and without a cut before `p`."""
@@ -410,9 +410,10 @@ def finder_for(facts: Facts) -> CutFinder:
 
 
 def _finder(facts: Facts) -> CutFinder:
-    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
+    changed = bool(facts.normalizers)
+    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and changed)
     token_guard = AddedTokenGuard(
-        tuple(t for t in facts.added_tokens if t not in normalized_tokens)
+        tuple(t for t in facts.added_tokens if not (t.normalized and changed))
     )
     family = family_named(facts.family) if facts.family else None
     return CutFinder(

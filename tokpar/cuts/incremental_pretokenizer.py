@@ -162,7 +162,7 @@ class TokenSplitter:
     def _take(self, is_whole: bool) -> None:
         """Pass on the text before the first position where an incomplete token may begin."""
         text, place = self._text, 0
-        limit = len(text) if is_whole else self._contents.unfinished(text)
+        limit = len(text) if is_whole else self._contents.unfinished_start(text)
         for start, stop in self._contents.matches(text):
             if start >= limit:
                 break
@@ -172,7 +172,7 @@ class TokenSplitter:
             self._on_token(self._ids[text[start:stop]])
             place = stop
             if place > limit:
-                limit = self._contents.unfinished(text, place)
+                limit = self._contents.unfinished_start(text, place)
         if place < limit:
             self._sink.feed(text[place:limit])
         self._text = text[max(place, limit) :]

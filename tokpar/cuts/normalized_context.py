@@ -76,7 +76,7 @@ class NormalizerGuard:
         seen = self._image(text, p, reach)
         return seen is not None and seen[0].isascii() and self._guard.safe(*seen)
 
-    def crossed(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+    def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
         """For each p in [start, stop), True if a token in the normalized text surely reaches over
         p; None if none does. `tokens_safe` is False there."""
         if self._guard is None or self.moves is not None:
@@ -85,7 +85,11 @@ class NormalizerGuard:
         known = self.known_images(text, max(0, start - reach), min(len(text), stop + reach))
         for first, image in known:
             low, high = max(start, first), min(stop, first + len(image))
-            part = self._guard.crossed(image, low - first, high - first) if low < high else None
+            part = (
+                self._guard.crossed_positions(image, low - first, high - first)
+                if low < high
+                else None
+            )
             if part is not None:
                 found = np.zeros(stop - start, np.bool_) if found is None else found
                 found[low - start : high - start] = part
@@ -188,14 +192,14 @@ class NormalizerGuard:
         return image
 
 
-def crossed(
+def crossed_positions(
     raw: AddedTokenGuard, normalizer_guard: NormalizerGuard, text: str, start: int, stop: int
 ) -> NDArray[np.bool_] | None:
     """For each p in [start, stop), True if an added token surely reaches over p; None if none does.
 
     No cut is certified there, so one search for all positions saves a search at each of them."""
-    found = raw.crossed(text, start, stop)
-    other = normalizer_guard.crossed(text, start, stop)
+    found = raw.crossed_positions(text, start, stop)
+    other = normalizer_guard.crossed_positions(text, start, stop)
     return found if other is None else other if found is None else found | other
 
 

@@ -32,7 +32,8 @@ class UnfinishedText:
         most = len(text) - self.looks_ahead - rule_lookahead
         if self._plain:
             return max(
-                0, min(most, self.finder.token_guard.contents.unfinished(text) - rule_lookahead)
+                0,
+                min(most, self.finder.token_guard.contents.unfinished_start(text) - rule_lookahead),
             )
         last = min(most, len(text) - self.finder.token_guard.reach)
         return max(0, _last_solid(text, last) - rule_lookahead)
@@ -65,7 +66,7 @@ class UnfinishedText:
     ) -> Seam | None:
         # Between two spaces, later text may change how tokens of the normalized text match.
         unclear = bool(self.finder.normalizer_guard.tokens)
-        reached_over = self.finder.crossed(text, start + 1, max(start, last) + 1)
+        reached_over = self.finder.crossed_positions(text, start + 1, max(start, last) + 1)
         for place in range(last, start, -1):
             if reached_over is not None and reached_over[place - start - 1]:
                 continue

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.cuts.normalized_context import NormalizerGuard, crossed
+from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.cuts.window_tables import (
     BEGIN,
     EVERYWHERE,
@@ -96,7 +96,7 @@ class WindowSeams:
         known_anchor = None
         if earlier_seam is not None and earlier_seam.theorem == Theorem.ANCHORED_WINDOW:
             known_anchor = int(dict(earlier_seam.witness)["anchor"])
-        begin, reached_over = start, self._crossed(text, start, stop)
+        begin, reached_over = start, self._crossed_positions(text, start, stop)
 
         def first_seam(candidates: Iterator[Candidate]) -> Seam | None:
             if reached_over is not None:
@@ -120,8 +120,8 @@ class WindowSeams:
             start = end
         return seam
 
-    def _crossed(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
-        return crossed(self.token_guard, self.normalizer_guard, text, start, stop)
+    def _crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        return crossed_positions(self.token_guard, self.normalizer_guard, text, start, stop)
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
         """The first seam in [start, stop), code points, that two characters license, or None."""
@@ -136,7 +136,7 @@ class WindowSeams:
         """The positions in [start, stop), 0 < start, that `certify` may certify.
 
         `certify` refuses some of them."""
-        reached_over = self._crossed(text, start, stop)
+        reached_over = self._crossed_positions(text, start, stop)
         return {p for p, _ in self._candidates(text, start, stop, None, reached_over)}
 
     def pairs_in(self, text: str, start: int, stop: int) -> Iterator[int]:
@@ -205,13 +205,14 @@ class WindowSeams:
     ) -> Iterator[Candidate]:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
-        Leaves out the positions of `reached_over` (`_crossed`); else added tokens are not checked.
+        Leaves out the positions of `reached_over` (`_crossed_positions`); else added tokens are not checked.
         `known_anchor` is used if no nearer anchor is found."""
         runs = list(self._symbol_runs(text, start, stop))
-        for first, _, status in runs if reached_over is not None else ():
-            low, high = max(start, first + 1), min(stop, first + 1 + len(status))
-            part = status[low - first - 1 : high - first - 1]
-            part[reached_over[low - start : high - start]] = NEVER
+        if reached_over is not None:
+            for first, _, status in runs:
+                low, high = max(start, first + 1), min(stop, first + 1 + len(status))
+                part = status[low - first - 1 : high - first - 1]
+                part[reached_over[low - start : high - start]] = NEVER
         for first, _, status in runs:
             for p in _places_in(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 yield p, None

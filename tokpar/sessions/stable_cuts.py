@@ -166,7 +166,7 @@ class Window:
         """The last seam in (lower_bound, len(text)), or None."""
         end = len(self.text)
         near = max(lower_bound, end - _SINGLE_CHECKS)
-        crossed = self.cuts.finder.crossed(self.text, near + 1, max(near + 1, end))
+        crossed = self.cuts.finder.crossed_positions(self.text, near + 1, max(near + 1, end))
         singles = range(end - 1, near, -1)
         seam = self._last_of(p for p in singles if crossed is None or not crossed[p - near - 1])
         for stop in range(near + 1, lower_bound + 1, -_BLOCK):
