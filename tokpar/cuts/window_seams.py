@@ -205,8 +205,8 @@ class WindowSeams:
     ) -> Iterator[Candidate]:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
-        Leaves out the positions of `reached_over` (`_crossed_positions`); else added tokens are not checked.
-        `known_anchor` is used if no nearer anchor is found."""
+        Leaves out the positions of `reached_over` (see `_crossed_positions`); else added tokens are
+        not checked. `known_anchor` is used if no nearer anchor is found."""
         runs = list(self._symbol_runs(text, start, stop))
         if reached_over is not None:
             for first, _, status in runs:
