@@ -9,7 +9,8 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.errors import PluginError, raise_foreign
+from tokpar.errors import PluginError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import (
     Executor,
     Flags,

@@ -23,7 +23,8 @@ from tokpar.adapters.probing import make_probing_file
 from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import EngineError, OptionError, TokparError, raise_foreign
+from tokpar.errors import EngineError, OptionError, TokparError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of, inserted_ids
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts

@@ -16,10 +16,11 @@ from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 

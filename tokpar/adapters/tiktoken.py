@@ -34,8 +34,9 @@ from tokpar.cache.merges import ranks_of
 from tokpar.cache.new_segments import Pieces, pieces_for
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids

@@ -29,7 +29,8 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call

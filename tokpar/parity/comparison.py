@@ -10,7 +10,8 @@ from unicodedata import unidata_version
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.errors import EngineError, raise_foreign
+from tokpar.errors import EngineError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import EncodesMany, TokenizerAdapter, own_call_of
 from tokpar.parity import result_cache
 from tokpar.parity.compared_texts import (

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tokpar.errors import ignored_os_errors, raise_foreign
+from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 
 VARIABLE = "TOKPAR_CACHE"
 

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from tokpar.errors import raise_foreign
+from tokpar.foreign_errors import raise_foreign
 from tokpar.parity.result_cache import digest, directory, write
 from tokpar.patterns.charclass_members import (
     CODE_POINTS,
