@@ -33,7 +33,7 @@ from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.overlap.acceptance import by_rule
+from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
@@ -663,8 +663,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ASchemeOfNoTable": (told(scheme="metaspace", family="spaces"), "facts.family"),
     "TilesAndStrips": (told(added=STRIPPING, tiles=True), "facts.tiles"),
     "TilesWithoutBytes": (told(byte_level=False), "facts"),
-    "DividedWithoutTokens": (told(tokens=None), "facts"),
-    "DividedWordPiece": (told(model="WordPiece"), "facts"),
+    "SizesWithoutANormalizer": (told(sizes=len), "facts"),
     "HidesAnAddedToken": (HidesAnAddedToken, "facts.tokens"),
     "ListsTooFewTokens": (ListsTooFewTokens, "facts.tokens"),
     "SplitsLikeNobodyElse": (SplitsLikeNobodyElse, "strategy auto"),
@@ -1302,7 +1301,7 @@ MERGERS: dict[str, Any] = {
     "joins the open ones": JoinsTheOpenOnes(),
     "joins proposals": JoinsProposals(),
     "joins one piece": JoinsOnePiece(),
-    "forgets what overlaps": ForgetsWhatOverlaps(by_rule),
+    "forgets what overlaps": ForgetsWhatOverlaps(by_cut),
     "mends badly": MendsBadly(),
     "mends nothing": MendsNothing(),
 }

@@ -118,15 +118,6 @@ class WindowSeams:
         seams = (self.certify(text, p, anchored_set=anchored_set) for p, anchored_set in candidates)
         return next((seam for seam in seams if seam is not None), None)
 
-    def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
-        """The first seam in [start, stop), code points, that two characters license, or None."""
-        for first, _, status in self._symbol_runs(text, start, stop):
-            for p in _places_in(np.flatnonzero(status == SURE) + 1 + first, start, stop):
-                seam = self.certify(text, p)
-                if seam is not None:
-                    return seam
-        return None
-
     def likely(self, text: str, start: int, stop: int) -> set[int]:
         """The positions in [start, stop), 0 < start, that `certify` may certify.
 

@@ -96,10 +96,8 @@ def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
         outside = chunk.start < 0 or chunk.stop > len(text)
         if outside or chunk.stop < edge or chunk.start - chunk.absorbed > chunk.core_start:
             return _place(k, chunk, "0 <= start <= core_start < core_stop <= stop <= len(text)")
-        if (chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed) or (
-            chunk.kind not in ("text", "run") or (chunk.kind == "run") != (chunk.run is not None)
-        ):
-            return _place(k, chunk, "start == core_start + absorbed; run only for kind='run'")
+        if chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed:
+            return _place(k, chunk, "start == core_start + absorbed")
     if edge != len(text):
         return _place(len(chunks) - 1, chunks[-1], f"core_stop={len(text)}, the text's end")
     return None
@@ -111,14 +109,12 @@ def _place(k: int, chunk: Chunk, contract: str) -> Complaint:
 
 @check("split: cuts")
 def licensed_cuts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """a cut that names rule K1, K2, K3, K9 or K10 is one that the certificate's checker licenses"""
+    """a cut that names rule K1, K3, K9 or K10 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
 def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
-    """The first finding of the certificate's checker about the certified cuts, or None.
-
-    Cuts of rules K4 to K8 are left out: the checker needs ids for them."""
+    """The first finding of the certificate's checker about the certified cuts, or None."""
     cuts = [chunk.cut for chunk in split.chunks if chunk.cut is not None]
     seams = [cut for cut in cuts if cut.rule in CERTIFIED_CUTS]
     for finding in seam_findings(seams, text, facts_of(tokenizer)):
