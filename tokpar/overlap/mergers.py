@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
-from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import (
     Merger,
     Splitter,
     TokenizerAdapter,
-    facts_of,
     matches_spans,
     mend_of,
 )
@@ -29,7 +27,6 @@ from tokpar.types import (
     Joins,
     Piece,
     Pieces,
-    Rule,
     Seam,
     Split,
     unite_chunks,
@@ -106,10 +103,11 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without the joins that tokpar cannot license.
+    """A merger without the joins that tokpar does not license.
 
-    Drops each join that names no rule of certified cuts (K1, K3, K9, K10), and each join where
-    tokpar finds no certified cut. Id counts are taken from the merger unchecked."""
+    Keeps a join where tokpar itself certifies the cut, and divides the tokens of both sides as the
+    merger does. Whatever rule and witness the merger names, the seam gets those that tokpar finds.
+    """
 
     merger: Merger
 
@@ -121,16 +119,13 @@ class LicensedMerger:
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
         joins = self.merger.merge(text, chunks, pieces, tokenizer)
-        facts = facts_of(tokenizer)
-        edges_only = facts.unprovable is not None
-        if has_surrogate(text) or (edges_only and finder_for(facts).edges.refusal is not None):
-            return [None] * len(joins)
+        if len(joins) != len(chunks) - 1:
+            return joins  # the pipeline refuses them
+        licences, locator = Licences.of(text, tokenizer), PieceLocator(text, tokenizer)
         kept: list[Join | None] = []
         last = 0
-        for join in joins:
-            found = None if join is None else _license_join(join, text, tokenizer)
-            if edges_only and found is not None and found.seam.rule != Rule.ADDED_TOKEN_EDGE:
-                found = None
+        for join, pair, sides in zip(joins, pairwise(chunks), pairwise(pieces), strict=True):
+            found = None if join is None else _license_join(join, pair, sides, licences, locator)
             if found is not None and found.seam.position <= last:  # a second seam at one place
                 found = None
             kept.append(found)
@@ -173,17 +168,30 @@ def _put_cut_between(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     ]
 
 
-def _license_join(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
+def _license_join(
+    join: Join,
+    pair: tuple[Chunk, Chunk],
+    sides: tuple[Piece, Piece],
+    licences: Licences,
+    locator: PieceLocator,
+) -> Join | None:
     """Returns the join with the rule and witness that tokpar finds itself, or None.
 
+    Chunks that overlap are joined at a certified cut of the text and of both chunks (window lemma).
     The kept ids depend on whether a space was left out (6.4), so both must agree on that."""
-    seam = join.seam
-    if seam.rule not in CERTIFIED_CUTS:
+    claimed, (left, right) = join.seam, pair
+    if claimed.rule not in CERTIFIED_CUTS or licences.has_no_cuts:
         return None
-    finder = finder_for(facts_of(tokenizer))
-    if finder.refusal_for(text) is not None:
+    if left.stop > right.start:
+        try:
+            overlap = overlap_of(licences.text, pair, sides, locator.tokenizer, locator)
+        except LookupError:
+            return None
+        found = licences.as_certified(overlap, join, claimed.position, end=claimed.absorbed == 0)
+        return found if found is not None and found.seam.absorbed == claimed.absorbed else None
+    seam = licences.finder.certify(licences.text, claimed.position)
+    if seam is None or seam.absorbed != claimed.absorbed:
         return None
-    found = finder.certify(text, seam.position)
-    if found is None or found.absorbed != seam.absorbed:
+    if (left.stop, right.start) != (seam.position, seam.position + seam.absorbed):
         return None
-    return replace(join, seam=found)
+    return replace(join, seam=seam)
