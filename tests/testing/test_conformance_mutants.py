@@ -353,13 +353,6 @@ class ListsTooFewTokens(Toy):
         return self.told(tokens=lambda: frozenset(self.tokens) - {longest})
 
 
-class SplitsLikeNobodyElse(Toy):
-    """Words of at most five letters, under a pattern that says otherwise."""
-
-    def pieces(self, text: str) -> list[str]:
-        return [piece[i : i + 5] for piece in super().pieces(text) for i in range(0, len(piece), 5)]
-
-
 class SplitsNothing(Toy):
     def pieces(self, text: str) -> list[str]:
         return [text] if text else []
@@ -395,16 +388,6 @@ class LongestMatch(Toy):
             ids.append(self.tokens[whole[:size]])
             whole = whole[size:]
         return ids
-
-
-class MergesWordsOfEvenLength(Toy):
-    """And spells the others out, in what it calls BPE: both ends of a word count."""
-
-    def merged_anew(self, piece: str) -> list[int]:
-        whole = piece.encode()
-        if len(whole) % 2 == 0:
-            return super().merged_anew(piece)
-        return [self.tokens[bytes([byte])] for byte in whole]
 
 
 class LocatesCodePoints(Toy):
@@ -622,7 +605,6 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "MergesTheRightmostPairFirst": (MergesTheRightmostPairFirst, "reference"),
     "StopsMergingOneTooEarly": (StopsMergingOneTooEarly, "reference"),
     "LongestMatch": (LongestMatch, "reference"),
-    "MergesWordsOfEvenLength": (MergesWordsOfEvenLength, "strategy auto"),
     "ForgetsLstrip": (lambda: ForgetsAFlag("lstrip", STRIPPING), "facts.added_tokens"),
     "ForgetsRstrip": (lambda: ForgetsAFlag("rstrip", STRIPPING), "facts.added_tokens"),
     "ForgetsSingleWord": (lambda: ForgetsAFlag("single_word", PLAIN), "facts.added_tokens"),
@@ -666,7 +648,6 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "SizesWithoutANormalizer": (told(sizes=len), "facts"),
     "HidesAnAddedToken": (HidesAnAddedToken, "facts.tokens"),
     "ListsTooFewTokens": (ListsTooFewTokens, "facts.tokens"),
-    "SplitsLikeNobodyElse": (SplitsLikeNobodyElse, "strategy auto"),
     "SplitsNothing": (SplitsNothing, "certified cuts"),
     "LooksBack": (LooksBack, "certified cuts"),
     "LocatesCodePoints": (LocatesCodePoints, "facts.tiles"),
@@ -840,7 +821,7 @@ class Marks:
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         split = self.splitter.split(text, tokenizer, attempt)
         chunks = [
-            replace(chunk, divisible=chunk.run is None and self.which(split.chunks, k, text))
+            replace(chunk, divisible=self.which(split.chunks, k, text))
             for k, chunk in enumerate(split.chunks)
         ]
         return replace(split, chunks=chunks, licence=self.licence)
