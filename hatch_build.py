@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NAMES = "_segments.py", "_pretokens.py", "_vocabulary.py"
+NAMES = "_segments.py", "_pretokens.py", "_vocabulary.py", "_contents.py"
 KERNELS = [Path("tokpar", "cache", name) for name in NAMES]
 STABLE = (
     sys.implementation.name == "cpython"

@@ -33,7 +33,7 @@ from tests.support.profiles import at_most as at_most
 from tests.support.profiles import cases as cases
 from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
 from tokpar.parity.result_cache import directory as directory_of_results

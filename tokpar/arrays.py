@@ -2,11 +2,12 @@
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+_Value = TypeVar("_Value")
 IdArray = NDArray[np.uint32]
 """Ids, shape (n,)."""
 IntArray = NDArray[np.int64]
@@ -82,6 +83,16 @@ class _Utf8:
             "shape": (size.value,),
             "data": (address, True),
         }
+
+
+def plain_text(text: _Value) -> _Value:
+    """Returns a text of a subclass of str as a str with the same characters, another value as it
+    is.
+
+    A subclass may override slicing, `+` or `len`: `markupsafe.Markup` escapes what is added."""
+    if isinstance(text, str) and type(text) is not str:
+        return str.__str__(text)  # type: ignore[return-value]
+    return text
 
 
 def has_surrogate(text: str) -> bool:

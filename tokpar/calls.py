@@ -20,8 +20,9 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import TokparError
+from tokpar.errors import raise_foreign
 from tokpar.interfaces import Executor
+from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 
@@ -126,7 +127,7 @@ def check(
     Raises OptionError for another level."""
     from tokpar.certificate import checker
 
-    return checker.check(encoding, text, load(tokenizer), level)
+    return checker.check(encoding, require_text(text), load(tokenizer), level)
 
 
 def strategies() -> list[StrategyRecord]:
@@ -220,18 +221,22 @@ def _place(tokenizer: object, arguments: Mapping[str, Any]) -> tuple[_Table | No
 
 
 def _stamp(path: str | os.PathLike[str]) -> Hashable:
-    """Returns what changes when the file of a path changes; None if the path names no file."""
+    """Returns what changes when a file, or a file of a directory, changes; None if the path names
+    neither."""
     try:
         found = os.stat(path)
         if S_ISDIR(found.st_mode):
-            from pathlib import Path  # both slow to import
-
-            from tokpar.named_tokenizers import find_in_directory
-
-            found = os.stat(find_in_directory(Path(path)))
-    except (OSError, TokparError):
+            with os.scandir(path) as files:
+                stamps = [(file.name, *_times(file.stat())) for file in files]
+            return tuple(sorted(stamps))
+    except OSError as error:
+        raise_foreign(error)
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return _times(found)
+
+
+def _times(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tokpar.errors import LossyError, OptionError
+from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import Merger, Splitter, Strategy
 from tokpar.registry import build_strategy, own_options, registry, require_options
 
@@ -33,14 +34,17 @@ def build_parts(
     """Returns the parts of a strategy, made with `options`.
 
     Two combined parts promise nothing, so without `allow_approximate` a seam that no rule licenses
-    is not joined. Raises LossyError for an approximate strategy, UnknownNameError, OptionError."""
+    is not joined. Raises LossyError for an approximate strategy, UnknownNameError, OptionError;
+    PluginError for a part whose methods cannot be called as the interface calls them."""
     parts = tuple(strategy.split("+")) if isinstance(strategy, str) else strategy
     if isinstance(strategy, str) and len(parts) == 1:
         record = registry().strategy(strategy)
         if not allow_approximate:
             _require_lossless(record, options)
         tunable = record.lossless and not options
-        return StrategyParts(record.name, *build_strategy(record, options), tunable)
+        made = build_strategy(record, options)
+        _require_methods(*made)
+        return StrategyParts(record.name, *made, tunable)
     if not isinstance(parts, tuple) or len(parts) != 2:
         raise OptionError(
             "strategy must be a name, or a splitter and a merger, such as ('cut', 'certified'); "
@@ -64,7 +68,13 @@ def _combine_parts(
     )
     require_options(f"strategy {name!r}", [make for make, _ in (cut, join)], options)
     cutting, joining = (make(**own_options(make, options)) for make, _ in (cut, join))
+    _require_methods(cutting, joining)
     return StrategyParts(name, cutting, joining, tunable=cut[1] and not options)
+
+
+def _require_methods(splitter: object, merger: object) -> None:
+    require_methods(splitter, "splitter")
+    require_methods(merger, "merger")
 
 
 def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:

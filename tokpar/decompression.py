@@ -10,6 +10,9 @@ from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
 
+WINDOW_LOG = 31
+"""A .zst whose frames refer back up to 2**31 bytes (`zstd --long=31`) is read. Source: RFC 8878."""
+
 
 def uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
     """Yields the uncompressed bytes of an open file, as they arrive. `name` tells the compression.
@@ -56,7 +59,8 @@ def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
     """Returns a function that makes a decompressor of one frame, and the exception it raises."""
     try:
         module: Any = import_module("compression.zstd")  # Python 3.14
-        return module.ZstdDecompressor, module.ZstdError
+        options = {module.DecompressionParameter.window_log_max: WINDOW_LOG}
+        return (lambda: module.ZstdDecompressor(options=options)), module.ZstdError
     except ImportError:
         pass
     try:
@@ -65,4 +69,6 @@ def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
         raise OptionError(
             f"{name}: .zst is read by the package zstandard: pip install 'tokpar[zst]'"
         ) from None
-    return (lambda: module.ZstdDecompressor().decompressobj()), module.ZstdError
+    most = 1 << WINDOW_LOG
+    make = module.ZstdDecompressor
+    return (lambda: make(max_window_size=most).decompressobj()), module.ZstdError

@@ -17,6 +17,7 @@ from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
+from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
     Executor,
@@ -27,7 +28,7 @@ from tokpar.interfaces import (
     own_call_of,
     traits_of,
 )
-from tokpar.limits import worker_count
+from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
@@ -147,8 +148,8 @@ class Encoder:
         text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
         settings that keeps fewer ids holds, too; padding is not applied. The result knows no
         spans."""
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if type(text) is not str:
+            text = require_text(text)
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -245,9 +246,9 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
 
-        lengths = lengths_of(texts)
+        texts, lengths = plain_texts(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)
@@ -352,6 +353,17 @@ class Encoder:
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
 
+    def decode_batch(self, rows: Iterable[Sequence[int] | IdArray | Encoding]) -> list[str]:
+        """Returns `decode` of each row of ids, in order; on all cores if the engine has a batch
+        call. `rows`: lists, arrays, or a `Batch`. Raises LookupError as `decode` does."""
+        tokenizer = self.tokenizer
+        lists: list[list[int]] = [np.asarray(row, dtype=np.int64).tolist() for row in rows]
+        many = getattr(tokenizer, "decode_batch", None)
+        if many is None:
+            return [self.decode(row) for row in lists]
+        texts: list[str] = many(lists)
+        return texts
+
     def decode_stream(
         self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
     ) -> DecodeStream:
@@ -383,12 +395,18 @@ class Encoder:
 
         The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
         OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        tokenizer = getattr(getattr(self.tokenizer, "caller", None), "wrapper", None)
+        caller = getattr(self.tokenizer, "caller", None)
+        tokenizer = getattr(caller, "wrapper", None)
         if tokenizer is None:
             raise OptionError(
                 f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
                 "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
                 "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
+            )
+        if getattr(caller, "is_fixed", False):
+            raise OptionError(
+                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
+                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
             )
         from tokpar.integrations import hf
 
@@ -469,7 +487,9 @@ class Encoder:
     def _build_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
-                self._executors[name] = registry().executor_kind(name).build(self._workers)
+                built = registry().executor_kind(name).build(self._workers)
+                require_methods(built, "executor")
+                self._executors[name] = built
             return self._executors[name]
 
 
@@ -491,6 +511,8 @@ def _known_executor(executor: str | Executor) -> str | Executor:
         raise OptionError(
             f"executor must be a name or an object with a map method, got {type(executor).__name__}"
         )
+    else:
+        require_methods(executor, "executor")
     return executor
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from tokpar.errors import PluginError
+from tokpar.errors import PluginError, is_of_handler
 from tokpar.interfaces import (
     Executor,
     Merger,
@@ -140,10 +140,13 @@ class Plugin:
 def load_plugin(name: str, owner: str, version: str, find: Callable[[], object]) -> Plugin:
     """Returns the plugin that `find` returns, after its hooks were called.
 
-    Never raises: an error of the plugin becomes its `problem`."""
+    An error of the plugin becomes its `problem`, even a panic of its engine, which is no Exception.
+    Raises what a signal handler raised: an interrupt, a deadline."""
     try:
         return Plugin(name, owner, version, tuple(_offers(find())))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, GeneratorExit)) or is_of_handler(error):
+            raise
         said = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
         return Plugin(name, owner, version, problem=said)
 

@@ -21,6 +21,7 @@ from tokpar.types import (
     EngineTraits,
     Facts,
     Joins,
+    Loader,
     Origin,
     Pieces,
     Rows,
@@ -255,8 +256,8 @@ class HasSegmentCache(Protocol, metaclass=Ability):
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text from the cache, faster than `encode` returns them.
 
-        None if the cache does not know every segment of the text, or if the caller has changed the
-        tokenizer."""
+        The text may be cut as the texts of `cached_rows`. None if the cache does not know every
+        segment of the text, or if the caller has changed the tokenizer."""
 
 
 @runtime_checkable
@@ -298,6 +299,10 @@ class Decodes(Protocol, metaclass=Ability):
     """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
+
+    @optional
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row, by one call of the engine."""
 
     @optional
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
@@ -343,6 +348,13 @@ def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
     """Returns what the engine of the adapter runs, or None if no file tells that."""
     origin: Origin | None = getattr(tokenizer, "origin", None)
     return origin
+
+
+def loader_of(tokenizer: TokenizerAdapter) -> Loader | None:
+    """Returns what made the tokenizer of a directory or of a repository of the Hugging Face Hub.
+    None for a tokenizer of an object or of a file."""
+    loader: Loader | None = getattr(tokenizer, "loader", None)
+    return loader
 
 
 def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from tokpar.arrays import NO_INTS, IntArray, concatenate_or_view, offsets_of, spaces_behind_text
 from tokpar.encoding import Clock, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
+from tokpar.foreign_parts import merge_pieces, split_text
 from tokpar.interfaces import EncodesMany, Flags, TokenizerAdapter, facts_of
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
@@ -24,7 +25,6 @@ from tokpar.types import (
     Seam,
     Split,
     stands_apart,
-    tiles,
 )
 
 # Rounds of local repair before the whole text is encoded serially. Each round at least halves the
@@ -84,8 +84,7 @@ class Work:
         rounds = 0
         while rounds < MOST_REPAIR_ROUNDS and self._encode(chunks):
             pieces = [self.pieces[_slice(chunk)] for chunk in chunks]
-            joins = merger.merge(self.text, chunks, pieces, tokenizer)
-            assert len(joins) == len(chunks) - 1, "one join, or None, for each neighbouring pair"
+            joins = merge_pieces(merger, self.text, chunks, pieces, tokenizer)
             self.clock.lap("merge")
             joins = sound_joins(joins, chunks, pieces)
             made = [join for join in joins if join is not None]
@@ -93,17 +92,16 @@ class Work:
                 return self._build(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
-            repaired: Sequence[Chunk] | None = self.plan.mend(self.text, chunks, failed, tokenizer)
+            repaired: Sequence[Chunk] | None = self.plan.mend(self.text, chunks, failed)
             if repaired is None:
                 self.retries += 1
-                again = self.plan.splitter.split(self.text, tokenizer, self.retries)
+                again = split_text(self.plan.splitter, self.text, tokenizer, self.retries)
                 self.split, repaired = replace(again, licence=None), again.chunks
                 self.pieces, self.cache_answered = {}, set()
                 self.clock.lap("split")
             else:
                 rounds += 1
                 self.repairs += len(failed)
-            assert tiles(repaired, len(self.text)), "repaired cores must tile the text"
             chunks = repaired
             if len(chunks) == 1:
                 break
@@ -287,17 +285,25 @@ def sound_joins(
 ) -> list[Join | None]:
     """Returns `joins` with None for each join that cannot be right.
 
-    A join is wrong if it keeps a negative number of ids, or drops ids where the chunks do not
-    overlap."""
+    A join is wrong if it keeps or drops a negative number of ids, or more ids than there are, or
+    drops ids where the chunks do not overlap."""
     first = 0
     kept: list[Join | None] = []
     for k, join in enumerate(joins):
-        sound = join is not None and first <= join.left <= len(pieces[k].ids)
-        if join is not None and chunks[k].stop <= chunks[k + 1].start:
-            sound = sound and (join.left, join.right) == (len(pieces[k].ids), 0)
-        kept.append(join if sound else None)
+        kept.append(join if join and _is_sound(join, first, chunks, pieces, k) else None)
         first = join.right if join is not None else 0
     return kept
+
+
+def _is_sound(
+    join: Join, first: int, chunks: Sequence[Chunk], pieces: Sequence[Piece], k: int
+) -> bool:
+    """True if there are the ids that the join after piece k keeps and drops. `first`: how many ids
+    of the piece the join before it drops."""
+    size, next_size = len(pieces[k].ids), len(pieces[k + 1].ids)
+    if chunks[k].stop <= chunks[k + 1].start:
+        return first <= size and (join.left, join.right) == (size, 0)
+    return first <= join.left <= size and 0 <= join.right <= next_size
 
 
 def place_in_text(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:

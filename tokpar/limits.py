@@ -2,10 +2,20 @@
 
 import os
 
+from tokpar.arrays import plain_text
 from tokpar.errors import OptionError
 
 ACCEPTANCES = ("certified", "paper")
 ON_FAILURE = ("repair", "restart")
+
+
+def require_text(text: object, label: str = "") -> str:
+    """Returns `text`, as a plain str (`plain_text`). Raises OptionError for what is no str."""
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        said = f"{label} must be a str, got {kind}"
+        raise OptionError(said if label else f"text must be a str, got {kind}")
+    return plain_text(text)
 
 
 def require_count(name: str, value: object, least: int = 1) -> None:
@@ -42,23 +52,14 @@ _OFF = {"", "off", "false", "f", "no", "n", "0"}
 
 
 def worker_count(workers: int | None) -> int:
-    """`workers` if given, else how many CPUs this process may use; 1 if TOKENIZERS_PARALLELISM
-    says no. Raises OptionError for anything that is not an int of at least 1."""
+    """`workers` if given, else how many cores this process may use (`tokpar.cores`); 1 if
+    TOKENIZERS_PARALLELISM says no. Raises OptionError unless it is an int of at least 1."""
     if workers is None:
+        from tokpar.cores import cpu_count  # importing tokpar does without it
+
         return 1 if os.environ.get("TOKENIZERS_PARALLELISM", "yes").lower() in _OFF else cpu_count()
     if not isinstance(workers, int) or isinstance(workers, bool):
         raise OptionError(f"workers must be an int of at least 1 or None, got {workers!r}")
     if workers < 1:
         raise OptionError(f"workers must be at least 1, got {workers}")
     return workers
-
-
-def cpu_count() -> int:
-    """CPUs this process may use."""
-    if hasattr(os, "process_cpu_count"):
-        count: int | None = os.process_cpu_count()
-    elif hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    else:
-        count = os.cpu_count()
-    return count or 1

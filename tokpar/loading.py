@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.hooks import install
-from tokpar.interfaces import Ability, TokenizerAdapter
+from tokpar.interfaces import Ability, TokenizerAdapter, loader_of
 from tokpar.registry import registry
+from tokpar.types import Loader
 
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
@@ -50,11 +52,12 @@ def load(
 
     `source` may be an object: a tokenizers.Tokenizer, a transformers fast tokenizer, a
     tiktoken.Encoding, a result of `as_hf` or `as_tiktoken`, or any object with `name` and
-    `encode(text)`. `source` may be a path: a tokenizer.json, a .tiktoken file, BERT's vocab.txt, or
-    a directory with one of these files. `source` may be a name: of tiktoken ("cl100k_base",
-    "gpt-4o"), or of a repository of the Hugging Face Hub ("Qwen/Qwen3-8B"), or "default". A
-    repository's tokenizer.json comes from the Hub's cache on this machine; else it is downloaded,
-    and the download is logged.
+    `encode(text)`. `source` may be the path of a file: a tokenizer.json, a .tiktoken file, BERT's
+    vocab.txt; then it means the file. `source` may be a directory, or a repository of the Hugging
+    Face Hub ("Qwen/Qwen3-8B"); then it means what `AutoTokenizer.from_pretrained` of transformers
+    makes of it, without truncation and padding (docs/transformers.md). `source` may be a name of
+    tiktoken ("cl100k_base", "gpt-4o"), or "default". A repository comes from the Hub's cache on
+    this machine; else it is downloaded, and the download is logged.
 
     `engine`: the name of the source that must load the tokenizer. `settings` belong to the kind of
     tokenizer (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What tokpar learns about
@@ -112,14 +115,18 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
 
         named = tokenizer_named(os.fspath(source))
-        if not isinstance(named, os.PathLike) or os.fspath(named) != os.fspath(source):
-            return _load(named, engine, settings)
+        adapter = _load(named, engine, {**settings, **getattr(named, "settings", {})})
+        loader: Loader | None = getattr(named, "loader", None)
+        if loader_of(adapter) is not loader:
+            with suppress(AttributeError):  # an adapter of a plugin with slots
+                adapter.loader = loader  # type: ignore[attr-defined]
+        return adapter
     return _as_it_is(source, engine, settings)
 
 
 def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     """Returns `source` if it is its own adapter. Else raises UnknownNameError or OptionError."""
-    what = os.fspath(source) if isinstance(source, os.PathLike) else type(source).__name__
+    what = str(source) if isinstance(source, os.PathLike) else type(source).__name__
     what = source if isinstance(source, str) else what
     if engine is not None:
         raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it")

@@ -1,6 +1,6 @@
 """Finds a tokenizer by a name of tiktoken, a directory, or a repository of the Hugging Face Hub.
 
-The result is an encoding or the path of a file, which adapters load."""
+The result is an encoding or a `DirectoryTokenizer`, which adapters load."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from tokpar.adapters import directory_files
+from tokpar.adapters.directory import DirectoryTokenizer
+from tokpar.adapters.directory import load as directory_of_transformers
 from tokpar.errors import FileFormatError, UnknownNameError
 
 SENTENCEPIECE = (
@@ -26,34 +30,40 @@ SENTENCEPIECE = (
 OFFLINE = "HF_HUB_OFFLINE"
 _LOGGER = logging.getLogger("tokpar")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_FILES = ("tokenizer.json", "vocab.txt")
-"""The files of a directory that may hold a tokenizer; the first one that exists is loaded."""
+_CONFIGS = ("tokenizer_config.json", "config.json")
+"""Without both, the cache of the Hub may hold only a part of a repository."""
+_FILES = (
+    *("tokenizer.json", *_CONFIGS, "special_tokens_map.json", "added_tokens.json", "vocab.json"),
+    *("merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "tekken.json"),
+)
+"""The files of a repository that are read without transformers, if they exist."""
 _KNOWN_NAMES = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
 """Names that a caller may have misspelt."""
 _LEAST_SIMILARITY = 0.8
 _EXPECTED_SOURCES = (
     "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
-    "with one, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
+    "of transformers, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
     "(Qwen/Qwen3-8B)"
 )
 
 
 def tokenizer_named(name: str) -> object:
-    """Returns a `tiktoken.Encoding`, or the path of a tokenizer's file.
+    """Returns a `tiktoken.Encoding`, or the `DirectoryTokenizer` of a directory or a repository.
 
-    A repository's tokenizer.json comes from the Hub's cache on this machine. If the cache lacks the
-    file, it is downloaded, unless HF_HUB_OFFLINE is set; a warning in the log says so. Raises
-    UnknownNameError, FileFormatError."""
+    A repository comes from the Hub's cache on this machine. If the cache lacks it, it is
+    downloaded, unless HF_HUB_OFFLINE is set; a warning in the log says so. Raises UnknownNameError,
+    FileFormatError."""
     path = Path(name)
     if path.is_dir():
-        return find_in_directory(path)
+        return _tokenizer_in(name)
     if path.exists():
         raise FileFormatError(_unreadable(path))
     encoding = _encoding(name)
     if encoding is not None:
         return encoding
     if _REPOSITORY.fullmatch(name) is None:
-        raise UnknownNameError("tokenizer", name, (), f"there is no such file; {_EXPECTED_SOURCES}")
+        said = f"{_suggestion(name)}there is no such file; {_EXPECTED_SOURCES}"
+        raise UnknownNameError("tokenizer", name, (), said)
     return _find_on_hub(name)
 
 
@@ -66,32 +76,37 @@ def _unreadable(path: Path) -> str:
     )
 
 
-def find_in_directory(directory: Path) -> Path:
-    """Returns the tokenizer's file in a directory. Raises FileFormatError."""
-    for name in _FILES:
-        if (directory / name).is_file():
-            return directory / name
-    ranks = sorted(directory.glob("*.tiktoken"))
-    if len(ranks) == 1:
-        return ranks[0]
-    models = sorted(directory.glob("*.model"))
-    if models:
-        raise FileFormatError(f"{directory} holds no tokenizer.json; {_unreadable(models[0])}")
-    expected = "expected a tokenizer.json, vocab.txt or one .tiktoken file in it"
-    raise FileFormatError(f"{directory} holds no tokenizer: {expected}")
+def _tokenizer_in(directory: str) -> DirectoryTokenizer:
+    why = why_without_transformers()
+    if why is None:
+        return directory_of_transformers(directory)  # which looks for names of models in the path
+    return directory_files.load(Path(directory), why)
+
+
+@cache
+def why_without_transformers() -> str | None:
+    """Returns why transformers cannot be asked, or None. Imports transformers."""
+    try:
+        import_module("transformers").AutoTokenizer  # noqa: B018  # imported when it is read
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "transformers":
+            return "it is not installed"
+        return f"it cannot be imported: {str(error).strip().partition(chr(10))[0]}"
+    return None
 
 
 def _encoding(name: str) -> object | None:
     """Returns tiktoken's encoding of this name, or for the model of this name; None if unknown."""
     tiktoken = import_module("tiktoken")
+    encoding_name = name
     if name not in tiktoken.list_encoding_names():
         try:
-            name = tiktoken.encoding_name_for_model(name)
+            encoding_name = tiktoken.encoding_name_for_model(name)
         except KeyError:
             return None
     try:
         with _no_download() if is_offline() else nullcontext():
-            encoding: object = tiktoken.get_encoding(name)
+            encoding: object = tiktoken.get_encoding(encoding_name)
     except Exception as error:  # of requests, which tiktoken downloads with
         why = f"tiktoken could not download its file ({type(error).__name__})"
         if is_offline():
@@ -100,8 +115,8 @@ def _encoding(name: str) -> object | None:
             "tokenizer",
             name,
             (),
-            f"{why}: set TIKTOKEN_CACHE_DIR to a directory that has it, or pass the path of a "
-            ".tiktoken file",
+            f"{_suggestion(name)}{why}: set TIKTOKEN_CACHE_DIR to a directory that has it, or pass "
+            "the path of a .tiktoken file",
         ) from error
     return encoding
 
@@ -127,34 +142,67 @@ def _no_download() -> Iterator[None]:
         loading.read_file = before
 
 
-def _find_on_hub(repository: str) -> Path:
-    """Returns the path of a repository's tokenizer.json. Raises UnknownNameError."""
+def _find_on_hub(repository: str) -> DirectoryTokenizer:
+    """Returns what a repository means. Raises UnknownNameError, FileFormatError."""
     try:
         hub: Any = import_module("huggingface_hub")
         import_module("huggingface_hub.constants"), import_module("huggingface_hub.errors")
-        kept = hub.try_to_load_from_cache(repository, "tokenizer.json")
-        if isinstance(kept, str):
-            return Path(kept)
-        why = _unreachable(repository, hub)
+        is_cached = all(hub.try_to_load_from_cache(repository, name) for name in _CONFIGS)
+        why = None if is_cached else _unreachable(repository, hub)
         if why is None:
-            _LOGGER.warning("%s: downloading tokenizer.json from the Hugging Face Hub", repository)
-            return Path(hub.hf_hub_download(repository, "tokenizer.json"))
+            if not is_cached:
+                _LOGGER.warning("%s: downloading it from the Hugging Face Hub", repository)
+            if why_without_transformers() is None:
+                return directory_of_transformers(repository, local_files_only=is_cached)
+            return _of_files(repository, hub, is_cached)
     except ImportError:
         why = (
             "repositories of the Hugging Face Hub take huggingface_hub: pip install huggingface_hub"
         )
+    except FileFormatError as error:
+        if not isinstance(error.__cause__, OSError):  # of a repository that is there
+            raise
+        why = _why(hub, error.__cause__)
     except Exception as error:  # of any of the libraries that it downloads with
         why = _why(hub, error)
-    near = get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY)
-    raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED_SOURCES}")
+    said = f"{_suggestion(repository)}{why}; {_EXPECTED_SOURCES}"
+    raise UnknownNameError("tokenizer", repository, (), said)
+
+
+def _suggestion(name: str) -> str:
+    """Returns a question for an error message: "gpt-2", "GPT2" -> "did you mean 'gpt2'?; ". Returns
+    "" for a known name, and for a name that is like none.
+
+    Case and punctuation do not count, nor does a missing "_base"."""
+    known = {_bare(each): each for each in _KNOWN_NAMES}
+    near = get_close_matches(_bare(name), known, 1, _LEAST_SIMILARITY)
+    return f"did you mean {known[near[0]]!r}?; " if near and known[near[0]] != name else ""
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("base")
+
+
+def _of_files(repository: str, hub: Any, is_cached: bool) -> DirectoryTokenizer:
+    """Returns what the files of a repository mean without transformers."""
+    paths = []
+    for name in _FILES:
+        with suppress(hub.errors.EntryNotFoundError):
+            path = hub.hf_hub_download(repository, name, local_files_only=is_cached)
+            paths.append(Path(path))
+    if not paths:
+        raise hub.errors.EntryNotFoundError(f"{repository} holds none of {', '.join(_FILES)}")
+    return directory_files.load(paths[0].parent, str(why_without_transformers()))
 
 
 def _unreachable(repository: str, hub: Any) -> str | None:
     """Returns why a download cannot work, as far as that is known at once; None if it may work."""
     absent = "it is not in the cache of the Hugging Face Hub"
+    if any(isinstance(hub.try_to_load_from_cache(repository, name), str) for name in _FILES):
+        absent = "only a part of it is in the cache of the Hugging Face Hub"
     if hub.constants.HF_HUB_OFFLINE or is_offline():
         return f"{absent}, and {OFFLINE} is set"
-    if "/" not in repository and get_close_matches(repository, _KNOWN_NAMES, 1, _LEAST_SIMILARITY):
+    if "/" not in repository and _suggestion(repository):
         return absent  # a slip of the pen
     host = urlsplit(hub.constants.ENDPOINT).hostname
     try:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, WorkerError
+from tokpar.errors import EngineError, MismatchError, WorkerError, is_foreign
+from tokpar.foreign_parts import wrong_look_up
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan
 from tokpar.results import NO_ROWS, Result, encode_in_one_call, serial_report
-from tokpar.types import Chunk, Rows, tiles
+from tokpar.types import Chunk, Rows
 
 
 def encode_batch(
@@ -97,7 +98,10 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     if plan.look_up is None or not len(numbers):
         return numbers, NO_ROWS
     some = texts if len(numbers) == len(texts) else select_texts(texts, numbers)
-    rows, result.cache_answered[numbers] = plan.look_up(some, plan.tokenizer)
+    rows, flags = plan.look_up(some, plan.tokenizer)
+    if not len(rows.offsets) - 1 == len(flags) == len(some):
+        raise wrong_look_up(plan.executor, rows, flags, len(some))
+    result.cache_answered[numbers] = flags
     result.clock.lap("tokenize")
     return numbers, rows
 
@@ -108,7 +112,6 @@ def _split(result: Result, long: Sequence[int]) -> dict[int, Work]:
     for row in long:
         text = result.texts[row]
         split = result.plan.split(text)
-        assert tiles(split.chunks, len(text)), "a splitter's cores must tile the text"
         result.whys[row] = split.why
         if len(split.chunks) > 1:
             works[row] = Work(text, result.plan, split, result.clock)
@@ -185,8 +188,9 @@ def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
 
 
 def _name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
-    """Add the number of the text to the message of `error`, if there are several texts."""
-    if len(texts) == 1:
+    """Add the number of the text to the message of an engine's `error`, if there are several
+    texts."""
+    if len(texts) == 1 or is_foreign(error):
         return
     if isinstance(error, UnicodeError) and hasattr(error, "reason"):
         error.reason = f"{error.reason}, in text {row} of the batch"

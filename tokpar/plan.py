@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tokpar.errors import EngineError
+from tokpar.foreign_parts import mend_chunks, split_text, wrong_look_up
 from tokpar.interfaces import (
     CachedRows,
     EncodesMany,
@@ -15,7 +16,6 @@ from tokpar.interfaces import (
     HasSegmentCache,
     Locates,
     LookUp,
-    MendChunks,
     Merger,
     PostProcesses,
     Splitter,
@@ -29,7 +29,7 @@ from tokpar.interfaces import (
     without_cache_of,
 )
 from tokpar.policy import TOO_SHORT
-from tokpar.types import Chunk, EngineTraits, Facts, Rows, Seam, Split
+from tokpar.types import Chunk, Chunks, EngineTraits, Facts, Rows, Seam, Split
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,16 @@ class Plan:
         return matches_spans(self.merger) and not self.facts.tiles
 
     @cached_property
-    def mend(self) -> MendChunks:
-        """The merger's repair of failed seams."""
-        return mend_of(self.merger)
-
-    @cached_property
     def look_up(self) -> LookUp | None:
         """The executor's lookup in a cache, or None."""
         return look_up_of(self.executor)
+
+    def mend(self, text: str, chunks: Chunks, failed_seams: Sequence[int]) -> list[Chunk] | None:
+        """Returns the chunks after the merger's repair of failed seams; None: it repairs none.
+
+        Raises PluginError for chunks that cannot be used."""
+        mend = mend_of(self.merger)
+        return mend_chunks(self.merger, mend, text, chunks, failed_seams, self.tokenizer)
 
     def executor_name(self, is_answered: bool) -> str:
         """Returns the executor's name in reports. `is_answered`: the cache answered something."""
@@ -90,10 +92,10 @@ class Plan:
 
     def split(self, text: str) -> Split:
         """Returns the splitter's first answer, or one chunk if the merger needs spans that the
-        tokenizer cannot give."""
+        tokenizer cannot give. Raises PluginError for a split that cannot be used."""
         if self.spans and not isinstance(self.tokenizer, (Locates, EncodesMany)):
             return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
-        return self.splitter.split(text, self.tokenizer, 0)
+        return split_text(self.splitter, text, self.tokenizer, 0)
 
     def asks_cache(self, chunk: Chunk) -> bool:
         """True if the cache is asked for the ids of `chunk`.
@@ -113,7 +115,10 @@ class Plan:
         places = [] if spans else np.flatnonzero(is_asked).tolist()
         if not places or self.look_up is None:
             return self.map(texts, spans), served
-        known, served[places] = self.look_up([texts[k] for k in places], self.tokenizer)
+        known, flags = self.look_up([texts[k] for k in places], self.tokenizer)
+        if not len(known) == len(flags) == len(places):
+            raise wrong_look_up(self.executor, known, flags, len(places))
+        served[places] = flags
         others = np.flatnonzero(~served).tolist()
         if not others:
             return known, served

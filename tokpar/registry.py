@@ -179,7 +179,17 @@ class Registry:
             return found
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
-        raise UnknownNameError(kind, name, table)
+        advice = self.advice_on_parts(name) if kind == "strategy" else ""
+        raise UnknownNameError(kind, name, table, advice)
+
+    def advice_on_parts(self, name: str) -> str:
+        """Returns what to write instead of the name of a splitter or merger where a strategy is
+        asked for; "" for another name."""
+        if name in self._tables["splitter"]:
+            return f"{name!r} is a splitter: name a merger, too, such as {name}+certified"
+        if name in self._tables["merger"]:
+            return f"{name!r} is a merger: name a splitter, too, such as cut+{name}"
+        return ""
 
     def _problem(self, plugin: Plugin) -> str | None:
         """Returns why the plugin provides nothing, or None.
@@ -276,14 +286,28 @@ def _describe_option(parameter: inspect.Parameter) -> str:
     return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown
 
 
-_loading = threading.Lock()
+_loading = threading.RLock()
+_loads: list[int] = []
+"""A number while plugins are loaded."""
 _registry: list[Registry] = []
 
 
 def registry() -> Registry:
-    """Returns the registry of this process. The first call loads the registry."""
+    """Returns the registry of this process. The first call loads the registry.
+
+    Raises PluginError for a call of a plugin while it is loaded: at its module level, or in a
+    hook."""
     if not _registry:
         with _loading:
+            if _loads:
+                raise PluginError(
+                    "it calls tokpar while it is loaded; call tokpar in the functions that its "
+                    "hooks register, not at module level nor in a hook"
+                )
             if not _registry:
-                _registry.append(Registry.load())
+                _loads.append(1)
+                try:
+                    _registry.append(Registry.load())
+                finally:
+                    _loads.clear()
     return _registry[0]

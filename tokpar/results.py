@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Batch, Clock, Encoding
-from tokpar.executors.serial_executor import PASSING, engine_error
+from tokpar.errors import raise_foreign
+from tokpar.executors.serial_executor import engine_error
 from tokpar.interfaces import (
     PostProcesses,
     TokenizerAdapter,
@@ -23,7 +24,14 @@ from tokpar.interfaces import (
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.spans import Origin, final_spans, postprocess_single, spans_of, stand_in_ids
+from tokpar.spans import (
+    Origin,
+    final_spans,
+    postprocess_own,
+    postprocess_single,
+    spans_of,
+    stand_in_ids,
+)
 from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
@@ -119,7 +127,7 @@ class Result:
         plan = self.plan
         self.own = self.final = own
         if postprocess and plan.postprocesses is not None:
-            self.final = plan.postprocesses.postprocess(own, self.texts)
+            self.final = postprocess_own(plan.postprocesses, own, self.texts)
         self.clock.lap("convert")
         self.report = Report(
             strategy=plan.name,
@@ -213,12 +221,15 @@ def encode_in_one_call(
     start = time.perf_counter()
     try:  # `encode` of a user's adapter may return a list of ids
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
-    except (Exception, *PASSING):
+    except Exception:
         raise
     except BaseException as panic:
+        raise_foreign(panic)
         raise engine_error(panic, len(text)) from panic
     report = replace(report, seconds={"tokenize": time.perf_counter() - start})
-    final = postprocess_single(tokenizer, ids, text) if postprocess else ids
+    final = ids
+    if postprocess and isinstance(tokenizer, PostProcesses):
+        final = postprocess_own(tokenizer, Rows.of([ids]), [text])[0]
     origin = Origin(text, tokenizer, ids, None if postprocess else stand_in_ids)
     return Encoding(frozen_ids(final), NO_SEAMS, report, origin)
 

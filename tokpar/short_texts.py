@@ -10,7 +10,7 @@ from tokpar.encoding import Encoding
 from tokpar.interfaces import HasSegmentCache, PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
 from tokpar.results import divided_report
-from tokpar.spans import Origin
+from tokpar.spans import Origin, postprocess_own
 from tokpar.types import Report, Rows
 
 
@@ -27,7 +27,7 @@ class ShortTexts:
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         # looking up the abilities of a tokenizer takes longer than encoding a short text
         self._look_up = tokenizer.cached_ids if isinstance(tokenizer, HasSegmentCache) else _no_ids
-        self._postprocess = tokenizer.postprocess if isinstance(tokenizer, PostProcesses) else None
+        self._postprocesses = tokenizer if isinstance(tokenizer, PostProcesses) else None
         self.tokenizer = tokenizer
         self._report = divided_report(report)
 
@@ -40,8 +40,8 @@ class ShortTexts:
         if ids is None:
             return None
         final = ids
-        if self._postprocess is not None:
-            final = self._postprocess(Rows.of([ids]), [text])[0]
+        if self._postprocesses is not None:
+            final = postprocess_own(self._postprocesses, Rows.of([ids]), [text])[0]
         seconds = {"tokenize": time.perf_counter() - start}
         like = self._report
         report = Report(

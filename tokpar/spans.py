@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
+from tokpar.errors import EngineError
 from tokpar.interfaces import (
     Ability,
     Locates,
@@ -84,6 +85,22 @@ def postprocess_single(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> 
     if not isinstance(tokenizer, PostProcesses):
         return ids
     return tokenizer.postprocess(Rows.of([ids]), [text])[0]
+
+
+def postprocess_own(tokenizer: PostProcesses, rows: Rows, texts: Sequence[str]) -> Rows:
+    """Returns the post-processed ids of texts. `rows`: their ids, which the tokenizer gave a moment
+    ago.
+
+    Raises EngineError if the tokenizer now has other ids for a text."""
+    try:
+        return tokenizer.postprocess(rows, texts)
+    except LookupError as error:
+        name = getattr(tokenizer, "name", "the tokenizer")
+        raise EngineError(
+            f"{name} cannot post-process the ids that it gave: {error}. It was changed during the "
+            "call, or trained in place and still has ids of the old model in its cache; encode "
+            "again, or make a new tokenizer of the trained one"
+        ) from error
 
 
 def stand_in_ids(length: int) -> IdArray:

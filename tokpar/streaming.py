@@ -16,6 +16,7 @@ from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import Ability, TokenizerAdapter, facts_of, inserted_ids, traits_of
+from tokpar.limits import require_text
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
 CACHED_PRETOKENS = 1 << 16
@@ -99,13 +100,9 @@ def _encode_at_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> It
 def _check_types(chunks: Iterable[str]) -> Iterator[str]:
     start = 0
     for number, chunk in enumerate(chunks):
-        if not isinstance(chunk, str):
-            raise OptionError(
-                f"chunk {number}, at code point {start:,} of the text, must be a str, "
-                f"got {type(chunk).__name__}"
-            )
-        start += len(chunk)
-        yield chunk
+        plain = require_text(chunk, f"chunk {number}, at code point {start:,} of the text,")
+        start += len(plain)
+        yield plain
 
 
 def _check_chunks(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, byte_length
+from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
+from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError, raise_foreign
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
-from tokpar.spans import postprocess_single
+from tokpar.spans import postprocess_own
 
 _ARROW_ROWS = 1 << 16
 """Rows of an Arrow array whose offsets are read together."""
@@ -48,6 +48,7 @@ def _batches(texts: Iterator[Any], batch_bytes: int) -> Generator[list[Any], Non
                 raise OptionError(
                     f"text {number} must be a str or UTF-8 bytes, got {type(text).__name__}"
                 )
+            text = plain_text(text)
             size = byte_length(text) if isinstance(text, str) else len(text)
             if batch and (total + size > batch_bytes or type(batch[0]) is not type(text)):
                 yield batch
@@ -58,7 +59,8 @@ def _batches(texts: Iterator[Any], batch_bytes: int) -> Generator[list[Any], Non
             if total >= batch_bytes:
                 yield batch
                 batch, total = [], 0
-    except Exception:  # of the source: the texts that the source returned before come first
+    except Exception as error:  # of the source: the texts that it returned before come first
+        raise_foreign(error)
         if batch:
             yield batch
         raise
@@ -103,7 +105,8 @@ def _rows_of(batch: Any, encode: EncodeBatch, first: int) -> Callable[[int], Enc
         row = encode(texts_of(batch, first))
     except (MismatchError, WorkerError):
         raise
-    except Exception:  # which text fails, and by what error, shows when each is encoded alone
+    except Exception as error:  # which text fails, and by what error, shows when each is alone
+        raise_foreign(error)
         return lambda k: _name_failing_text(
             lambda: encode(texts_of(batch[k : k + 1], first + k))(0), first + k
         )
@@ -117,6 +120,7 @@ def _name_failing_text(make: Callable[[], Encoding], number: int) -> Encoding:
     except OptionError:
         raise
     except Exception as error:
+        raise_foreign(error)
         if isinstance(error, UnicodeError) and hasattr(error, "reason"):
             error.reason = f"{error.reason}, in text {number}"
         elif error.args and isinstance(error.args[0], str):
@@ -138,10 +142,10 @@ def postprocess_each(
         if inserted_ids(tokenizer) is None:  # truncation and padding depend on the text
 
             def final(k: int) -> IdArray:
-                return postprocess_single(tokenizer, batch.rows[k], texts[k])
+                return postprocess_own(tokenizer, batch.rows.part(k, k + 1), [texts[k]])[0]
 
         else:
-            final = tokenizer.postprocess(batch.rows, texts).__getitem__
+            final = postprocess_own(tokenizer, batch.rows, texts).__getitem__
 
     def encoding(k: int) -> Encoding:
         ids = np.array(final(k))

@@ -137,14 +137,6 @@ class Split:
         return cls((Chunk(0, len(text), 0, len(text)),), "serial", why)
 
 
-def tiles(chunks: Sequence[Chunk], length: int) -> bool:
-    """True if the cores of the chunks cover a text of `length` code points without gaps."""
-    edges = [0] + [chunk.core_stop for chunk in chunks]
-    return edges[-1] == length and all(
-        chunk.core_start == edge for chunk, edge in zip(chunks, edges, strict=False)
-    )
-
-
 def unite_chunks(left: Chunk, right: Chunk) -> Chunk:
     """Returns the one chunk that covers two neighbouring chunks."""
     return Chunk(
@@ -430,6 +422,24 @@ class Origin:
 
     source: object
     settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """What made a tokenizer of a directory, or of a repository of the Hugging Face Hub.
+
+    `name`: "AutoTokenizer" of transformers, or "tokenizer.json" if that file alone decides.
+    `tokenizer_class`: the class that transformers chose, or None. `versions`: package -> version,
+    of the packages that made the tokenizer."""
+
+    name: str
+    tokenizer_class: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """For reports: "AutoTokenizer, class LlamaTokenizer, tokenizers 0.23.3"."""
+        chosen = [] if self.tokenizer_class is None else [f"class {self.tokenizer_class}"]
+        return ", ".join([self.name, *chosen, *map(" ".join, self.versions.items())])
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,7 +260,7 @@ def test_a_tokenizer_that_comes_back_changed_is_refused() -> None:
     config = copy.deepcopy(settings["config"])
     config["model"]["merges"] = config["model"]["merges"][:-1]
     with pytest.raises(tokpar.EngineError, match="not the same when it is written"):
-        rebuild(config, settings["digest"])
+        rebuild(**settings | {"config": config})
 
 
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word", "normalized"])

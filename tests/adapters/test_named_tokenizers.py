@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,12 @@ pytest.importorskip("huggingface_hub.errors")
 FILE = VOCAB / "llama_style.json"
 TEXT = "the cat sat on the mat"
 IDS = Tokenizer.from_file(str(FILE)).encode(TEXT).ids
+TWO_SPACES = "  two"
+"""A text that LlamaTokenizer of transformers encodes otherwise than the file alone."""
+
+
+def transformers() -> Any:
+    return pytest.importorskip("transformers", reason="transformers is missing")
 
 
 @pytest.fixture
@@ -35,6 +42,10 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     refs.mkdir()
     (refs / "main").write_text("abc")
     shutil.copy(FILE, snapshot / "tokenizer.json")
+    (snapshot / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer"}')
+    absent = tmp_path / "hub" / "models--some--model" / ".no_exist" / "abc"
+    absent.mkdir(parents=True)
+    (absent / "config.json").touch()
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
     def no_net(*given: Any, **named: Any) -> None:
@@ -46,34 +57,27 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hub"
 
 
-def test_a_directory_is_the_tokenizer_in_it(tmp_path: Path) -> None:
+def test_a_directory_is_found_by_any_path_to_it(tmp_path: Path) -> None:
     shutil.copy(FILE, tmp_path / "tokenizer.json")
     (tmp_path / "tokenizer_config.json").write_text("{}")
     for source in (tmp_path, str(tmp_path), f"{tmp_path}/"):
         assert tokpar.Encoder(source).encode(TEXT).ids.tolist() == IDS
 
 
-def test_a_directory_of_a_bert_vocabulary(tmp_path: Path) -> None:
-    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ncat\n")
-    assert tokpar.encode("the cat", str(tmp_path)).ids.tolist() == [2, 4, 5, 3]
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ([], "holds no tokenizer: expected a tokenizer.json"),
-        (["tokenizer.model"], "tokpar-sentencepiece"),
-        (["tokenizer.model.v3"], "holds no tokenizer"),
-        (["a.tiktoken", "b.tiktoken"], "or one .tiktoken file"),
-    ],
-)
+@pytest.mark.parametrize("files", [[], ["tokenizer.model"], ["a.tiktoken"], ["vocab.json"]])
+@pytest.mark.parametrize("is_installed", [True, False])
 def test_a_directory_without_a_tokenizer_is_told(
-    tmp_path: Path, files: list[str], message: str
+    tmp_path: Path, files: list[str], is_installed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not is_installed:
+        monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
     for name in files:
-        (tmp_path / name).touch()
-    with pytest.raises(FileFormatError, match=message):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(FileFormatError, match="name the file") as caught:
         tokpar.load(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+    is_named = any(f"({tmp_path / name})" in str(caught.value) for name in files)
+    assert is_named == (not is_installed and files[:1] not in ([], ["vocab.json"]))
 
 
 @pytest.mark.parametrize(
@@ -110,8 +114,42 @@ def test_a_file_that_tiktoken_cannot_download_is_told(monkeypatch: pytest.Monkey
         tokpar.load("o200k_base")
 
 
-def test_a_repository_comes_from_the_cache_of_the_hub(hub: Path) -> None:
-    assert tokpar.encode(TEXT, "some/model").ids.tolist() == IDS
+def test_a_repository_comes_from_the_cache_of_the_hub_and_means_what_transformers_makes_of_it(
+    hub: Path,
+) -> None:
+    [snapshot] = hub.glob("*/snapshots/*")
+    ids = tokpar.encode(TWO_SPACES, "some/model")
+    assert ids == transformers().AutoTokenizer.from_pretrained(snapshot)(TWO_SPACES).input_ids
+    assert ids != tokpar.encode(TWO_SPACES, snapshot / "tokenizer.json")
+
+
+def test_a_repository_of_which_the_cache_holds_a_part_is_not_in_the_cache(hub: Path) -> None:
+    [config] = hub.glob("*/snapshots/*/tokenizer_config.json")
+    config.unlink()
+    with pytest.raises(UnknownNameError, match="only a part of it is in the cache of the"):
+        tokpar.load("some/model")
+
+
+def test_without_transformers_a_repository_means_its_file_or_is_an_error(
+    hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [config] = hub.glob("*/snapshots/*/tokenizer_config.json")
+    [file] = hub.glob("*/snapshots/*/tokenizer.json")
+
+    def cached(name: str, file: str, local_files_only: bool) -> str:
+        assert local_files_only
+        if not config.with_name(file).exists():
+            raise huggingface_hub.errors.EntryNotFoundError("404")
+        return str(config.with_name(file))
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", cached)
+    monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
+    with pytest.raises(FileFormatError, match="sets tokenizer_class to"):
+        tokpar.load("some/model")
+    config.write_text("{}")
+    for text in (TEXT, TWO_SPACES):
+        ids = tokpar.load("some/model").encode(text)
+        assert ids.tolist() == tokpar.load(file).encode(text).tolist()
 
 
 def test_a_repository_that_is_not_there_is_told_at_once(
@@ -130,15 +168,36 @@ def test_a_repository_is_downloaded_and_that_is_said(
     hub: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda name, file: str(FILE))
+    asked: list[dict[str, object]] = []
+
+    def download(name: str, **options: object) -> object:
+        asked.append({"name": name, **options})
+        return transformers().PreTrainedTokenizerFast(tokenizer_file=str(FILE))
+
+    monkeypatch.setattr(transformers().AutoTokenizer, "from_pretrained", download)
     assert tokpar.encode(TEXT, "other/model").ids.tolist() == IDS
-    assert "other/model: downloading tokenizer.json" in caplog.text
+    online = {"trust_remote_code": False, "local_files_only": False}
+    assert asked == [{"name": "other/model", **online}]
+    assert "other/model: downloading it" in caplog.text
 
 
 def test_a_repository_without_the_file_is_told(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(*given: str) -> None:
+    def absent(*given: str, **options: object) -> None:
+        raise OSError("other/model is not a valid model identifier")
+
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
+    monkeypatch.setattr(transformers().AutoTokenizer, "from_pretrained", absent)
+    with pytest.raises(UnknownNameError, match="does not give it: OSError: other/model is not a"):
+        tokpar.load("other/model")
+
+
+def test_a_repository_without_the_file_is_told_without_transformers(
+    hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*given: str, **options: object) -> None:
         raise huggingface_hub.errors.EntryNotFoundError("404")
 
+    monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
     monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", absent)
     with pytest.raises(UnknownNameError, match=r"has no tokenizer\.json"):
@@ -154,6 +213,32 @@ def test_a_slip_of_the_pen_is_told_and_nothing_is_downloaded(
     monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
     with pytest.raises(UnknownNameError, match=f"did you mean '{near}'"):
         tokpar.load(name)
+
+
+def spellings(name: str) -> set[str]:
+    """Names that a person writes for `name`: other case, other punctuation, without "_base"."""
+    bare = {name, name.removesuffix("_base")}
+    bare |= {re.sub(r"(?<=[a-z])(?=\d)", mark, each) for each in bare for mark in "-_"}
+    bare |= {each.replace("_", "-") for each in bare}
+    return {case(each) for each in bare for case in (str, str.upper, str.title)}
+
+
+@pytest.mark.parametrize("near", ["gpt2", "p50k_base", "cl100k_base", "o200k_base"])
+def test_each_way_to_write_a_known_name_gets_the_name_suggested(
+    near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tiktoken.load.read_file", refuse_download)
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(hub / "empty"))
+    for name in sorted(spellings(near) - {near}):
+        with pytest.raises(UnknownNameError) as refused:
+            tokpar.load(name)
+        assert str(refused.value).startswith(f"unknown tokenizer {name!r}; did you mean '{near}'?")
+
+
+def refuse_download(path: str) -> bytes:
+    raise OSError(f"{path}: no network")
 
 
 def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -214,6 +299,7 @@ def test_a_command_downloads_nothing_if_it_is_told_so(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", download)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    transformers()
     kept = run("encode", "--text", TEXT, "--tokenizer", "some/model", "--offline", "--quiet")
     assert [int(word) for word in kept.out.split()] == IDS
     error = run("encode", "--text", TEXT, "--tokenizer", "other/model", "--offline").error

@@ -10,7 +10,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 import tokpar
 from tests.conftest import at_most, needs_kernel
@@ -188,3 +188,66 @@ def test_words_that_the_engine_remembers_from_before_its_training_keep_their_ids
         for each in (text * 40, f"x{text}" * 40, text[::-1] * 40):
             assert encoder.encode(each).ids.tolist() == own.encode(each).ids
         assert tokpar.load(own).made_pieces(encoder.tokenizer._segment_cache.seeds) is None  # type: ignore[attr-defined]
+
+
+DOORS: dict[str, Callable[[tokpar.Encoder, list[str]], list[list[int]]]] = {
+    "encode_batch": lambda encoder, texts: [e.ids.tolist() for e in encoder.encode_batch(texts)],
+    "encode": lambda encoder, texts: [encoder.encode(text).ids.tolist() for text in texts],
+    "encode_iter": lambda encoder, texts: [
+        each.ids.tolist() for each in encoder.encode_iter(iter(texts))
+    ],
+}
+
+
+@at_most(60)
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    door=st.sampled_from(sorted(DOORS)),
+    options=st.sampled_from(
+        [{}, {"executor": "serial"}, {"strategy": "cut", "chunk_chars": 8, "executor": "serial"}]
+    ),
+    calls=st.integers(1, 4),
+    swap=st.tuples(st.integers(0, 3), st.integers(4, len(WORDS) - 1)),
+    repeats=st.integers(1, 5),
+)
+def test_training_during_a_call_gives_the_own_ids_or_an_error_that_says_so(
+    kind: str,
+    door: str,
+    options: dict[str, Any],
+    calls: int,
+    swap: tuple[int, int],
+    repeats: int,
+) -> None:
+    """Its post-processor doubles a text, so that only the own call can post-process."""
+    trained = Trained(kind)
+    trained.train(WORDS)
+    trained.own.post_processor = processors.TemplateProcessing(
+        single="[U] $A $A", special_tokens=[("[U]", 0)]
+    )
+    texts = [TEXT * repeats, WORDS[0], WORDS[1]]
+    with pytest.MonkeyPatch.context() as patch, tokpar.Encoder(trained.own, **options) as encoder:
+        adapter: Any = type(encoder.tokenizer)
+        left = [calls]
+
+        def then_train(own: Any) -> Any:
+            def counted(self: Any, *given: Any) -> Any:
+                found = own(self, *given)
+                left[0] -= 1
+                if left[0] == 0:
+                    trained.train(swapped(*swap))
+                return found
+
+            return counted
+
+        for name in ("encode", "encode_many"):
+            patch.setattr(adapter, name, then_train(getattr(adapter, name)))
+        said = ""
+        try:
+            found = DOORS[door](encoder, texts)
+        except tokpar.EngineError as error:
+            said = str(error)
+        if said:
+            assert "trained in place" in said
+        elif door == "encode_batch" or left[0] > 0:
+            assert found == [trained.own.encode(text).ids for text in texts]
+        assert DOORS[door](encoder, texts) == [trained.own.encode(text).ids for text in texts]

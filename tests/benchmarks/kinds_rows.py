@@ -17,7 +17,7 @@ from tests.benchmarks.parity import DifferError, same_ids, special_ids
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject, huggingface_subject
 from tests.benchmarks.turns import timed
 from tokpar.arrays import IdArray
-from tokpar.executors.serial_executor import PASSING
+from tokpar.errors import INTERRUPTS
 
 OWN, OURS = "own", "tokpar"
 FIRST, HALF, SEEN = "first", "second half", "seen"
@@ -237,7 +237,7 @@ def _take_turns(
             try:
                 side()
             except BaseException as error:  # a panic is no Exception
-                if isinstance(error, PASSING) or engine not in PEERS:
+                if isinstance(error, INTERRUPTS) or engine not in PEERS:
                     raise
                 row.leave_out(engine, " ".join(f"{type(error).__name__}: {error}".split())[:80])
         step()

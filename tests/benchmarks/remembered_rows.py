@@ -25,7 +25,7 @@ from tests.benchmarks.remembered_sides import (
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject
 from tests.benchmarks.turns import timed
 from tokpar.arrays import IdArray
-from tokpar.executors.serial_executor import PASSING
+from tokpar.errors import INTERRUPTS
 
 OURS = "tokpar"
 NEVER_REPEAT = ("base64", "minified JSON")
@@ -108,7 +108,7 @@ class _Turns:
             seconds, result = timed(call)
             rows = many.rows(result)
         except BaseException as error:  # a panic is no Exception
-            if isinstance(error, PASSING) or name not in PEERS:
+            if isinstance(error, INTERRUPTS) or name not in PEERS:
                 raise
             return self._without(name, f"{type(error).__name__}: {error}")
         if self.expected is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 import tokpar
 from tokpar.arrays import IdArray
-from tokpar.executors.serial_executor import PASSING
+from tokpar.errors import INTERRUPTS
 
 FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
 Call = Callable[[str], IdArray]
@@ -160,7 +160,7 @@ def _engines(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Ite
                 calls()
                 load()
             except BaseException as error:  # a panic is no Exception
-                if isinstance(error, PASSING):
+                if isinstance(error, INTERRUPTS):
                     raise
                 print(f"{name}, {engine}: left out, {error}", file=sys.stderr)
                 continue
@@ -254,7 +254,7 @@ def peers(
         try:
             own()
         except BaseException as error:  # a panic is no Exception
-            if isinstance(error, PASSING):
+            if isinstance(error, INTERRUPTS):
                 raise
             why = " ".join(str(error).split())[:100]
             print(f"{subject.name}: {engine} is left out, {why}", file=sys.stderr)

@@ -27,8 +27,8 @@ from tests.support.kernel_caches import ALL, small_memory
 from tests.support.kernel_twins import TWINS, twin
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
+from tokpar import kernel_modules
 from tokpar.arrays import SPACES, offsets_of, spaces_behind_text, utf8_bytes
-from tokpar.cache import kernel_modules
 from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segment_cache import SegmentCache
@@ -480,7 +480,7 @@ def test_ids_of_tokens_of_two_lengths_are_no_certain_ones() -> None:
 
 @pytest.mark.parametrize(("value", "said"), [("none", "none"), ("fast", "TOKPAR_KERNEL must be")])
 def test_the_kernel_is_chosen_by_a_variable(value: str, said: str) -> None:
-    code = "import tokpar.cache.kernel_modules as k; print(k.NAME)"
+    code = "import tokpar.kernel_modules as k; print(k.NAME)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

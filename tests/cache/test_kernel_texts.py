@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import needs_kernel
 from tests.support.kernel_twins import twin
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cache.text_arrays import PAD, lengths_of, utf8_rows
 from tokpar.errors import OptionError
 

@@ -16,7 +16,7 @@ from tests.support.kernel_twins import TWINS, twin, twin_kernel
 from tests.support.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain_bpe
 from tests.support.plain_bpe import merge_by_scanning
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cache.merges import GateError, merges_of
 from tokpar.cache.stored_tables import Source, key_of
 from tokpar.types import Facts

@@ -33,9 +33,10 @@ from tests.support.tokenizers_drawn import (
     contents,
     texts_with,
 )
+from tokpar import kernel_modules
 from tokpar.adapters import hf_v0
 from tokpar.arrays import IdArray
-from tokpar.cache import kernel_modules, learning
+from tokpar.cache import learning
 from tokpar.cache.engine_pretokens import EnginePieces
 from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Pieces

@@ -23,9 +23,8 @@ from tests.conftest import needs_kernel
 from tests.support.cached_texts import ALWAYS, DIVIDED, ENGLISH, encoded
 from tests.support.drawn_runs import named, own_call
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
-from tokpar import pipeline
+from tokpar import kernel_modules, pipeline
 from tokpar.arrays import SPACES, utf8_bytes
-from tokpar.cache import kernel_modules
 from tokpar.cache.cache_policy import (
     FAST_ENGINE,
     MOST_BUDGET,

@@ -44,7 +44,7 @@ from tests.support.certified import (
 )
 from tests.support.seams import part
 from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
-from tokpar.certificate import added_token_rule, checker, context_rules, tokenizer_probe
+from tokpar.certificate import checker, content_index, context_rules, tokenizer_probe
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
@@ -96,7 +96,7 @@ def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
 @given(TEXTS, st.lists(TEXTS | st.sampled_from(["a", " ", "ab"]), max_size=8))
 def test_contents_that_occur_are_found(text: str, contents: list[str]) -> None:
     drawn = [*contents, text[1:3], text[-2:], text[:1] + text]
-    assert {*added_token_rule.occurring(drawn, text)} == {c for c in drawn if c and c in text}
+    assert {*content_index.occurring(drawn, text)} == {c for c in drawn if c and c in text}
 
 
 # ------------------------------------------------------------------------------- columns

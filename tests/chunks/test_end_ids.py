@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.chunks.brute_force import called, own_tokenizer
-from tests.conftest import drawn
+from tests.conftest import cases, drawn
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import end_ids
@@ -107,7 +107,7 @@ def test_a_first_guess_that_is_too_short_is_followed_by_longer_ones(
 ) -> None:
     monkeypatch.setattr(end_ids, "_CHARS_PER_TOKEN", 1)
     monkeypatch.setattr(end_ids, "_LEAST_CHARS", 1)
-    for max_tokens in range(3, 40):
+    for max_tokens in cases(range(3, 40), range(3, 40, 6)):
         check_truncation(named(name), "internationalization of words " * 8, max_tokens, side)
 
 

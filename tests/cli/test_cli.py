@@ -21,9 +21,8 @@ import tokpar
 import tokpar.registry as registry_module
 from tests.support.cli_runs import Outcome
 from tests.support.paths import ROOT, VOCAB
-from tokpar import builtins
+from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
-from tokpar.cache import kernel_modules
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli import main
 from tokpar.cli.options import _value
@@ -428,7 +427,8 @@ def test_plan_counts_all_cuts(run: Run, tmp_path: Path) -> None:
     text.write_text("one two, three")
     said = run("plan", "--gaps", text).out
     assert said == f"{text}: could be cut at 3 places; 3.5 code points apart, at most 6\n"
-    found = {"file": str(text), "cuts": 3, "mean_gap": 3.5, "greatest_gap": 6, "why": ""}
+    gaps = {"cuts": 3, "mean_gap": 3.5, "greatest_gap": 6, "why": ""}
+    found = {"file": str(text), "loader": None, **gaps}
     assert run("plan", "--gaps", "--json", text).json == found
 
 

@@ -18,6 +18,7 @@ import tokpar
 from tests.support.cli_runs import run
 from tests.support.paths import VOCAB
 from tokpar.cli import files
+from tokpar.cli.encodings import field_taken
 from tokpar.cli.texts import BLOCK_BYTES
 
 BERT = VOCAB / "bert_part.json"
@@ -73,7 +74,9 @@ def test_files_behind_a_bad_one_are_encoded_and_the_bad_ones_named_at_the_end(
 
 
 def test_the_summary_of_several_files_ends_with_their_total(inputs: list[Path]) -> None:
-    lines = run("encode", inputs[0], inputs[3], inputs[4]).err.splitlines()
+    first, said, *rest = run("encode", inputs[0], inputs[3], inputs[4]).err.splitlines()
+    assert said == f"{inputs[3]}: {field_taken('text')}"
+    lines = [first, *rest]
     assert [line.partition(": ")[0] for line in lines] == [
         *(str(path) for path in (inputs[0], inputs[3], inputs[4])),
         "total",

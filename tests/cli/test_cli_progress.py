@@ -13,7 +13,7 @@ import pytest
 import tokpar
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cli import progress
 from tokpar.cli.progress import ProgressExecutor, certified_spaces, one_call, working
 from tokpar.executors.native import CachedExecutor

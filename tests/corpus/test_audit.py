@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from tests.corpus.written_shards import (
     write_numpy,
     write_parquet,
 )
+from tests.support.cli_runs import run
 from tests.support.corpus_texts import TEXTS, names_of
+from tests.support.profiles import drawn
 from tests.vocab import samples
 from tokpar.corpus import AuditReport, audit
 from tokpar.encoder import Encoder
@@ -403,22 +406,90 @@ def test_packed_rows_are_joined_and_split_after_the_end_token(tmp_path: Path) ->
         audit(path, of.adapter, packed=True)
 
 
-def test_a_shard_that_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_name_without_a_shard_and_an_unknown_token_are_one_clear_error(tmp_path: Path) -> None:
     adapter = kind("cl100k").adapter
-    path = write_megatron(tmp_path / "shard", [[1, 2]])
-    path.with_suffix(".idx").write_bytes(b"something else" * 10)
-    with pytest.raises(FileFormatError, match="expected an index of Megatron"):
-        audit(path, adapter)
-    (tmp_path / "x.parquet").write_bytes(b"PAR1")
-    with pytest.raises(FileFormatError, match=r"expected a whole \.parquet"):
-        audit(tmp_path / "x.parquet", adapter)
     with pytest.raises(FileFormatError, match="not a shard that tokpar reads"):
         audit(GOLDEN / "documents.jsonl", adapter)
+    for name in ("none.bin", "none.txt", "none/of/it"):
+        with pytest.raises(OptionError, match=f"{name}: there is no such file or folder"):
+            audit(tmp_path / name, adapter)
     (tmp_path / "empty").mkdir()
     with pytest.raises(OptionError, match="no shard there"):
         audit(tmp_path / "empty", adapter)
     with pytest.raises(OptionError, match="no token '<nope>'"):
         audit(write_numpy(tmp_path / "y", [[1]]), adapter, bos="<nope>")
+
+
+def as_float(path: Path) -> None:
+    """The dtype of an index becomes float64."""
+    index = path.with_suffix(".idx")
+    data = index.read_bytes()
+    index.write_bytes(data[:17] + b"\x06" + data[18:])
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "dtype of floats": as_float,
+    "no index": lambda path: path.with_suffix(".idx").unlink(),
+    "no data": lambda path: path.unlink(),
+    "index cut off": lambda path: cut_off(path.with_suffix(".idx"), 60),
+    "header cut off": lambda path: cut_off(path.with_suffix(".idx"), 9),
+    "another file": lambda path: path.with_suffix(".idx").write_bytes(b"something else" * 10),
+}
+
+
+def cut_off(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damaged", [0, 2])
+def test_a_shard_that_cannot_be_read_is_a_fault_and_all_others_are_audited(
+    damage: str, damaged: int, tmp_path: Path
+) -> None:
+    of = kind("cl100k")
+    rows = of.documents([f"{text} {k}" for k in range(4) for text in TEXTS])
+    rows[len(rows) // 2] = [1, 1, 2]
+    paths = shards_of(tmp_path, rows)
+    expected = audit(tmp_path, of.adapter)
+    DAMAGE[damage](paths[damaged])
+    report = audit(tmp_path, of.adapter)
+    found = report.of("readable")
+    assert (found.count, dict(found.by_shard)) == (1, {str(paths[damaged]): 1})
+    assert found.shown[0].found.startswith(str(paths[damaged].with_suffix("")))
+    kept = [shard for shard in expected.shards if shard.name != str(paths[damaged])]
+    assert list(report.shards) == kept
+    assert report.of("ids") == expected.of("ids")
+    assert expected.faults
+    alone = audit(paths[damaged] if paths[damaged].exists() else tmp_path, of.adapter)
+    assert alone.of("readable") == found
+    outcome = run("corpus", "audit", tmp_path, "--tokenizer", VOCAB / "deepseek_part.json")
+    assert (outcome.code, outcome.err) == (1, "")
+    assert f"{found.shown[0].shard}: {found.shown[0].found}" in outcome.out
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_damaged_file_of_any_format_never_ends_the_audit_of_the_others(
+    format_: str, tmp_path: Path
+) -> None:
+    of, rng = kind("cl100k"), random.Random(format_)
+    documents = of.documents(TEXTS)
+    good = FORMATS[format_](tmp_path / "good", documents)
+    expected = audit(good, of.adapter)
+    for case in range(drawn(60)):
+        folder = tmp_path / str(case)
+        folder.mkdir()
+        FORMATS[format_](folder / "bad", documents)
+        path = rng.choice(sorted(folder.iterdir()))
+        data = bytearray(path.read_bytes())
+        if rng.random() < 0.5:
+            del data[rng.randrange(len(data)) :]
+        else:
+            for _ in range(rng.randrange(1, 4)):
+                data[min(rng.randrange(len(data)), rng.randrange(200))] = rng.randrange(256)
+        path.write_bytes(data)
+        report = audit([good, folder], of.adapter)
+        assert report.shards[0] == expected.shards[0]
+        assert len(report.shards) + report.of("readable").count == 2
 
 
 # --------------------------------------------------------------------------- drawn

@@ -25,7 +25,7 @@ def test_audit_prints_each_check_and_ends_with_0_for_clean_shards(
     lines = capsys.readouterr().out.splitlines()
     assert code == 0
     assert lines[0].startswith(f"ok: 1 shard, {len(TEXTS)} documents, ")
-    assert [line.split()[1] for line in lines if line.startswith("  ")] == ["ok:"] * 14
+    assert [line.split()[1] for line in lines if line.startswith("  ")] == ["ok:"] * 15
 
 
 def test_audit_prints_the_first_ten_of_each_fault_and_ends_with_1(
@@ -58,7 +58,7 @@ def test_audit_of_nothing_is_one_clear_error(
     assert main(["corpus", "audit", str(tmp_path), "--tokenizer", LLAMA]) == 2
     assert "no shard there; known are .arrow, .bin, " in capsys.readouterr().err
     assert main(["corpus", "audit", str(tmp_path / "x.bin"), "--tokenizer", LLAMA]) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert "there is no such file" in capsys.readouterr().err
 
 
 def test_verify_and_stats_print_what_they_find(

@@ -74,7 +74,7 @@ def test_a_large_file_is_read_in_ranges_of_whole_lines(tmp_path: Path) -> None:
     assert digests[-1].stop == manifest.inputs[0].bytes
 
 
-@pytest.mark.parametrize("shard_size", [300, 1500])
+@pytest.mark.parametrize("shard_size", [1000, 1500])
 def test_the_bytes_depend_on_neither_workers_nor_memory(
     tmp_path: Path, shard_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

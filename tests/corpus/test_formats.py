@@ -135,7 +135,7 @@ SOURCES: dict[str, Callable[[Path, list[str]], object]] = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.parametrize("shard_size", [700, 1 << 30])
+@pytest.mark.parametrize("shard_size", [1000, 1 << 30])
 def test_each_kind_of_input_gives_the_same_documents(
     tmp_path: Path, name: str, shard_size: int
 ) -> None:
@@ -145,7 +145,7 @@ def test_each_kind_of_input_gives_the_same_documents(
         tmp_path / name, tmp_path / "shards", tokenizer="default", shard_size=shard_size
     )
     assert all_documents(tmp_path / "shards") == own_ids(texts)
-    assert len(manifest.shards) > 1 or shard_size > 700
+    assert len(manifest.shards) > 1 or shard_size > 1000
 
 
 def test_patterns_folders_and_urls_name_the_same_files_in_order(tmp_path: Path) -> None:
@@ -250,3 +250,46 @@ def test_two_writers_of_one_shard_do_not_write_into_one_file(tmp_path: Path) -> 
         output.sync()
         output.rename()
         assert path.read_bytes() == b"abcdefgh"
+
+
+def zst_frame(data: bytes, window: int) -> bytes:
+    """A frame that says that it refers back up to `window` bytes, by RFC 8878. Its blocks are raw.
+    `window`: the exponent and the mantissa of the window descriptor, (8 + mantissa) * 2**(7 +
+    exponent) bytes."""
+    blocks = [data[k : k + 1000] for k in range(0, len(data), 1000)] or [b""]
+    body = b"".join(
+        (len(block) << 3 | (k == len(blocks) - 1)).to_bytes(3, "little") + block
+        for k, block in enumerate(blocks)
+    )
+    return bytes.fromhex("28b52ffd00") + bytes([window]) + body
+
+
+LARGEST_WINDOW = (31 - 10) << 3
+"""The descriptor of 2**31 bytes."""
+
+
+def test_a_zst_of_each_window_up_to_two_gigabytes_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("zstandard")
+    texts = many(30)
+    rows = [json.dumps({"text": text}).encode() + b"\n" for text in texts]
+    for window in range(0, LARGEST_WINDOW + 1, 4):
+        frames = [zst_frame(b"".join(rows[k : k + 9]), window) for k in range(0, len(rows), 9)]
+        path = tmp_path / f"{window}.jsonl.zst"
+        path.write_bytes(b"".join(frames))
+        build(path, tmp_path / str(window), tokenizer="default", workers=1)
+        assert all_documents(tmp_path / str(window)) == own_ids(texts)
+    for window in range(LARGEST_WINDOW + 1, 256, 40):
+        path.write_bytes(zst_frame(rows[0], window))
+        with pytest.raises(FileFormatError, match=r"\.zst"):
+            build(path, tmp_path / "larger", tokenizer="default")
+
+
+def test_a_zst_that_was_made_with_long_is_read(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    settings = zstandard.ZstdCompressionParameters(window_log=28, enable_ldm=True)
+    texts = many(30)
+    rows = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in texts)
+    compressor = zstandard.ZstdCompressor(compression_params=settings).compressobj()
+    (tmp_path / "a.jsonl.zst").write_bytes(compressor.compress(rows) + compressor.flush())
+    build(tmp_path / "a.jsonl.zst", tmp_path / "out", tokenizer="default")
+    assert all_documents(tmp_path / "out") == own_ids(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.corpora import contents, many, write_rows
-from tokpar.corpus import build
+from tokpar.cli.corpus_build import stopping_on_signals
+from tokpar.corpus import build, ray_backend
 from tokpar.errors import FileFormatError, OptionError, WorkerError
 
 OPTIONS = {"tokenizer": "default", "shard_size": 3000}
@@ -37,6 +39,27 @@ def test_without_ray_the_error_says_what_to_install(
     path = write_rows(tmp_path / "rows.jsonl", many(5))
     with pytest.raises(OptionError, match=r"pip install 'tokpar\[ray\]'"):
         build(path, tmp_path / "shards", backend="ray", **OPTIONS)
+
+
+class RayOfHandlers:
+    """Does with SIGTERM what Ray does: `init` sets a handler that ends the process."""
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **settings: object) -> None:
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+
+    def shutdown(self) -> None: ...
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals go to other processes there")
+def test_the_start_of_ray_leaves_the_handler_that_stops_a_build() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with stopping_on_signals() as stop, ray_backend._cluster(RayOfHandlers(), None):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.signal == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own, of processes that it leaves to end

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.corpus.written_shards import VOCAB, kind, write_input
 from tests.support.corpus_texts import TEXTS, names_of
+from tokpar import named_tokenizers
 from tokpar.corpus import VerifyReport, audit, build, manifest_of, stats, verify
 from tokpar.corpus.manifest import MANIFEST_NAME, Manifest
+from tokpar.corpus.shards import open_shard
 from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.errors import FileFormatError, OptionError
 
@@ -146,6 +151,73 @@ def test_another_tokenizer_and_other_edges_are_named(tmp_path: Path) -> None:
     folder, source = built(tmp_path)
     report = verify(folder, tokenizer=str(VOCAB / "llama_style.json"), sample=1, against=source)
     assert {"tokenizer", "edges", "samples"} <= set(failed(report))
+
+
+def llama_folder(tmp_path: Path) -> tuple[Path, Any]:
+    """A folder whose class in transformers encodes otherwise than its file alone."""
+    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    folder = tmp_path / "llama"
+    folder.mkdir()
+    shutil.copy(VOCAB / "llama_style.json", folder / "tokenizer.json")
+    config = {"tokenizer_class": "LlamaTokenizer", "eos_token": "</s>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def test_a_corpus_of_a_folder_has_the_ids_and_the_loader_of_transformers(tmp_path: Path) -> None:
+    tokenizer, own = llama_folder(tmp_path)
+    texts = [*TEXTS, "  two   cats"]
+    folder, source = built(tmp_path, texts, tokenizer=str(tokenizer), eod_token=None)
+    block = next(iter(open_shard(str(next(folder.glob("*.bin")))).blocks()))
+    assert [block[k].tolist() for k in range(len(block))] == [
+        [*own(text).input_ids, own.eos_token_id] for text in texts
+    ]
+    loader = json.loads((folder / MANIFEST_NAME).read_text())["tokenizer"]["loader"]
+    assert (loader["name"], loader["tokenizer_class"]) == ("AutoTokenizer", "LlamaTokenizer")
+    assert sorted(loader["versions"]) == ["tokenizers", "transformers"]
+    assert verify(folder, sample=1, against=source)
+    assert verify(folder, tokenizer=load_for_corpus(str(tokenizer), None, {}).adapter, sample=1)
+
+
+@pytest.mark.parametrize("made_of", ["file", "folder"])
+def test_verify_refuses_another_loader_than_that_of_the_build(
+    made_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer, own = llama_folder(tmp_path)
+    sources: dict[str, Any] = {"file": str(tokenizer / "tokenizer.json"), "folder": str(tokenizer)}
+    folder, _ = built(tmp_path, tokenizer=sources[made_of], eod_token=2)
+    assert verify(folder, sample=1)
+    for other in (own, *(sources[name] for name in sources if name != made_of)):
+        if made_of == "folder" or other is not own:
+            with pytest.raises(OptionError, match=r"AutoTokenizer, class LlamaTokenizer, tok"):
+                verify(folder, tokenizer=other)
+    (tokenizer / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
+    if made_of == "folder":
+        with pytest.raises(OptionError, match=r"class TokenizersBackend.*the same loader"):
+            verify(folder)
+        monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
+        with pytest.raises(OptionError, match=r"is loaded by tokenizer\.json: verify where"):
+            verify(folder)
+
+
+def test_verify_names_other_versions_of_the_loader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer, _ = llama_folder(tmp_path)
+    folder, _ = built(tmp_path, tokenizer=str(tokenizer), eod_token=2)
+    monkeypatch.setattr(sys.modules["transformers"], "__version__", "5.0.1")
+    report = verify(folder, sample=1)
+    assert failed(report) == ["tokenizer"]
+    assert "transformers 5.0.1" in report.of("tokenizer").shown[0].found
+
+
+def test_a_manifest_from_before_loaders_were_written_is_read(tmp_path: Path) -> None:
+    folder, _ = built(tmp_path)
+    path = folder / MANIFEST_NAME
+    record = json.loads(path.read_text())
+    assert record["tokenizer"].pop("loader") is None
+    path.write_text(json.dumps(record))
+    assert verify(folder, sample=1)
 
 
 def test_a_changed_input_is_named(tmp_path: Path) -> None:

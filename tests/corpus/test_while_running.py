@@ -19,7 +19,7 @@ import tqdm
 from tests.corpus.corpora import contents, many, write_rows
 from tests.support.cli_runs import run
 from tests.support.paths import ROOT
-from tokpar.cli import INTERRUPTED
+from tokpar.cli.encodings import field_taken
 from tokpar.corpus import build, manifest_of
 from tokpar.corpus.estimate import estimate
 from tokpar.corpus.inputs import RECENT
@@ -33,8 +33,13 @@ def build_words(source: Path, out: Path) -> list[str]:
     return ["corpus", "build", str(source), "--out", str(out), *sized]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT goes to other processes there")
-def test_ctrl_c_ends_with_a_whole_shard_and_the_printed_command_goes_on(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="signals go to other processes there")
+@pytest.mark.parametrize(
+    ("asked", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+)
+def test_a_signal_ends_with_a_whole_shard_and_the_printed_command_goes_on(
+    tmp_path: Path, asked: signal.Signals, name: str
+) -> None:
     source, out = write_rows(tmp_path / "its rows.jsonl.gz", many(12_000)), tmp_path / "out"
     while time.time_ns() - source.stat().st_ctime_ns <= RECENT:  # or one journal lacks this time
         time.sleep(0.05)
@@ -48,11 +53,12 @@ def test_ctrl_c_ends_with_a_whole_shard_and_the_printed_command_goes_on(tmp_path
     while not (out / "shard-00000-0000.idx").exists():
         assert stopped.poll() is None
         time.sleep(0.001)
-    stopped.send_signal(signal.SIGINT)
+    stopped.send_signal(asked)
     _, said = stopped.communicate(timeout=120)
-    assert stopped.returncode == INTERRUPTED, said
-    first, last = said.strip().splitlines()
-    assert first == "the shard in flight is finished first; Ctrl-C again ends at once"
+    assert stopped.returncode == 128 + asked, said
+    taken, _, first, last = said.strip().splitlines()
+    assert taken == f"{source}:1: {field_taken('text')}"
+    assert first == f"the shard in flight is finished first; {name} again ends at once"
     found = contents(out)
     assert 2 <= len(found) < len(expected)
     assert found.items() < expected.items()  # whole shards, no unfinished file, no manifest
@@ -111,7 +117,8 @@ def test_the_closing_table_shows_each_stage_and_quiet_shows_nothing(
 ) -> None:
     outcome = run(*build_words(source, tmp_path / "out"))
     manifest = manifest_of(tmp_path / "out")
-    first, head, *stages = outcome.err.splitlines()
+    said, first, head, *stages = outcome.err.splitlines()
+    assert said == f"{source}:1: {field_taken('text')}"
     size = f"{manifest.text_bytes / 1e6:,.1f} MB"
     counts = f"{manifest.documents:,} documents, {manifest.tokens:,} tokens of {size} of text in "
     assert first == f"{counts}{len(manifest.shards)} shards: {tmp_path / 'out'}"
@@ -193,7 +200,7 @@ def test_the_command_of_a_dry_run_prints_the_estimate_and_writes_nothing(
 ) -> None:
     words = build_words(source, tmp_path / "out")
     outcome = run(*words, "--dry-run", "--append-eod", "--eod-token", 7)
-    assert (outcome.code, outcome.err) == (0, "")
+    assert (outcome.code, outcome.err) == (0, f"{source}:1: {field_taken('text')}\n")
     assert not (tmp_path / "out").exists()
     job = prepare(
         Request(
@@ -208,6 +215,6 @@ def test_the_command_of_a_dry_run_prints_the_estimate_and_writes_nothing(
     found = estimate(job)
     lines = outcome.out.splitlines()
     assert lines[0] == f"inputs: 1 file, {source.stat().st_size / 1e6:.1f} MB as stored"
-    assert lines[2] == "ids: uint16; before each document [], after it [], EOD 7"
+    assert lines[2] == "ids: uint16; special tokens are added: [7] after each document"
     expected = f"{found.all_documents:,} documents, {found.all_tokens:,} tokens, "
     assert lines[-1].startswith(f"expected: {expected}{found.all_bytes / 1e6:,.1f} MB in ")

@@ -22,7 +22,7 @@ from tests.support.draws import up_to
 from tests.support.seams import part
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
-from tokpar.cuts.added_token_guard import maybe_space
+from tokpar.cuts.added_token_guard import maybe_space, maybe_spaces
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.incremental_pretokenizer import (
     PatternSplitter,
@@ -30,7 +30,7 @@ from tokpar.cuts.incremental_pretokenizer import (
     machine_for,
     splitters,
 )
-from tokpar.cuts.stream_cuts import Beginnings, UnfinishedText, _spaces
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.interfaces import facts_of
 from tokpar.patterns.class_tables import load_families
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
@@ -107,7 +107,7 @@ def test_up_to_the_horizon_no_later_text_changes_what_is_certified(
 def test_what_may_be_white_space_is_waited_for_wherever_it_is_in_unicode() -> None:
     """U+FEFF, which BERT deletes, before a token that takes the white space in front of it."""
     every = map(chr, range(sys.maxunicode + 1))
-    assert _spaces() == "".join(filter(maybe_space, every))
+    assert maybe_spaces() == "".join(filter(maybe_space, every))
     token = Added("\n", lstrip=True)
     tokenizer = build(WordPieceSpec(lowercase=False, extras=Extras(added=(token,))))
     finder = finder_for(facts_of(adapter_of(tokenizer)))
@@ -180,20 +180,6 @@ def assert_final(finder: CutFinder, text: str) -> None:
             seam = unfinished.last_cut(text[:length], place - 1, place)
             assert seam is None or seam == finally_[place], (text[:length], place)
         before = horizon
-
-
-@given(data=st.data(), contents=st.frozensets(st.text("ab<", min_size=1, max_size=4), max_size=4))
-def test_beginnings_are_those_of_longer_contents(
-    data: st.DataObject, contents: frozenset[str]
-) -> None:
-    text = data.draw(st.text("ab<", max_size=8))
-    start = data.draw(st.integers(0, len(text)))
-    wanted = [
-        place
-        for place in range(start, len(text))
-        if any(c.startswith(text[place:]) and c != text[place:] for c in contents)
-    ]
-    assert Beginnings(contents).first(text, start) == min(wanted, default=len(text))
 
 
 # ---------------------------------------------------------------------- pre-tokens on the way

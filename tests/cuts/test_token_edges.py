@@ -5,10 +5,9 @@ The conditions are written out here once more, as proofs/theorem-29.md states th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,8 +46,6 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
-from tokpar.cuts.added_token_edges import TokenEdges
-from tokpar.cuts.added_token_guard import _either
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.encoding import Encoding
@@ -687,44 +684,3 @@ def test_facts_that_say_nothing_license_no_edge() -> None:
     facts = Facts("engine", "BPE", added_tokens=(Token("<a>", 1),), unprovable="unknown")
     assert finder_for(facts).refusal_for("x<a>x") is not None
     assert licensed("x<a>x", facts) == []
-
-
-@given(
-    contents=st.lists(st.text("ab\n", min_size=1, max_size=4), min_size=1, max_size=6),
-    parts=st.lists(st.tuples(st.text("ab\n", max_size=3), st.integers(0, 40)), max_size=5),
-)
-def test_runs_of_tokens_are_passed_over(contents: list[str], parts: list[tuple[str, int]]) -> None:
-    """Occurrences that hold all others beside them, found one by one."""
-    text = "".join(part * times for part, times in parts)
-    tokens = tuple(Token(content, k) for k, content in enumerate(dict.fromkeys(contents)))
-    edges = TokenEdges(
-        Facts("oniguruma", "BPE", added_tokens=tokens, added_token_cuts_refused=None)
-    )
-    found = list(edges._contents.all(text))
-    lone = [(a, b) for a, b in found if all(a <= c and d <= b for c, d in _chain(found, a, b))]
-    assert list(edges._lone(text, 0, len(text))) == lone
-
-
-def _chain(found: list[tuple[int, int]], start: int, stop: int) -> list[tuple[int, int]]:
-    """All that share a character with [start, stop), or with one that does."""
-    reached = [(start, stop)]
-    for _ in found:
-        low, high = min(a for a, _ in reached), max(b for _, b in reached)
-        reached = [(a, b) for a, b in found if a < high and low < b]
-    return reached
-
-
-@given(
-    contents=st.sets(st.text("ab<|.", min_size=1, max_size=12), min_size=1, max_size=30),
-    text=st.text("ab<|.", max_size=60),
-)
-@example(contents={"a" * k + "b" for k in range(400)}, text="a" * 20 + "b")
-@example(contents={"ab", "a", "abc"}, text="xaby")
-@example(contents={"(", "(?:", "[a-", "\\d", "\n"}, text="0[a-(?")
-def test_contents_are_found_where_each_of_them_is(contents: set[str], text: str) -> None:
-    found = re.compile(_either(sorted(contents)))
-    for start, stop in combinations(range(len(text) + 1), 2):
-        begins = any(text.startswith(content, start, stop) for content in contents)
-        assert (found.match(text, start, stop) is not None) == begins
-        within = any(content in text[start:stop] for content in contents)
-        assert (found.search(text, start, stop) is not None) == within

@@ -32,8 +32,7 @@ from tests.support.hf_sources import fresh
 from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
 from tests.support.paths import ROOT, TESTS
 from tests.support.seams import part
-from tokpar import pure
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules, pure
 from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry

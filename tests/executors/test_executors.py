@@ -21,7 +21,6 @@ import tokpar
 from tests.conftest import below_one
 from tests.support.executed import MAKERS, TEXT, Panic, Words, cut, mapped
 from tests.support.paths import ROOT
-from tokpar import limits
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
@@ -255,16 +254,6 @@ def test_tokenizers_parallelism_off_means_one_worker_unless_told_otherwise(
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", value)
     assert worker_count(None) == 1
     assert worker_count(3) == 3
-
-
-def test_by_default_there_are_as_many_workers_as_usable_cpus(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
-    monkeypatch.setattr(limits.os, "process_cpu_count", lambda: 5, raising=False)
-    assert worker_count(None) == 5
-    monkeypatch.setattr(limits.os, "process_cpu_count", lambda: None, raising=False)
-    assert worker_count(None) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name != "serial"])

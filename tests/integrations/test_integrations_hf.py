@@ -453,7 +453,7 @@ def test_what_was_learned_of_a_tokenizer_goes_with_it() -> None:
 
 def test_what_is_no_fast_tokenizer_is_refused() -> None:
     pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
-    for source in (engine("bert_part"), "default", 3, None):
+    for source in (engine("bert_part"), 3, None):
         with pytest.raises(OptionError, match=f"fast tokenizer .* got {type(source).__name__}"):
             tokpar.as_hf(source)
     with pytest.raises(OptionError, match="fast tokenizer"):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,77 @@ def test_without_transformers_the_error_says_what_to_install() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.count("pip install 'transformers>=5'") == 2, done.stderr
+
+
+# --------------------------------------------------------------------------------- faults of ours
+
+FAULTS = [ImportError("no name 'X'"), TypeError("an argument"), AttributeError("_x"), KeyError("k")]
+FAULTY = [
+    *("require_followed", "_rebuild_view", "has_own_engine", "accelerate_class", "Acceleration"),
+    "require_release",
+]
+
+
+@pytest.mark.parametrize(("name", "fault"), [*zip(FAULTY, cycle(FAULTS), strict=False)], ids=str)
+def test_a_fault_of_ours_leaves_the_tokenizer_as_transformers_made_it(
+    name: str, fault: Exception, saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from transformers import AutoTokenizer
+
+    from tokpar.integrations import hf
+
+    def fail(*given: Any, **named: Any) -> None:
+        raise fault
+
+    patch._log_once.cache_clear()
+    with caplog.at_level(logging.WARNING, "tokpar"), tokpar.patch_transformers():
+        with pytest.MonkeyPatch.context() as planted:
+            planted.setattr(hf, name, fail)
+            tokenizer = AutoTokenizer.from_pretrained(saved)
+        assert is_accelerated(AutoTokenizer.from_pretrained(saved))
+    assert not is_accelerated(tokenizer)
+    assert tokenizer(LONG)["input_ids"] == original("left")(LONG)["input_ids"]
+    told = [said for said in caplog.messages if "is left as it is: " in said]
+    assert len(told) == 1, "AutoTokenizer calls the method of a class, and both are patched"
+    assert str(fault) in told[0]
+
+
+@pytest.mark.parametrize(("call", "fault"), [(1, FAULTS[2]), (2, FAULTS[1])], ids=str)
+def test_a_transformers_that_cannot_be_patched_is_left_as_it_is(
+    call: int, fault: Exception, saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first or the second method is not what tokpar expects."""
+    from transformers import AutoTokenizer
+
+    own, seen = patch._wrap_from_pretrained, list[int]()
+
+    def fail(*given: Any) -> Any:
+        seen.append(1)
+        if len(seen) == call:
+            raise fault
+        return own(*given)
+
+    with caplog.at_level(logging.WARNING, "tokpar"), pytest.MonkeyPatch.context() as planted:
+        planted.setattr(patch, "_wrap_from_pretrained", fail)
+        with tokpar.patch_transformers() as applied:
+            assert not applied.active
+            assert not is_accelerated(AutoTokenizer.from_pretrained(saved))
+    told = [said for said in caplog.messages if "transformers is left as it is" in said]
+    assert len(told) == 1
+    with tokpar.patch_transformers():
+        assert is_accelerated(AutoTokenizer.from_pretrained(saved))
+    assert not is_accelerated(AutoTokenizer.from_pretrained(saved))
+
+
+def test_a_transformers_without_a_name_that_as_hf_imports_is_left_as_it_is() -> None:
+    program = (
+        "import sys, transformers.tokenization_utils_base as base\n"
+        "del base.TruncationStrategy\n"
+        "import tokpar\n"
+        "print(tokpar.patch_transformers().active)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
+    assert "transformers is left as it is: it cannot be patched (ImportError" in done.stderr

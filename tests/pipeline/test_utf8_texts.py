@@ -61,7 +61,8 @@ def test_each_form_has_the_ids_of_the_strings(data: st.DataObject, tokenizer: An
 
 @pytest.mark.parametrize("name", ["default", "cl100k_part", "bert_part", "metaspace_unigram"])
 def test_long_and_short_rows_have_the_ids_spans_and_seams_of_the_strings(name: str) -> None:
-    rows = [*ROWS, (WORDS + "中文é") * 30_000, *ROWS]
+    times = 30_000 if name == "default" else 3_000  # the call of Unigram on a long text is slow
+    rows = [*ROWS, (WORDS + "中文é") * times, *ROWS]
     with tokpar.Encoder(named_tokenizers()[name]) as encoder:
         expected = encoder.encode_batch(rows)
         for form, given_texts in forms(rows):

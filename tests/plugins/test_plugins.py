@@ -48,6 +48,7 @@ INNER = {
         "tokpar.parity.differing",
         "tokpar.cli.encodings",
         "tokpar.cli.texts",
+        "tokpar.cores",
         "tokpar.pure.bpe",
         "tokpar.pure.eager",
         "tokpar.pure.formats",

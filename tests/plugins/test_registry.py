@@ -449,3 +449,70 @@ def test_the_registry_imports_no_engine_and_no_executor() -> None:
         env={**os.environ, "TOKPAR_PLUGINS": ""},
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+AT_MODULE_LEVEL = {
+    "encode": "import tokpar\ntokpar.encode('a b')",
+    "load": "import tokpar\ntokpar.load()",
+    "Encoder": "from tokpar import Encoder\nencoder = Encoder()",
+    "strategies": "import tokpar\nknown = tokpar.strategies()",
+    "registry": "from tokpar.plugin import registry\nregistry().plugins()",
+    "in a hook": (
+        "import tokpar\nfrom tokpar.plugin import hookimpl\n\n@hookimpl\ndef tokpar_executors():\n"
+        "    tokpar.encode('a')\n    return []"
+    ),
+}
+PANICS = {
+    "BaseException": "raise BaseException('told')",
+    "a panic": "class PanicException(BaseException): pass\nraise PanicException('told')",
+    "GeneratorExit in a class": "class Stop(BaseException): pass\nraise Stop('told')",
+    "SystemExit": "raise SystemExit('told')",
+    "TimeoutError": "raise TimeoutError('told')",
+    "a hook": (
+        "from tokpar.plugin import hookimpl\nclass Panic(BaseException): pass\n\n@hookimpl\n"
+        "def tokpar_executors():\n    raise Panic('told')"
+    ),
+}
+LOADED = """
+import json, sys
+from importlib.metadata import EntryPoint
+from tokpar import hooks, registry as module
+from importlib import metadata
+points = [EntryPoint("faulty", "faulty_plugin", "tokpar")]
+metadata.entry_points = lambda **given: points
+import tokpar
+print(len(tokpar.encode("a b").ids) > 0)
+print([each.problem for each in tokpar.plugins() if each.name == "faulty"][0])
+"""
+
+
+@pytest.mark.parametrize("fault", [*AT_MODULE_LEVEL, *PANICS])
+def test_a_plugin_that_calls_tokpar_or_panics_while_it_is_loaded_is_named_and_skipped(
+    fault: str, tmp_path: Any
+) -> None:
+    source = AT_MODULE_LEVEL.get(fault) or PANICS[fault]
+    (tmp_path / "faulty_plugin.py").write_text(source + "\n")
+    environment = {k: v for k, v in os.environ.items() if k != "TOKPAR_PLUGINS"}
+    path = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={**environment, "PYTHONPATH": path},
+    )
+    works, problem = done.stdout.splitlines()
+    assert works == "True"
+    said = "told" if fault in PANICS else "it calls tokpar while it is loaded; call tokpar in the"
+    assert said in problem
+
+
+def test_an_interrupt_while_a_plugin_is_loaded_is_raised() -> None:
+    class Interrupted:
+        @hookimpl
+        def tokpar_executors(self) -> list[ExecutorKind]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Registry.load([]).register(Interrupted())

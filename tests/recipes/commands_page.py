@@ -46,6 +46,8 @@ VARIABLES = {
     "TOKPAR_SGLANG": "`0`: the package tokpar-vllm changes nothing in SGLang",
     "TOKPAR_BUILD": "while tokpar is installed from source: `0`: do not compile, `1`: fail if it "
     "does not compile",
+    "RAYON_NUM_THREADS": "of engines in Rust; tokpar, too, uses at most so many cores, unless "
+    "`workers` is given",
     "TOKENIZERS_PARALLELISM": "of Hugging Face tokenizers; `false`: tokpar uses one worker, too, "
     "unless `workers` is given",
     "XDG_CACHE_HOME": "where `TOKPAR_CACHE` lies if it is not set",

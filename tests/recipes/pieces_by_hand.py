@@ -21,7 +21,7 @@ import tokpar
 from tests.support import texts as kit
 from tests.support.kernel_edges import SEEDS, edges_by_kernel
 from tests.support.merges_drawn import LETTERS
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cache.machine_tables import machine_for
 from tokpar.cache.new_segments import Pieces
 

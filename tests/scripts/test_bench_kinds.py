@@ -190,7 +190,7 @@ def test_a_certificate_that_does_not_hold_stops_the_run(
 def test_a_new_object_whose_cache_is_not_empty_is_refused(subject: Subject) -> None:
     alive = kinds_rows.ours(subject, False)
     alive.call(["the quick brown fox " * 1000])
-    if tokpar.cache.kernel_modules.SEGMENTS is not None:
+    if tokpar.kernel_modules.SEGMENTS is not None:
         with pytest.raises(RuntimeError, match="the cache of a new object has seen text"):
             kinds_rows.ours(subject, False)
     del alive

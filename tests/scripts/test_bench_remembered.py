@@ -143,7 +143,7 @@ def test_the_bytes_of_a_memory_are_counted(subject: Subject) -> None:
     found = held(subject, TEXT)
     assert found.cold > 0
     assert found.seen > 0
-    assert (found.table > 0) == (tokpar.cache.kernel_modules.SEGMENTS is not None)
+    assert (found.table > 0) == (tokpar.kernel_modules.SEGMENTS is not None)
     assert cache_bytes(object()) == (0, 0)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support import kernel_words, not_cython
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 
 TWINS = pytest.mark.parametrize("name", ["plain", "compiled"])
 
@@ -39,8 +39,8 @@ def _viewed(each: Any) -> Any:
 
 @cache
 def plain(part: str) -> Plain:
-    """The uncompiled twin of `_segments`, `_pretokens` or `_vocabulary`."""
-    source = Path(kernel_modules.__file__).parent / f"{part}.py"
+    """The uncompiled twin of `_segments`, `_pretokens`, `_vocabulary` or `_contents`."""
+    source = Path(kernel_modules.__file__).parent / "cache" / f"{part}.py"
     spec = importlib.util.spec_from_file_location(f"tokpar{part}_plain", source)
     assert spec is not None
     assert spec.loader is not None

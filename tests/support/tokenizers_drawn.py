@@ -239,6 +239,8 @@ NORMALIZERS: dict[str, Callable[[], Any]] = {
     "Prepend": lambda: normalizers.Prepend("▁"),
 }
 
+FIXED_LENGTH = hasattr(pre_tokenizers, "FixedLength")
+"""tokenizers 0.21 does not have it."""
 PRE_TOKENIZERS: dict[str, Callable[[], Any]] = {
     "none": lambda: None,
     "Whitespace": pre_tokenizers.Whitespace,
@@ -248,7 +250,7 @@ PRE_TOKENIZERS: dict[str, Callable[[], Any]] = {
     "Digits": pre_tokenizers.Digits,
     "Digits individual": lambda: pre_tokenizers.Digits(individual_digits=True),
     "CharDelimiterSplit": lambda: pre_tokenizers.CharDelimiterSplit("-"),
-    "FixedLength": lambda: pre_tokenizers.FixedLength(5),
+    **({"FixedLength": lambda: pre_tokenizers.FixedLength(5)} if FIXED_LENGTH else {}),
     "UnicodeScripts": pre_tokenizers.UnicodeScripts,
     "Split merged": lambda: pre_tokenizers.Split(" ", "merged_with_next"),
     "Split behind": lambda: pre_tokenizers.Split(Regex(r"(?<=a)b|\s+"), "isolated"),

@@ -433,6 +433,11 @@ class DecodesWithoutAddedTokens(Toy):
         return super().decode([id_ for id_ in ids if int(id_) not in added])
 
 
+class DecodesRowsInAnotherOrder(Toy):
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        return sorted(map(self.decode, rows))
+
+
 class FinishLooksAtIds(Toy):
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         kept = [rows[k][rows[k] != self.tokens[b"a"]] for k in range(len(rows))]
@@ -657,6 +662,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "OffsetsOfATextBehindAnother": (OffsetsOfATextBehindAnother, "char_offsets"),
     "DecodesWithoutTheLast": (DecodesWithoutTheLast, "facts.byte_level"),
     "DecodesWithoutAddedTokens": (DecodesWithoutAddedTokens, "facts.byte_level"),
+    "DecodesRowsInAnotherOrder": (DecodesRowsInAnotherOrder, "decode"),
     "FinishLooksAtIds": (FinishLooksAtIds, "postprocess"),
     "FinishSortsIds": (FinishSortsIds, "postprocess"),
     "FinishGivesLists": (FinishGivesLists, "postprocess"),
@@ -853,7 +859,6 @@ SPLITTERS: dict[str, tuple[Any, str]] = {
     "without the end": (Changes(without_the_end), "split"),
     "no chunk": (Changes(lambda chunks, text: []), "split"),
     "tuples": (Changes(lambda chunks, text: [(0, len(text))]), "split"),
-    "run without ids": (Changes(last(kind="run")), "split"),
     "absorbed nothing": (Changes(last(absorbed=1)), "split"),
     "fails on empty texts": (FailsOnEmptyTexts(), "split"),
     "cuts the unknown": (CutsTheUnknown(), "split: unknown tokenizer"),

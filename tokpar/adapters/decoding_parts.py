@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tokpar.adapters.hf_tokens import DecodedTokens
 from tokpar.errors import OptionError
 from tokpar.pure.decoders import CLEANUP_PAIRS
 from tokpar.types import DecodingParts
@@ -29,26 +30,17 @@ def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingPa
         raise OptionError(
             "decode_stream cannot be used: the decoder is written in Python"
         ) from None
-    added, model = own.get_added_tokens_decoder(), own.model
-    contents = {id_: token.content for id_, token in added.items()}
-    special = {token.content for token in added.values() if token.special and skip_special_tokens}
+    tokens = DecodedTokens(own, skip_special_tokens)
     native = own if wrapper is None else wrapper
-
-    def token_of(id_: int) -> str | None:
-        token: str | None = contents.get(id_)
-        if token is None:
-            token = model.id_to_token(id_)
-        return None if token in special else token
-
     return DecodingParts(
-        token_of,
+        tokens.token_of,
         lambda ids: str(native.decode(list(ids), skip_special_tokens=skip_special_tokens)),
         own.get_vocab_size(with_added_tokens=True),
         decoder=None if decoder is None else json.loads(decoder),
         replacements=replacements,
-        longest_token=lambda: max(map(len, own.get_vocab(with_added_tokens=True)), default=0),
+        longest_token=lambda: tokens.longest,
         replace_regex=_replace_by_engine,
-        state=(decoder, skip_special_tokens, replacements),
+        state=(decoder, skip_special_tokens, replacements, tokens.text_of_added),
     )
 
 
@@ -59,15 +51,21 @@ def _replace_by_engine(regex: str, content: str) -> Callable[[str], str]:
     return lambda token: str(replace.decode([token]))
 
 
+def own_decoding(wrapper: Any) -> str | None:
+    """Returns why a transformers tokenizer decodes in its own way, or None."""
+    for name in _DECODING:
+        if getattr(getattr(wrapper, name), "__module__", None) not in _BASES:
+            return f"{type(wrapper).__name__} has its own {name}"
+    return None
+
+
 def _cleanup_of(wrapper: Any) -> tuple[tuple[str, str], ...]:
     """Returns the (old, new) strings that a transformers tokenizer replaces in decoded text.
 
     Raises OptionError if the class or the object has a decoding method of its own."""
-    for name in _DECODING:
-        method = getattr(wrapper, name)
-        if getattr(method, "__module__", None) not in _BASES:
-            kind = type(wrapper).__name__
-            raise OptionError(f"decode_stream cannot be used: {kind} has its own {name}")
+    why = own_decoding(wrapper)
+    if why is not None:
+        raise OptionError(f"decode_stream cannot be used: {why}")
     if not wrapper.clean_up_tokenization_spaces:
         return ()
     forced = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module, metadata
 from itertools import pairwise
@@ -23,11 +23,11 @@ from tokpar.adapters.probing import make_probing_file
 from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import EngineError, OptionError, TokparError
+from tokpar.errors import EngineError, OptionError, TokparError, raise_foreign
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of, inserted_ids
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.types import DecodingParts, EngineTraits, Origin, Piece, Rows
+from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # the least code points of a slice; the comparison has texts of that size, too
@@ -162,6 +162,8 @@ class EngineTokenizer:
         """The facts that proofs may use; without `cut` they prove nothing."""
         self.agreement = TRUSTED
         """The result of the comparison with the file's own library."""
+        self.loader: Loader | None = None
+        """What made the tokenizer of a directory, or None."""
         inserted = inserted_ids(self)
         self._plain = inserted is not None and not any(map(len, inserted))
 
@@ -189,8 +191,11 @@ class EngineTokenizer:
         """A digest of the engine, its version, and everything that decides the ids of the file's
         library. None if the library has no fingerprint for the file."""
         known = self._file.fingerprint
+        if known is None:
+            return None
+        made = {} if self.loader is None else {"loader": asdict(self.loader)}
         version = metadata.version(self._engine)
-        return None if known is None else fingerprint_of(self._engine, version, {"file": known})
+        return fingerprint_of(self._engine, version, {"file": known, **made})
 
     @property
     def vocabulary_size(self) -> int:
@@ -294,6 +299,7 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
     except _PASSING:
         raise
     except BaseException as error:
+        raise_foreign(error)
         said = f"{type(error).__name__}: {str(error).split(chr(10) * 2)[0]}"
         raise EngineError(
             f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"

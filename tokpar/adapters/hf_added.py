@@ -8,6 +8,7 @@ from typing import Any
 
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic
+from tokpar.errors import raise_foreign
 from tokpar.pure.parts import stages
 
 _KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
@@ -38,6 +39,7 @@ def find_together(own: Any, copy: Any, added_tokens: Mapping[int, Any]) -> set[i
     try:
         seen = all(_all_found(own, copy, some, separator) for separator in ("x", ""))
     except BaseException as error:
+        raise_foreign(error)
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         seen = False  # testing them one by one shows which one fails

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
@@ -119,7 +118,7 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
     """Returns the post-processing of the caller's tokenizer.
 
     It is unknown if `copy` gives other ids before post-processing."""
-    own = caller.own
+    own, wrapper = caller.own, None if caller.is_fixed else caller.wrapper
     postprocess = postprocess_of(
         own,
         add_special_tokens=caller.add_special_tokens,
@@ -128,11 +127,18 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
     )
     unknown = (
         postprocess.unknown
-        or next(iter(own_methods(caller.wrapper, _ENCODING).values()), None)
-        or _added_tokens_differ(own, copy, caller.encode_special_tokens)
-        or (None if caller.is_fixed else _outdated_reason(own, copy, caller.encode_special_tokens))
+        or next(iter(own_methods(wrapper, _ENCODING).values()), None)
+        or why_copy_differs(caller, copy)
     )
     return postprocess if unknown is None else PostProcess(unknown=unknown)
+
+
+def why_copy_differs(caller: Caller, copy: Any) -> str | None:
+    """Returns why `copy` may find other added tokens than the caller's tokenizer, or None."""
+    own, special = caller.own, caller.encode_special_tokens
+    return _added_tokens_differ(own, copy, special) or (
+        None if caller.is_fixed and caller.wrapper is None else _outdated_reason(own, copy, special)
+    )
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
@@ -157,6 +163,7 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
         differences = (_difference(own, copy, text) for text in _probe_texts(own, alone))
         return next(filter(None, differences), None)
     except Exception as error:
+        raise_foreign(error)
         return f"the engine fails where its added tokens are tried: {error}"
     except BaseException as error:
         if not is_panic(error):
@@ -285,9 +292,11 @@ def _is_matched_normalized(
         return False
     if any(i in normalized_tokens for i, _ in shown if i != added_id):
         return False
-    with suppress(Exception):  # a model may have no id for the text of the token
+    try:
         if shown == _tokens(own, bare, text):
             return False
+    except Exception as error:  # a model may have no id for the text of the token
+        raise_foreign(error)
     native = _uncut(own, text)
     real = zip(native.ids, native.tokens, native.attention_mask, strict=True)
     return shown == [(i, found) for i, found, mask in real if mask]

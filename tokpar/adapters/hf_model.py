@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cache.merges import model_parts, vocabulary_arrays
 from tokpar.cache.stored_tables import Source
 from tokpar.facts.hf_vocabulary import VocabularyArrays

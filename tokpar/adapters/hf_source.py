@@ -6,7 +6,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer, models
 
+from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import path_of, refusing
 from tokpar.arrays import IdArray
@@ -40,7 +41,8 @@ class Caller:
     """The caller's tokenizer.
 
     `wrapper`: the transformers tokenizer around `own`, or None. `is_fixed`: True for a tokenizer
-    from a file, which nobody can change. `truncation`, `padding`: True if the truncation and
+    from a file or a directory, which nobody can change; its calls go to `own`. `loader`: the
+    `Loader` of a directory, or None. `truncation`, `padding`: True if the truncation and
     padding of the tokenizer are applied. `cache_bytes`: the budget of its cache. `engine_check`:
     True if the engine also encodes each new pre-token. `file_bytes`: the bytes of the file, or
     None."""
@@ -54,17 +56,23 @@ class Caller:
     cache_bytes: int = CACHE_BYTES
     engine_check: bool = False
     file_bytes: Any = field(default=None, repr=False, compare=False)
+    loader: Any = None
+
+    @property
+    def native(self) -> Any:
+        """The object whose call encodes: `own`, or the transformers tokenizer of a caller."""
+        return self.own if self.wrapper is None or self.is_fixed else self.wrapper
 
     def ids(self, text: str) -> list[int]:
         """Returns the ids that the caller gets for one text."""
-        native = self.own if self.wrapper is None else self.wrapper
+        native = self.native
         found = native.encode(text, add_special_tokens=self.add_special_tokens)
-        ids: list[int] = found.ids if self.wrapper is None else found
+        ids: list[int] = found.ids if native is self.own else found
         return ids
 
     def batch(self, texts: Sequence[str]) -> list[IdArray]:
         """Returns the ids that the caller gets for several texts in one call."""
-        if self.wrapper is not None:
+        if self.native is not self.own:
             return [id_array(self.ids(text)) for text in texts]
         encodings = self.own.encode_batch(list(texts), add_special_tokens=self.add_special_tokens)
         return [id_array(encoding.ids) for encoding in encodings]
@@ -82,7 +90,7 @@ class Caller:
         """True if the tokenizer's own call does exactly what the settings ask for."""
         if self.wrapper is not None:
             return True
-        cuts = self.own.truncation is not None and not self.truncation
+        cuts = not self.truncation and self.own.truncation is not None
         return not cuts and (self.padding or self.own.padding is None)
 
     def state(self) -> tuple[object, ...]:
@@ -136,18 +144,24 @@ class Caller:
             "truncation": own.truncation if self.truncation and self.wrapper is None else None,
             "padding": own.padding if self.padding and self.wrapper is None else None,
         }
+        if self.loader is not None:
+            parts["loader"] = asdict(self.loader)
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
 
 def caller_of(source: object) -> Caller | None:
     if isinstance(source, Tokenizer):
         return Caller(source)
+    loader = source.loader if isinstance(source, DirectoryTokenizer) else None
+    if isinstance(source, DirectoryTokenizer) and source.tokenizer is not None:
+        own = source.tokenizer.backend_tokenizer
+        return Caller(own, wrapper=source.tokenizer, is_fixed=True, loader=loader)
     path = path_of(source, ".json")
     if path is not None:
         data = path.read_bytes()
         with refusing(path):
             own = Tokenizer.from_str(data.decode("utf-8"))
-            return Caller(own, is_fixed=True, file_bytes=data)
+            return Caller(own, is_fixed=True, loader=loader, file_bytes=data)
     backend = getattr(source, "backend_tokenizer", None)
     return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
 

@@ -21,7 +21,8 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tokpar.adapters.decoding_parts import parts_of_hf
+from tokpar.adapters.decoding_parts import own_decoding, parts_of_hf
+from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.hf_copy import (
     facts_of_copy,
     postprocess_like,
@@ -59,12 +60,12 @@ from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import OptionError
+from tokpar.errors import OptionError, raise_foreign
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.pure.vocabulary import letters_of
-from tokpar.types import DecodingParts, EngineTraits, Origin, Piece, Rows
+from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -75,7 +76,7 @@ MOST_ADDED = 64
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """Returns an adapter for releases below 1.0, see `hf_version.load`."""
-    path = path_of(source, ".txt")
+    path = None if isinstance(source, DirectoryTokenizer) else path_of(source, ".txt")
     if path is not None:
         cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
         config, postprocess_flags = bert_file(path, settings)
@@ -107,6 +108,7 @@ def _adapter_for(caller: Caller) -> HuggingFaceTokenizer:
         caller.cache_bytes,
         caller.engine_check,
         caller.is_fixed,
+        caller.loader,
     )
     key = repr(
         (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.settings())
@@ -119,13 +121,18 @@ def _adapter_for(caller: Caller) -> HuggingFaceTokenizer:
 
 
 def from_json(
-    config: str, encode_special_tokens: bool, postprocess: PostProcess
+    config: str,
+    encode_special_tokens: bool,
+    postprocess: PostProcess,
+    cache_bytes: int,
+    engine_check: bool,
 ) -> HuggingFaceTokenizer:
     """Returns the adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError: see
     `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return HuggingFaceTokenizer(Caller(own, is_fixed=True), postprocess)
+    caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, engine_check=engine_check)
+    return HuggingFaceTokenizer(caller, postprocess)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):
@@ -140,8 +147,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._postprocess = (
             postprocess_like(caller, self._chunks) if postprocess is None else postprocess
         )
-        self._own_call = postprocess is None and caller.as_it_is
-        if not self._own_call and self._postprocess.unknown:
+        if self._postprocess.unknown and not self._own_call_fits:
             raise OptionError(
                 "its truncation and padding are a part of its own call, which nothing can replace: "
                 f"{self._postprocess.unknown}"
@@ -166,6 +172,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         It is equal in all processes. None for components written in Python."""
         return self.caller.fingerprint()
+
+    @property
+    def loader(self) -> Loader | None:
+        """What made the tokenizer of a directory, or None."""
+        loader: Loader | None = self.caller.loader
+        return loader
 
     @cached_property
     def vocabulary_size(self) -> int:
@@ -213,7 +225,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         settings = {name: getattr(caller, name) for name in POSTPROCESS_FLAGS}
         if self._postprocess_given:
             settings |= {"postprocess_given": True}
-        return Origin(caller.own if caller.wrapper is None else caller.wrapper, settings)
+        return Origin(caller.native, settings)
 
     @property
     def engine(self) -> Any:
@@ -239,6 +251,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         try:
             encodings = call(list(texts), add_special_tokens=False)
         except BaseException as error:
+            raise_foreign(error)
             if isinstance(error, Exception) or is_panic(error):
                 for text in texts:
                     self.encode(text)
@@ -265,13 +278,20 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of the caller's own call. If that call truncates or pads against the
         settings, returns the ids of `encode` after tokpar's post-processing."""
-        if not self._own_call:
-            return self._postprocess.rows(Rows.of([self.encode(text)]))[0]
+        if not self._own_call_fits:
+            now = self.refresh()
+            return now._postprocess.rows(Rows.of([now.encode(text)]))[0]
         try:
             return id_array(self.caller.ids(text))
         except BaseException as error:
             raise_panic(error, "the tokenizer", [text])
             raise
+
+    @property
+    def _own_call_fits(self) -> bool:
+        """True if the caller's own call post-processes as the settings say, as the caller's object
+        is now."""
+        return not self._postprocess_given and self.caller.as_it_is
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids of `encode(text)`.
@@ -398,10 +418,24 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the caller's own decoder, special tokens kept
-        (skip_special_tokens=False)."""
+        (skip_special_tokens=False).
+
+        Raises OptionError for a directory whose class decodes in Python."""
         native = self.caller.wrapper or self.caller.own
+        why = own_decoding(native) if self.caller.native is not native else None
+        if why is not None:
+            raise OptionError(
+                f"decode cannot be used: {why}: pass the object that AutoTokenizer.from_pretrained "
+                "returns"
+            )
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(native.decode(some, skip_special_tokens=False))
+
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row. A wrapper of transformers decodes one row at a time."""
+        if self.caller.wrapper is not None:
+            return [self.decode(row) for row in rows]
+        return list(self.caller.own.decode_batch(rows, skip_special_tokens=False))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
@@ -474,6 +508,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             "config": tokenizer_json_of(self._chunks),
             "encode_special_tokens": self.caller.encode_special_tokens,
             "postprocess": self._postprocess,
+            "cache_bytes": self.caller.cache_bytes,
+            "engine_check": self.caller.engine_check,
         }
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import InsertedIds
 from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
+from tokpar.types import DecodingParts, EngineTraits, Facts, Loader, Origin, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -72,14 +72,21 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     return HuggingFaceOneTokenizer(own, flags(settings, POSTPROCESS_FLAGS), cache_bytes)
 
 
-def rebuild(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
+def rebuild(
+    config: Mapping[str, Any],
+    digest: str,
+    settings: Mapping[str, bool],
+    cache_bytes: int,
+    truncation: Any,
+    padding: Any,
+) -> HuggingFaceOneTokenizer:
     """Returns the adapter that `spec` describes. Raises EngineError if the result is another
     tokenizer."""
     own = _of_config(config)
     if json_facts_of(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")
-    own.truncation = own.padding = None
-    return HuggingFaceOneTokenizer(own)
+    own.truncation, own.padding = truncation, padding
+    return HuggingFaceOneTokenizer(own, settings, cache_bytes)
 
 
 def _from_file(path: Path) -> Any:
@@ -98,10 +105,14 @@ def _of_config(config: Mapping[str, Any]) -> Any:
 class HuggingFaceOneTokenizer(PostProcessingAdapter):
     """The adapter of one tokenizer; see `load`."""
 
+    loader: Loader | None = None
+    """What made the tokenizer of a directory, or None."""
+
     def __init__(
         self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, cache_bytes: int = CACHE_BYTES
     ) -> None:
         self._own = own
+        self._cache_bytes = cache_bytes
         self._settings = {**_DEFAULTS, **settings}
         left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
         self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
@@ -140,6 +151,8 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             "suffix": postprocess.suffix.tobytes(),
             "finish": repr((postprocess.truncation, postprocess.padding, postprocess.unknown)),
         }
+        if self.loader is not None:
+            parts["loader"] = asdict(self.loader)
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
     @cached_property
@@ -221,6 +234,10 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(self._own.decode(some, skip_special_tokens=False))
 
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Returns `decode` of each row."""
+        return list(self._own.decode_batch(rows, skip_special_tokens=False))
+
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder."""
         config = config_of(self._own)
@@ -247,17 +264,25 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         padding."""
         if (self._own.truncation, self._own.padding) == self._state:
             return self
-        twin = HuggingFaceOneTokenizer(self._own, self._settings)
+        twin = HuggingFaceOneTokenizer(self._own, self._settings, self._cache_bytes)
         # the cache has ids from before truncation and padding
         twin._segment_cache = self._segment_cache
         return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
-        """Returns `rebuild` and its arguments: the tokenizer in format 1.0, and its digest.
+        """Returns `rebuild` and its arguments: the tokenizer in format 1.0, its digest, the
+        settings of `load`, and truncation and padding as they are now.
 
         The object itself cannot be passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
         when it reads its own format 2.0."""
-        return rebuild, {"config": config_of(self._own), "digest": self._json_facts.digest}
+        return rebuild, {
+            "config": config_of(self._own),
+            "digest": self._json_facts.digest,
+            "settings": self._settings,
+            "cache_bytes": self._cache_bytes,
+            "truncation": self._own.truncation,
+            "padding": self._own.padding,
+        }
 
 
 def _with_its_punctuation(stage: Any) -> Any:

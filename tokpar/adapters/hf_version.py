@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.settings import path_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_upgrade import VERSION
@@ -30,17 +31,19 @@ _INSTALL_ONE = "pip install --pre 'tokenizers>=1.0.0rc3'"
 def load(source: object, **settings: Any) -> FileAdapter | None:
     """Returns an adapter, or None if `source` is not for this module.
 
-    `source`: a `tokenizers.Tokenizer` of either line, a fast tokenizer of transformers, or a path
-    that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``).
+    `source`: a `tokenizers.Tokenizer` of either line, a fast tokenizer of transformers, a
+    `DirectoryTokenizer`, or a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``).
 
     Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
     and for a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
     other settings, EngineError for a release below 0.21, FileFormatError for a file that the
     installed release does not read, FileNotFoundError."""
+    if isinstance(source, DirectoryTokenizer) and source.tokenizer is not None:
+        return _adapter(source, settings)
     path = path_of(source, ".json", ".txt")
     if path is not None:
         try:
-            return _adapter(path, settings)
+            return _adapter(source, settings)
         except FileFormatError as error:
             if installed_release() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
                 raise FileFormatError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
-from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.errors import EngineError, FileFormatError, OptionError, raise_foreign
 from tokpar.pure.bert import bert_config
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
@@ -97,6 +97,7 @@ def refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
+        raise_foreign(error)
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error

@@ -34,7 +34,7 @@ from tokpar.cache.merges import ranks_of
 from tokpar.cache.new_segments import Pieces, pieces_for
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
@@ -102,10 +102,17 @@ def _adapter(
 
 
 def rebuild(
-    encoding: Mapping[str, Any], allowed_special: Specials, disallowed_special: Specials
+    encoding: Mapping[str, Any],
+    allowed_special: Specials,
+    disallowed_special: Specials,
+    cache_bytes: int,
+    engine_check: bool,
 ) -> TiktokenTokenizer:
     """Returns the adapter that `TiktokenTokenizer.spec` describes."""
-    return TiktokenTokenizer(tiktoken.Encoding(**encoding), allowed_special, disallowed_special)
+    own = tiktoken.Encoding(**encoding)
+    adapter = TiktokenTokenizer(own, allowed_special, disallowed_special, cache_bytes)
+    adapter.engine_check = engine_check
+    return adapter
 
 
 def _from_file(
@@ -334,8 +341,9 @@ class TiktokenTokenizer(EncodingAdapter):
 
     def detach(self) -> TiktokenTokenizer:
         """Returns this adapter without the caller's object. Only `attach` may be called on it."""
-        assert self.facts is not None  # compute the facts now, so that the copy has them
+        facts = self.facts
         twin = copy(self)
+        twin.facts = facts  # or each `attach` would compute them again
         del twin.encoding, twin._encodings
         return twin
 
@@ -360,6 +368,8 @@ class TiktokenTokenizer(EncodingAdapter):
             # sorted, so that its pickle is the same in every process
             "allowed_special": tuple(sorted(self._allowed_specials)),
             "disallowed_special": tuple(sorted(self._disallowed_specials)),
+            "cache_bytes": self._cache_bytes,
+            "engine_check": self.engine_check,
         }
 
     @cached_property
@@ -441,6 +451,7 @@ def shadowed_reason(specials: Mapping[str, int], allowed_specials: frozenset[str
 def _raise_failure(error: BaseException, text: str) -> None:
     """Raises EngineError for a regex that gives up (ValueError) and for a panic of the Rust
     code."""
+    raise_foreign(error)
     gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
     if gave_up or is_panic(error):
         raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

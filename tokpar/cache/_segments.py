@@ -468,11 +468,11 @@ def copy_to_larger(
 
 def count_code_points(texts: list[object], found: cython.longlong[::1]) -> int:
     """Writes the code points of each text to `found`. Returns the index of the first text that is
-    no str, or -1."""
+    no str, or of a subclass of str; -1 if there is none."""
     k: cython.Py_ssize_t
     for k in range(found.shape[0]):
         text = texts[k]
-        if not isinstance(text, str):
+        if type(text) is not str:
             return k
         found[k] = len(text)
     return -1

@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, offsets_of
-from tokpar.cache.segments import SegmentIds, Segments
-from tokpar.cuts.added_token_contents import Contents
+from tokpar.cache.segments import SEPARATOR, SegmentIds, Segments
+from tokpar.cuts.added_token_contents import Clusters, Contents
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.types import Facts
-
-_NO_TEXT = 0xFF
-"""A byte that never occurs in UTF-8. It separates segments that are searched together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +51,7 @@ class SegmentParts:
 
 
 class AddedParts:
-    """Finds the added tokens of one tokenizer in segments.
-
-    Texts and contents are UTF-8 bytes that are decoded as Latin-1. A content occurs in the decoded
-    text exactly where it occurs in the text."""
+    """Finds the added tokens of one tokenizer in segments. Positions are bytes."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -69,77 +63,62 @@ class AddedParts:
 
         A segment is certain if the engine surely matches all of its added tokens."""
         numbers = np.flatnonzero(some & bool(self._contents.contents))
-        starts, lengths = new.starts[numbers], new.lengths[numbers]
-        places = offsets_of(lengths + 1)
-        searched = np.full(places[-1], _NO_TEXT, dtype=np.uint8)
-        kernel.gather(new.data, starts, lengths, searched, places)
-        text = searched.tobytes().decode("latin-1")
-        taken = self._find_matches(text, places)
+        data, places = new.part(numbers).with_separators(kernel)
+        clusters = self._contents.clusters_of_bytes(data)
+        owners = np.searchsorted(places, clusters[:, 0], side="right") - 1
+        count = np.bincount(owners, minlength=len(numbers))
+        certain = np.bincount(owners, self._is_certain[clusters[:, 2]], minlength=len(numbers))
         holding = np.zeros(len(some), dtype=np.bool_)
-        holding[numbers[[*taken]]] = True
-        parts: list[tuple[int, int, int, int]] = []
-        segments: list[int] = []
-        numbered: dict[str, int] = {}
-        for k, found in taken.items():
-            at, end = int(places[k]), int(places[k] + lengths[k])
-            for a, b in (*found, (end, end)) if found else ():
-                if at < a:
-                    parts.append((len(segments), -1, at + int(starts[k] - places[k]), a - at))
-                if a < b:
-                    number = numbered.setdefault(text[a:b], len(numbered))
-                    parts.append((len(segments), number, 0, 0))
-                at = b
-            segments += [numbers[k]] if found else []
-        owners, tokens, first, size = np.array(parts, dtype=np.int64).reshape(-1, 4).T.copy()
-        is_text = tokens < 0
-        texts = Segments(new.data, first[is_text], size[is_text], np.zeros(sum(is_text), np.uint8))
-        contents = [content.encode("latin-1").decode() for content in numbered]
-        return holding, SegmentParts(np.array(segments, np.int64), owners, tokens, texts, contents)
+        holding[numbers[count > 0]] = True
+        kept = np.flatnonzero((count > 0) & (certain == count))
+        return holding, self._parts(
+            new, data, places, numbers, kept, clusters[np.isin(owners, kept)]
+        )
 
-    def _find_matches(self, text: str, places: IntArray) -> dict[int, list[tuple[int, int]]]:
-        """Returns the matched occurrences in each segment in which a content occurs.
-
-        A matched occurrence contains every other occurrence that shares a character with it. The
-        list is empty if occurrences overlap otherwise, or if a match is not certain. `places`:
-        where segments begin in the text."""
-        taken: dict[int, list[tuple[int, int]]] = {}
-        unsure = set()
-        occurrences = [*self._contents.all(text)]
-        owners = np.searchsorted(places, [a for a, _ in occurrences], side="right") - 1
-        for (a, b), owner in zip(occurrences, owners.tolist(), strict=True):
-            found = taken.setdefault(owner, [])
-            if text[a:b] not in self._certain or (found and a < found[-1][1] < b):
-                unsure.add(owner)
-            elif not found or a >= found[-1][1]:
-                found.append((a, b))
-        return {owner: [] if owner in unsure else found for owner, found in taken.items()}
+    def _parts(
+        self,
+        new: Segments,
+        data: NDArray[np.uint8],
+        places: IntArray,
+        numbers: IntArray,
+        which: IntArray,
+        clusters: Clusters,
+    ) -> SegmentParts:
+        """Returns the parts of the segments `numbers[which]`, which begin at `places[which]` in
+        `data`. `clusters`: the added tokens in them."""
+        ends = places[which] + new.lengths[numbers[which]]
+        edges = np.sort(np.concatenate((places[which], clusters[:, 0], clusters[:, 1], ends)))
+        firsts, stops = edges[:-1], edges[1:]
+        is_part = (firsts < stops) & (data[firsts] != SEPARATOR)
+        firsts, stops = firsts[is_part], stops[is_part]
+        is_token = np.isin(firsts, clusters[:, 0])
+        used, index = np.unique(clusters[:, 2], return_inverse=True)
+        tokens = np.full(len(firsts), -1, np.int64)
+        tokens[is_token] = index
+        owners = np.searchsorted(places, firsts, side="right") - 1
+        begins = firsts + (new.starts[numbers[owners]] - places[owners])
+        columns = begins[~is_token], (stops - firsts)[~is_token]
+        texts = Segments(new.data, *columns, np.zeros(len(columns[0]), np.uint8))
+        contents = [self._contents.contents[k] for k in used.tolist()]
+        segments = np.searchsorted(which, owners)
+        return SegmentParts(numbers[which], segments, tokens, texts, contents)
 
     @cached_property
     def _contents(self) -> Contents:
-        return Contents.of(_bytes(token.content) for token in self._facts.added_tokens)
+        return Contents.of(token.content for token in self._facts.added_tokens)
 
     @cached_property
-    def _certain(self) -> frozenset[str]:
-        """The contents that are matched wherever no other content reaches over their edges.
+    def _is_certain(self) -> NDArray[np.bool_]:
+        """For each content, True if it is matched wherever it is a whole cluster; then False, for
+        no content.
 
-        They have the properties (b), (c), (e), (f) of theorem 29. No other content is inside of
-        them, so (d) follows."""
+        It then has the properties (b), (c), (e), (f) of theorem 29. No other content is inside of
+        it, so (d) follows."""
         edges = TokenEdges(self._facts)
         if edges.refusal is not None or self._facts.first_prefix:
-            return frozenset()
-        plain = {_bytes(content) for content in edges.plain}
-        others = self._contents.contents - plain
-        first = [
-            _bytes(t.content) for t in self._facts.added_tokens if t.content and not t.normalized
-        ]
-        later = {_bytes(t.content) for t in edges.plain.values() if t.normalized}
-        return frozenset(
-            c
-            for c in plain
-            if not any(other in c for other in others)
-            and not (c in later and any(other in c for other in first))
+            return np.zeros(len(self._contents.contents) + 1, np.bool_)
+        contents = self._contents.contents
+        others = Contents.of(content for content in contents if content not in edges.plain)
+        return np.array(
+            [c in edges.plain and not len(others.clusters(c)) for c in contents] + [False], np.bool_
         )
-
-
-def _bytes(content: str) -> str:
-    return content.encode(errors="surrogatepass").decode("latin-1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokpar.cache import kernel_modules
+from tokpar import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
 from tokpar.cache.cache_policy import FAST_ENGINE, OFFSETS, USUAL
 from tokpar.cache.segment_cache import SegmentCache

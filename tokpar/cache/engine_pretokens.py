@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import IntArray
-from tokpar.cache import kernel_modules
 from tokpar.cache.generations import Generation
 from tokpar.cache.machine_tables import DEAD, HIT, Machine
 from tokpar.cache.new_segments import SolvedSegments
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
+from tokpar.errors import raise_foreign
 from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts
 
-_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 MOST_NEW = 0.7
 """If new pieces have a larger share of the bytes, the engine encodes whole segments instead."""
 
@@ -58,9 +58,8 @@ class EnginePieces:
         if unknown.lengths.sum() <= MOST_NEW * new.lengths[lacking].sum():
             try:
                 piece_ids = unknown.encode(self._unbatcher, encode_many, self._tables)
-            except _PASSING:
-                raise
-            except BaseException:  # a panic is no Exception; the whole segments are asked for next
+            except BaseException as error:  # a panic is no Exception
+                raise_foreign(error)  # else the whole segments are asked for next
                 piece_ids = None
         if piece_ids is None:
             fresh.stops[lacking] = -1

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import NO_INTS, IdArray, IntArray
-from tokpar.cache import kernel_modules
 from tokpar.cache.segments import SegmentIds, Segments
 
 LONGEST_KEPT = 512

@@ -22,7 +22,7 @@ from tokpar.cache.generations import Generations
 from tokpar.cache.new_segments import LONGEST, SolvedSegments, SolvesSegments
 from tokpar.cache.segments import NO_IDS, EncodeMany, SegmentIds, Segments, Unbatcher
 from tokpar.cache.text_parts import in_threads
-from tokpar.errors import MismatchError
+from tokpar.errors import MismatchError, raise_foreign
 from tokpar.types import Rows
 
 LEAST_NEW = 1 << 15
@@ -33,7 +33,6 @@ SHORT = 1 << 14
 """Bytes below which a text has too few words to show whether its words repeat."""
 MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
 _T = TypeVar("_T")
-_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,14 +133,18 @@ class Learner:
         share = int(new.lengths.sum()) / max(1, int(rows[0].sum()))
         expected = state.new + call.new + int(share * (call.size - call.looked_bytes))
         pieces = self.pieces(engine.make_pieces, expected)
+        known: list[tuple[IntArray, SegmentIds]] = []
+        times_met = np.bincount(rows[2], minlength=len(is_skipped))
         if pieces is not None:
             which = np.flatnonzero(~(holds_token | is_skipped) & (new.lengths <= LONGEST))
-            times_met = np.bincount(rows[2], minlength=len(is_skipped))
             solved = self._by_pieces(new.part(which), times_met[which], pieces, engine, call)
+            known.append((which, solved))
+        if pieces is not None or not len(token_parts.texts.lengths):
             parts = self._by_parts(new, token_parts, times_met, pieces, engine, call)
-            for some, found in ((which, solved), (token_parts.segments, parts)):
-                collector.add(some, found)
-                left[some] = found.stops < 0
+            known.append((token_parts.segments, parts))
+        for some, found in known:
+            collector.add(some, found)
+            left[some] = found.stops < 0
         young = state.looked + call.looked_bytes < call.policy.young
         if left.any() and not (call.policy.has_budget or young):
             is_skipped |= _too_new(*rows, new.lengths * left)
@@ -209,17 +212,21 @@ class Learner:
         new: Segments,
         token_parts: SegmentParts,
         times_met: IntArray,
-        pieces: SolvesSegments,
+        pieces: SolvesSegments | None,
         engine: Engine,
         call: CallState,
     ) -> SegmentIds:
-        """Returns the ids of segments that hold added tokens, and caches these segments whole."""
+        """Returns the ids of segments that hold added tokens, and caches these segments whole.
+
+        `pieces`: None only if the parts are added tokens, without texts."""
         tokens = self._ids_of(token_parts.contents, engine)
         lengths = token_parts.texts.lengths
         if tokens is None or lengths.max(initial=0) > LONGEST:
             firsts = np.zeros(len(token_parts.segments), dtype=np.int64)
             return SegmentIds(NO_IDS.ids, firsts, firsts - 1)
-        texts = self._by_pieces(token_parts.texts, np.ones_like(lengths), pieces, engine, call)
+        texts = NO_IDS
+        if pieces is not None:
+            texts = self._by_pieces(token_parts.texts, np.ones_like(lengths), pieces, engine, call)
         found = token_parts.join(texts, tokens)
         self._tables.put(new.part(token_parts.segments), found, times_met[token_parts.segments])
         return found
@@ -244,9 +251,8 @@ def _call_engine(call: Callable[[], _T]) -> _T | None:
     The texts are then encoded without the cache, and the failing text raises the error."""
     try:
         return call()
-    except _PASSING:
-        raise
-    except BaseException:  # a panic is no Exception
+    except BaseException as error:  # a panic is no Exception
+        raise_foreign(error)
         return None
 
 

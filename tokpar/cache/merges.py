@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import IdArray, IntArray, offsets_of
-from tokpar.cache import kernel_modules
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 from tokpar.pure.vocabulary import byte_alphabet
 

@@ -13,15 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import IdArray, offsets_of
-from tokpar.cache import kernel_modules
 from tokpar.cache.generations import Generation
 from tokpar.cache.machine_tables import Machine, machine_for
 from tokpar.cache.merges import GateError, Merges, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
 from tokpar.cache.stored_tables import Source, forget, key_of, read, write
-from tokpar.errors import MismatchError
+from tokpar.errors import MismatchError, raise_foreign
 from tokpar.types import Facts
 
 SAMPLED = 4096
@@ -30,7 +30,6 @@ COMPARED = 2000
 """How many tokens, and how many drawn pieces, are compared with the engine when tables are made."""
 LONGEST = 1 << 18
 """The most bytes of a segment that is encoded here. Each byte needs 72 bytes of work space."""
-_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
 _MOST_SAMPLES = 64
 
@@ -144,9 +143,8 @@ class Pieces:
         try:
             ids = self._tokenize(piece)
             return None if ids is None else ids.tolist()
-        except _PASSING:
-            raise
         except BaseException as error:
+            raise_foreign(error)
             return f"{type(error).__name__}: {error}"
 
     def whole_ids(self, pieces: Sequence[bytes]) -> list[IdArray]:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of
-from tokpar.cache import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
 from tokpar.cache.cache_policy import (
     CACHE_BYTES,

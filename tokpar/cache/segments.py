@@ -6,7 +6,6 @@ two segments (corollary 30). Else each segment is a text of its own."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, offsets_of
-from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.cuts.added_token_guard import LONG_RUN, AddedTokenGuard
 from tokpar.facts.hf_facts import can_overlap
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.facts.token_lengths import TokenLengths
@@ -24,6 +23,9 @@ from tokpar.types import AddedToken, Facts, Rows
 TEXT_BYTES = 8192  # bytes of a joined text: several texts, so all threads of a batch call have work
 NO_SPACE_FIRST, WHITE_LAST = 1, 2
 """Kinds of segments: one may only stand first in a joined text, the other only last."""
+
+SEPARATOR = 0xFF
+"""A byte that never occurs in UTF-8. It separates segments that are searched together."""
 
 EncodeMany = Callable[[Sequence[str]], Rows]
 
@@ -102,23 +104,24 @@ class Segments:
 
     def may_hold_tokens(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
         """Returns which segments may hold an added token of `guard` inside of the segment."""
-        if not guard.tokens:
-            return np.zeros(len(self.lengths), dtype=np.bool_)
-        places = offsets_of(self.lengths)
-        target = np.empty(places[-1], dtype=np.uint8)
-        kernel.gather(self.data, self.starts, self.lengths, target, places)
-        data = target.tobytes()
-        whole = data.decode()
         found = np.zeros(len(self.lengths), dtype=np.bool_)
-        if guard.absent(whole, 0, len(whole)):
+        if not guard.tokens:
             return found
-        for mark in guard.marks:
-            at = [match.start() for match in re.finditer(re.escape(mark.encode()), data)]
-            found[np.searchsorted(places, at, side="right") - 1] = True
-        for k in np.flatnonzero(found).tolist():
-            part = data[places[k] : places[k + 1]].decode()
-            found[k] = not guard.absent(part, 0, len(part))
+        data, places = self.with_separators(kernel)
+        clusters = guard.contents.clusters_of_bytes(data)
+        found[np.searchsorted(places, clusters[:, 0], side="right") - 1] = True
+        for k in np.flatnonzero(self.lengths >= LONG_RUN).tolist():
+            part = data[places[k] : places[k] + self.lengths[k]].tobytes().decode()
+            found[k] |= guard.may_strip_far(part, 0, len(part))
         return found
+
+    def with_separators(self, kernel: Any) -> tuple[NDArray[np.uint8], IntArray]:
+        """Returns the bytes of the segments, a byte that never occurs in UTF-8 after each of them,
+        and where each segment begins."""
+        places = offsets_of(self.lengths + 1)
+        data = np.full(places[-1], SEPARATOR, dtype=np.uint8)
+        kernel.gather(self.data, self.starts, self.lengths, data, places)
+        return data, places
 
     def unsure(self, cut: SpaceCut) -> NDArray[np.bool_]:
         """Returns which segments may not be cut at their end.

@@ -11,7 +11,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges, Tokens
+from tokpar.errors import ignored_os_errors, raise_foreign
 from tokpar.parity.result_cache import digest, directory
 from tokpar.types import Facts
 
@@ -78,7 +78,8 @@ def read(key: str | None) -> tuple[Machine, Merges] | None:
         return None
     try:
         content = np.fromfile(folder / f"{key}{_SUFFIX}", dtype=np.uint8)
-    except OSError:
+    except OSError as error:
+        raise_foreign(error)
         return None
     if len(content) < _HEAD or _seal(key, content[_SEAL:]) != content[:_SEAL].tobytes():
         return None
@@ -117,14 +118,14 @@ def write(key: str | None, machine: Machine, merges: Merges) -> None:
     for array, at in zip(arrays, [_HEAD, *_stops(counts)], strict=False):
         content[at : at + array.nbytes] = np.ascontiguousarray(array).view(np.uint8)
     content[:_SEAL] = np.frombuffer(_seal(key, content[_SEAL:]), dtype=np.uint8)
-    with suppress(OSError):
+    with ignored_os_errors():
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content.data)
             os.replace(name, folder / f"{key}{_SUFFIX}")
-        except OSError:
+        except BaseException:
             os.unlink(name)
             raise
 
@@ -145,5 +146,5 @@ def forget(key: str | None) -> None:
     """Delete the stored tables of a key."""
     folder = directory(KIND)
     if folder is not None and key is not None:
-        with suppress(OSError):
+        with ignored_os_errors():
             os.unlink(folder / f"{key}{_SUFFIX}")

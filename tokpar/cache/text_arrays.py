@@ -8,26 +8,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel_modules
 from tokpar.arrays import IntArray, utf8_bytes
-from tokpar.cache import kernel_modules
 from tokpar.cache.utf8_texts import PAD, Utf8Texts
-from tokpar.errors import OptionError
+from tokpar.limits import require_text
+
+
+def plain_texts(
+    texts: Sequence[str], functions: Any = kernel_modules.SEGMENTS
+) -> tuple[Sequence[str], IntArray]:
+    """Returns the texts, those of a subclass of str as plain str, and the code points of each text.
+
+    Raises OptionError for a text that is no str."""
+    if isinstance(texts, Utf8Texts):
+        return texts, texts.lengths
+    found = np.empty(len(texts), dtype=np.int64)
+    if functions is not None:
+        other = functions.count_code_points(texts if type(texts) is list else list(texts), found)
+    else:
+        other = next((k for k, text in enumerate(texts) if type(text) is not str), -1)
+        if other < 0:
+            found[:] = [*map(len, texts)]
+    if other >= 0:
+        texts = [require_text(text, f"text {k}") for k, text in enumerate(texts)]
+        return plain_texts(texts, functions)
+    return texts, found
 
 
 def lengths_of(texts: Sequence[str], functions: Any = kernel_modules.SEGMENTS) -> IntArray:
     """Returns the number of code points of each text. OptionError for a text that is no str."""
-    if isinstance(texts, Utf8Texts):
-        return texts.lengths
-    found = np.empty(len(texts), dtype=np.int64)
-    if functions is not None:
-        wrong = functions.count_code_points(texts if type(texts) is list else list(texts), found)
-    else:
-        wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), -1)
-        if wrong < 0:
-            found[:] = [*map(len, texts)]
-    if wrong >= 0:
-        raise OptionError(f"text {wrong} must be a str, got {type(texts[wrong]).__name__}")
-    return found
+    return plain_texts(texts, functions)[1]
 
 
 def utf8_rows(

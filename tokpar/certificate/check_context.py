@@ -8,7 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
-from tokpar.certificate.added_token_rule import Occurrences, occurring, run_around
+from tokpar.certificate.added_token_rule import Occurrences, run_around
+from tokpar.certificate.content_index import occurring
 from tokpar.certificate.frozen_tables import Family, Tables
 from tokpar.certificate.normalizer_rule import (
     ONE_BY_ONE,
@@ -150,16 +151,23 @@ class CheckContext:
 
         The stages map both sides separately, no token contains the image of `left`, and no token
         has a flag."""
+        if self._chars_in_tokens is None or not (is_fixed(left) and is_fixed(right)):
+            return False
+        if any(stage.kind == "Lowercase" for stage in self.facts.normalizers):
+            left = left.lower()
+        return self._chars_in_tokens.isdisjoint(left)
+
+    @cached_property
+    def _chars_in_tokens(self) -> frozenset[str] | None:
+        """The characters of all normalized tokens, also in lower case for a Lowercase stage.
+
+        None if a token has a flag, or if a normal form may have other characters."""
         flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.normalized_tokens)
         kinds = {stage.kind for stage in self.facts.normalizers}
-        if flagged or not kinds <= ONE_BY_ONE or not (is_fixed(left) and is_fixed(right)):
-            return False
         contents = "".join(token.content for token in self.normalized_tokens)
-        if not all(map(is_fixed, contents)):  # the normal form may have other characters
-            return False
-        if "Lowercase" in kinds:
-            return left.lower() not in contents + contents.lower()
-        return left not in contents
+        if flagged or not kinds <= ONE_BY_ONE or not all(map(is_fixed, {*contents})):
+            return None
+        return frozenset(contents + contents.lower() if "Lowercase" in kinds else contents)
 
     @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:

@@ -192,7 +192,7 @@ def surely_licensed(
     first = dict(zip(reversed(alike), rows[::-1].tolist(), strict=True))
     known = {key: _holds(rules.require_characters, columns.seam(k)) for key, k in first.items()}
     sure[rows] = [known[key] for key in alike]
-    if ground.raw.contents or ground.normalized_tokens:
+    if ground.raw.contents.longest or ground.normalized_tokens:
         held = np.flatnonzero(sure)
         sure[held] = [
             _holds(ground.require_added_safe, p) for p in columns.positions[held].tolist()
@@ -352,13 +352,16 @@ def _placement_findings(
 
 def _near_added_tokens(regions: IntArray, ground: CheckContext) -> Iterator[Finding]:
     """Yield one finding for each dangerous added token and each region that it touches."""
-    for content in ground.raw.forbidding:
-        size = len(content)
-        for k, (start, stop) in enumerate(regions.tolist()):
-            found = ground.text.find(content, max(0, start - size), stop + size)
-            if found >= 0:
-                message = f"added token {content!r} at {found} touches region {k}"
-                yield Finding("added token", f"{message}, [{start}, {stop})", found)
+    forbidding = ground.raw.forbidding
+    for k, (start, stop) in enumerate(regions.tolist() if forbidding.longest else ()):
+        low, high = start - forbidding.longest, stop + forbidding.longest
+        touched: set[str] = set()
+        for place, content in forbidding.occurrences(ground.text, low, high):
+            touches = place <= stop and start <= place + len(content)
+            if touches and content not in touched:
+                touched.add(content)
+                message = f"added token {content!r} at {place} touches region {k}"
+                yield Finding("added token", f"{message}, [{start}, {stop})", place)
 
 
 def _cuts(seams: Seams, utf8: Utf8Text) -> IntArray:

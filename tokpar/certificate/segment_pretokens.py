@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
-from tokpar.certificate.added_token_rule import occurring
 from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.content_index import ContentIndex, occurring
 from tokpar.certificate.distinct_segments import distinct_segments
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.pretoken_machine import PretokenMachine, machine_of
@@ -149,13 +149,10 @@ def _rows_of(
 
 def _with_added_tokens(gate: PretokenGate, segments: Parts) -> IntArray:
     """Returns the segments in which an added token occurs, and some that it only touches."""
-    text, found = segments.text.text, []
-    for content in occurring(gate.contents, text):
-        place = text.find(content)
-        while place >= 0:
-            found += [place, place + len(content) - 1]
-            place = text.find(content, place + 1)
-    places = np.array(found, dtype=np.int64).reshape(-1, 2)
+    text = segments.text.text
+    found = ContentIndex(occurring(gate.contents, text)).occurrences(text)
+    edges = [(place, place + len(content) - 1) for place, content in found]
+    places = np.array(edges, dtype=np.int64).reshape(-1, 2)
     ends = segments.of_places(places)
     return np.unique(
         np.concatenate([np.arange(a, b + 1) for a, b in ends.tolist()] or [ends[:, 0]])

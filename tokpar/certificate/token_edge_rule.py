@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
@@ -39,7 +38,7 @@ class Edges:
     def _token(self, content: object) -> AddedToken:
         """The only added token with this content. Refused if its match may depend on context."""
         facts = self._ground.facts
-        named = [token for token in facts.added_tokens if token.content == content]
+        named = self._tokens_by_content.get(content, [])
         if len(named) != 1 or not content:
             raise RefusedError("witness", f"{len(named)} added tokens are {content!r}, not one")
         token = named[0]
@@ -54,22 +53,26 @@ class Edges:
     def _require_alone(self, token: AddedToken, start: int, stop: int) -> None:
         """Refuse unless every overlapping occurrence lies inside [start, stop), and the engine does
         not search for it before the token."""
-        for content in self._ground.raw.contents:
-            for place in self._places(content, start, stop):
-                inside = start <= place and place + len(content) <= stop
-                over = f"{content!r} at {place} and {token.content!r} at {start} share characters"
-                require(inside, "added token", over)
-                sooner = token.normalized and content in self._sooner
-                first = f"{content!r} at {place} is looked for before {token.content!r} around it"
-                require(not sooner, "added token", first)
+        contents = self._ground.raw.contents
+        reach = contents.longest - 1
+        near = contents.occurrences(self._ground.text, start - reach, stop + reach)
+        for place, content in near:
+            if place >= stop or place + len(content) <= start:
+                continue
+            inside = start <= place and place + len(content) <= stop
+            over = f"{content!r} at {place} and {token.content!r} at {start} share characters"
+            require(inside, "added token", over)
+            sooner = token.normalized and content in self._sooner
+            first = f"{content!r} at {place} is looked for before {token.content!r} around it"
+            require(not sooner, "added token", first)
 
-    def _places(self, content: str, start: int, stop: int) -> Iterator[int]:
-        """Yield the starts of the content's occurrences that overlap [start, stop)."""
-        text, size = self._ground.text, len(content)
-        place = text.find(content, max(0, start - size + 1), stop + size - 1)
-        while place >= 0:
-            yield place
-            place = text.find(content, place + 1, stop + size - 1)
+    @cached_property
+    def _tokens_by_content(self) -> dict[object, list[AddedToken]]:
+        """The added tokens by their content."""
+        named: dict[object, list[AddedToken]] = {}
+        for token in self._ground.facts.added_tokens:
+            named.setdefault(token.content, []).append(token)
+        return named
 
     @cached_property
     def _sooner(self) -> frozenset[str]:

@@ -35,11 +35,9 @@ class ItemSets(Generic[Place, Debt]):
         everything: frozenset[Attempt[Place, Debt]],
     ) -> None:
         self._moves = moves
-        self._sets: list[frozenset[Attempt[Place, Debt]]] = []
-        self._numbers: dict[frozenset[Attempt[Place, Debt]], int] = {}
+        self._sets = [everything, frozenset({begin})]  # ANYWHERE and BEGINNING
+        self._numbers = {items: number for number, items in enumerate(self._sets)}
         self._set_cache: dict[tuple[int, int], int] = {}
-        for number, items in enumerate((everything, frozenset({begin}))):
-            assert self._number(items) == number
 
     def __len__(self) -> int:
         return len(self._sets)

@@ -5,9 +5,11 @@ tokens."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
@@ -79,8 +81,8 @@ class EncodedText:
         self._encode, self._region = encode, region
         self._regions: list[Region] = []
         self._next, self._tokens = (0, 0), 0
-        self._places = lru_cache(8)(self._locate)
-        self._places_ahead: dict[tuple[int, int], Places] = {}
+        self._places_found: dict[tuple[int, int], Places] = {}
+        self._cut_counts: list[tuple[int, int, int]] = []
         self._sure = lru_cache(3)(self._sure_pairs)
         self.certify = lru_cache(8)(self._certify)
         self.tokens_before = lru_cache(4)(self._tokens_before)
@@ -90,6 +92,7 @@ class EncodedText:
         """Drop the regions that end at or before `position`."""
         while self._regions and self._regions[0].stop <= position:
             del self._regions[0]
+        del self._cut_counts[: max(0, self._count_index(position) - 1)]
 
     def _tokens_before(self, position: int) -> int:
         """Returns how many tokens end at or before `position`."""
@@ -100,17 +103,35 @@ class EncodedText:
     def _tokens_before_cut(self, cut: int) -> int:
         """Returns how many tokens lie before a certified cut. Exact for every tokenizer."""
         region, k = self._piece_at(cut)
-        first = int(region.positions[k])
-        if cut == first:
-            return int(region.tokens[k])
-        places = self._places(region, k)
-        if places.exact:
-            return int(region.tokens[k]) + int(places.stops.searchsorted(cut, "right"))
-        prefix = self.text[first + region.absorbed_chars[k] : cut]
-        return int(region.tokens[k]) + len(self.tokenizer.encode(prefix))
+        if cut == len(self.text):
+            return int(region.tokens[-1])
+        known = int(region.positions[k]), region.absorbed_chars[k], int(region.tokens[k])
+        if cut > known[0] and self.facts.tiles and (places := self._places(region, k)).exact:
+            return known[2] + int(places.stops.searchsorted(cut, "right"))
+        return self._count_from(known, cut)
+
+    def _count_from(self, piece: tuple[int, int, int], cut: int) -> int:
+        """Returns how many tokens lie before a cut of the piece.
+
+        `piece`: an entry for its start, as in `_cut_counts`: a cut, the code points that it
+        absorbs, the number of tokens before. Only the text from the nearest entry on is encoded, so
+        that a long piece is encoded once."""
+        at = self._count_index(cut)
+        start, absorbed, tokens = max([piece, *self._cut_counts[max(0, at - 1) : at]])
+        if start == cut:
+            return tokens
+        tokens += len(self.encode_slice(start + absorbed, cut))
+        own = 0 if self.is_space_cut(cut) else absorbed_at(self.certify(cut))
+        self._cut_counts.insert(at, (cut, own, tokens))
+        return tokens
+
+    def _count_index(self, position: int) -> int:
+        """Returns how many entries of `_cut_counts` are cuts at or before `position`."""
+        return bisect_right(self._cut_counts, position, key=itemgetter(0))
 
     def token_start(self, token: int, step: int = 0) -> int:
-        """Returns where token number `token` starts; the end of the text if there are not so many.
+        """Returns where token number `token` starts; the end of the text if there are not so many,
+        and the start of the first kept region for a token before this region.
 
         The start of the character, for a token that starts inside a character. `step`: the caller
         will ask for about every `step`-th token from there on."""
@@ -119,8 +140,10 @@ class EncodedText:
         if token >= self._tokens:
             return len(self.text)
         region = next(r for r in self._regions if token < r.tokens[-1])
+        if token < region.tokens[0]:
+            return region.start
         k = int(region.tokens.searchsorted(token, "right")) - 1
-        if step and region.tiles is None and (region.start, k) not in self._places_ahead:
+        if step and region.tiles is None and (region.start, k) not in self._places_found:
             self._locate_ahead(region, token, step)
         return int(self._places(region, k).starts[token - int(region.tokens[k])])
 
@@ -192,12 +215,9 @@ class EncodedText:
         return self._piece_at(position)[0]
 
     def encode_slice(self, start: int, stop: int) -> IdArray:
-        """Returns the ids of the slice [start, stop) by the tokenizer itself."""
-        text = self.text[start:stop]
-        known = getattr(self.tokenizer, "cached_ids", None)
-        found: IdArray | None = None if known is None else known(text)
+        """Returns the ids of the slice [start, stop) as a text of its own."""
         try:
-            return self.tokenizer.encode(text) if found is None else found
+            return self.tokenizer.encode(self.text[start:stop])
         except EngineError as error:
             raise EngineError(str(error), start, stop) from error
 
@@ -272,34 +292,55 @@ class EncodedText:
 
     def _pieces(self, start: int, stop: int) -> tuple[list[int], list[int]]:
         """Returns where the pieces of a region begin, with its end, and what each absorbs."""
-        positions, absorbed = [start], [0]
         if self.facts.tiles or not self.has_cuts:
-            return [start, stop], absorbed
+            return [start, stop], [0]
+        positions, absorbed = [start], [0]
+        for edge in (*self._likely_pieces(start, stop), stop):
+            while edge - positions[-1] > 2 * PIECE:
+                seam = self._first_seam(positions[-1] + PIECE, edge)
+                if seam is None:
+                    break
+                positions.append(seam.position)
+                absorbed.append(absorbed_at(seam))
+            positions.append(edge)
+            absorbed.append(0)
+        return positions, absorbed[:-1]
+
+    def _first_seam(self, start: int, stop: int) -> Seam | None:
+        """Returns the first seam in [start, stop) that is found fast, or None."""
+        if self.finder.windows is None:
+            return self.finder.find(self.text, start, stop, _WINDOW)
+        return next(self.finder.pair_seams(self.text, start, stop), None)
+
+    def _likely_pieces(self, start: int, stop: int) -> list[int]:
+        """Returns cuts in a region that arrays find, ascending, `PIECE` code points apart where
+        there are as many."""
         table = pair_table(self.finder)
+        targets = np.arange(start + PIECE, stop, PIECE)
         if self._every_space(start, stop):
             spaces = spaces_behind_text(self.text, start, stop)
             if table is None or PIECE * len(spaces) > stop - start:
-                targets = np.arange(start + PIECE, stop, PIECE)
                 places = np.unique(np.minimum(spaces.searchsorted(targets), len(spaces) - 1))
-                positions += spaces[places].tolist() if len(spaces) else []
-                return [*positions, stop], absorbed * len(positions)
-        if table is not None:
-            near = table.find_near(self.text, range(start + PIECE, stop, PIECE)).cuts_after
-            positions += sorted({cut for cut in near if 0 < cut < stop})
-            return [*positions, stop], absorbed * len(positions)
-        while positions[-1] + PIECE < stop:
-            seam = self.finder.find(self.text, positions[-1] + PIECE, stop, _WINDOW)
-            if seam is None:
-                break
-            positions.append(seam.position)
-            absorbed.append(absorbed_at(seam))
-        return [*positions, stop], absorbed
+                return spaces[places].tolist() if len(spaces) else []
+        if table is None:
+            return []
+        near = table.find_near(self.text, targets.tolist()).cuts_after
+        return sorted({cut for cut in near if 0 < cut < stop})
+
+    def _places(self, region: Region, k: int) -> Places:
+        """Returns where the tokens of a piece lie."""
+        found = self._places_found.get((region.start, k))
+        if found is None:
+            self._forget_places()
+            found = self._places_found[region.start, k] = self._locate(region, k)
+        return found
+
+    def _forget_places(self) -> None:
+        if len(self._places_found) > 2 * _PIECES_AHEAD:
+            self._places_found.clear()
 
     def _locate(self, region: Region, k: int) -> Places:
         """Find the tokens of one piece. A piece whose tokens cannot be located is one place."""
-        known = self._places_ahead.get((region.start, k))
-        if known is not None:
-            return known
         first, stop = int(region.positions[k]), int(region.positions[k + 1])
         ids, text = self._piece(region, k)
         try:
@@ -319,9 +360,10 @@ class EncodedText:
 
     def _locate_ahead(self, region: Region, token: int, step: int) -> None:
         """Find the tokens of many pieces in one call of the engine, see `token_start`."""
-        self._places_ahead.clear()
+        self._forget_places()
         numbers = np.arange(token, min(int(region.tokens[-1]), token + _PIECES_AHEAD * step), step)
         pieces = np.unique(region.tokens.searchsorted(numbers, "right") - 1).tolist()
+        pieces = [k for k in pieces if (region.start, k) not in self._places_found]
         ids, texts = zip(*(self._piece(region, k) for k in pieces), strict=True)
         rows = Rows.of(ids)
         try:
@@ -331,4 +373,4 @@ class EncodedText:
         for n, k in enumerate(pieces):
             own = spans[rows.offsets[n] : rows.offsets[n + 1]]
             places = spanned_places(own, int(region.positions[k]), region.absorbed_chars[k])
-            self._places_ahead[region.start, k] = places
+            self._places_found[region.start, k] = places

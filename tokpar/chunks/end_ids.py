@@ -14,7 +14,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, traits_of
-from tokpar.limits import require_choice, require_count
+from tokpar.limits import require_choice, require_count, require_text
 from tokpar.results import serial_report
 from tokpar.seams import NO_SEAMS
 
@@ -61,11 +61,10 @@ def count_up_to(
     """Returns the number of ids of `encode_whole(text)`, or `limit` + 1 if there are more.
 
     `encode_whole` is called where settings truncate, pad, or depend on the whole text."""
+    text = require_text(text)
     require_count("limit", limit, 0)
     if inserted_ids(tokenizer) is None:
         return min(len(encode_whole(text).ids), limit + 1)
-    if not isinstance(text, str):
-        raise OptionError(f"text must be a str, got {type(text).__name__}")
     _check(text, tokenizer)
     special = special_tokens_of(tokenizer).count
     found = _first(text, tokenizer, encode, max(0, limit + 1 - special), "right")

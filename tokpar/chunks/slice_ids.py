@@ -92,6 +92,11 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
+        for pair in finder.pair_seams(part, 1, len(part)):
+            if (found := self._find_in_text(pair, start)) is not None:
+                return found
+        if self._pairs_only:
+            return None
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -114,12 +119,27 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
+        first = max(1, lowest - start)
+        for high in range(len(part), first, -_REACH):
+            for pair in reversed([*finder.pair_seams(part, max(first, high - _REACH), high)]):
+                if (found := self._find_in_text(pair, start)) is not None:
+                    return found
+        if self._pairs_only:
+            return None
         for place in likely_cuts(finder, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
             found = None if seam is None else self._find_in_text(seam, start)
             if found is not None:
                 return found
         return None
+
+    @property
+    def _pairs_only(self) -> bool:
+        """True if a slice without a pair of characters that licenses a cut is encoded whole.
+
+        Behind a normalizer, looking for wider windows takes longer than encoding the slice."""
+        finder = self.whole.finder
+        return finder.windows is not None and bool(finder.facts.normalizers)
 
     def _find_in_text(self, seam: Seam, start: int) -> Seam | None:
         """Returns the seam of the text at the place of a seam of the slice from `start` on.

@@ -14,7 +14,7 @@ from tokpar.chunks.special_tokens import FixedTokens, SpecialTokens, special_tok
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.limits import require_choice, require_count
+from tokpar.limits import require_choice, require_count, require_text
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -30,8 +30,7 @@ def text_chunks(
     """Returns an iterator of the chunks of `text`, see `Encoder.chunks`.
 
     `encode` returns the rows of texts before post-processing. Arguments are checked at once."""
-    if not isinstance(text, str):
-        raise OptionError(f"text must be a str, got {type(text).__name__}")
+    text = require_text(text)
     require_count("max_tokens", max_tokens)
     require_count("overlap", overlap, 0)
     require_choice("boundary", boundary, BOUNDARIES)

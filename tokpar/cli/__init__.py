@@ -35,8 +35,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     knows all subcommands.
 
     Raises UnknownNameError, OptionError, PluginError."""
-    from tokpar import __version__
-    from tokpar.cache import kernel_modules
+    from tokpar import __version__, kernel_modules
 
     top = Parser(
         prog="tokpar",

@@ -46,7 +46,7 @@ def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool) -> Non
     padding."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    what = "a directory, tokenizer.json, a name ..."
+    what = "a directory (what transformers makes of it), tokenizer.json, a name ..."
     add("--tokenizer", required=is_required, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
@@ -67,16 +67,17 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
 def declare_against(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--against", nargs="+", default=(), metavar="INPUT", help="what the shards were made of")
-    add("--field", default="text", metavar="NAME", help="the text in a row of INPUT")
+    field = "the text in a row of INPUT (default: as the manifest of the shards says)"
+    add("--field", metavar="NAME", help=field)
     add("--lines", action="store_true", help="each line of an INPUT of text is a document")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.corpus.audit import audit
-    from tokpar.corpus.shards import find_shards, open_shard
+    from tokpar.corpus.shards import open_shards
 
     tokenizer = tokenizer_of(arguments)
-    opened = [open_shard(name) for name in find_shards(arguments.shards)]
+    opened, _ = open_shards(arguments.shards)
     total = sum(shard.tokens * shard.dtype.itemsize for shard in opened)
     began = time.perf_counter()
     with bar_of(arguments, total, "B") as moved:

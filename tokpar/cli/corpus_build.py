@@ -14,12 +14,14 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokpar.cli import INTERRUPTED, OK, options
+from tokpar.cli import OK, options
+from tokpar.cli.encodings import field_taken
 from tokpar.corpus.build_options import (
     BACKENDS,
     BUDGET,
@@ -28,12 +30,15 @@ from tokpar.corpus.build_options import (
     SHARD_BYTES,
     TIMES_LONGEST,
 )
-from tokpar.corpus.journal import JOURNAL_NAME
 from tokpar.errors import TokparError
+from tokpar.text_field import RULE
 
 if TYPE_CHECKING:
     from tokpar.corpus.job import Request
 
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPED = 128
+"""The exit code of a build that a signal stopped is this number plus the number of the signal."""
 WHAT = "files, folders, patterns or URLs of .jsonl, .ndjson, .txt (.gz, .zst), .parquet, .arrow"
 
 
@@ -51,7 +56,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def _declare_tokenizer(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    what = "a directory, tokenizer.json, a name ..."
+    what = "a directory (what transformers makes of it), tokenizer.json, a name ..."
     add("--tokenizer", required=True, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
@@ -62,7 +67,7 @@ def _declare_tokenizer(parser: argparse.ArgumentParser) -> None:
 
 def _declare_documents(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("documents").add_argument
-    add("--field", metavar="NAME", help="the text in a row (default: text)")
+    add("--field", metavar="NAME", help=f"the text in a row, also nested: data.text ({RULE})")
     add("--lines", action="store_true", help="each line of a text file is a document")
     add("--document-id", metavar="NAME", help="store this field as the document's id, too")
     chat = "make the text of the field messages by this template, or by the tokenizer's own"
@@ -104,51 +109,70 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.cli.corpus_build_screen import print_dry_run, print_summary, show_progress
     from tokpar.corpus.build_progress import Progress
-    from tokpar.corpus.building import BuildStoppedError, run_build
+    from tokpar.corpus.building import BuildStoppedError, describe_shards, run_build
     from tokpar.corpus.durable_files import Disk
     from tokpar.corpus.job import prepare
+    from tokpar.corpus.journal import has_entries
 
     job = prepare(request_of(arguments))
+    choice = job.field_choice
+    if choice is not None and choice.place is not None and not arguments.quiet:
+        print(f"{choice.place}: {field_taken(choice.field)}", file=sys.stderr)
     if arguments.dry_run:
         print_dry_run(job)
         return OK
     progress = Progress()
-    with stopping_on_interrupt() as is_stopped, show_progress(arguments, progress) as on_block:
+    with stopping_on_signals() as stop, show_progress(arguments, progress) as on_block:
         try:
-            manifest = run_build(job, Disk(), progress, on_block, is_stopped)
+            manifest = run_build(job, Disk(), progress, on_block, stop.is_asked)
         except BuildStoppedError:
             print(f"stopped; go on with: {resume_command(sys.argv)}", file=sys.stderr)
-            return INTERRUPTED
+            return STOPPED + stop.signal
         except (TokparError, OSError):
-            if (job.folder / JOURNAL_NAME).exists():
-                print(f"complete shards stay; --resume goes on: {job.folder}", file=sys.stderr)
+            if has_entries(job.folder):
+                shards = describe_shards(job.folder)
+                print(f"{job.folder} has {shards}; --resume goes on", file=sys.stderr)
             raise
     if not arguments.quiet:
         print_summary(manifest, progress, job.folder)
     return OK
 
 
+@dataclass
+class Stop:
+    """Whether a signal asked the build to stop. `signal`: its number, or 0."""
+
+    signal: int = 0
+
+    def is_asked(self) -> bool:
+        return self.signal != 0
+
+
 @contextmanager
-def stopping_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns True after Ctrl-C. A second Ctrl-C ends the process at once.
+def stopping_on_signals() -> Iterator[Stop]:
+    """Yield what Ctrl-C (SIGINT) and SIGTERM set, by which Slurm and Kubernetes end a job. A second
+    signal ends the process at once.
 
-    In a thread other than the main thread, the function always returns False."""
+    In a thread other than the main thread, signals do what they did before."""
+    stop = Stop()
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
+        yield stop
         return
-    pressed = threading.Event()
 
-    def on_interrupt(number: int, frame: object) -> None:
-        pressed.set()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        say = "the shard in flight is finished first; Ctrl-C again ends at once"
+    def on_signal(number: int, frame: object) -> None:
+        stop.signal = number
+        for each in STOPPING:
+            signal.signal(each, signal.SIG_DFL)
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        say = f"the shard in flight is finished first; {name} again ends at once"
         print(f"\n{say}", file=sys.stderr, flush=True)
 
-    before = signal.signal(signal.SIGINT, on_interrupt)
+    before = {each: signal.signal(each, on_signal) for each in STOPPING}
     try:
-        yield pressed.is_set
+        yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def resume_command(words: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from typing import IO, Any
 from tokpar.cli.screen import plural, print_line
 from tokpar.corpus.build_progress import STAGES, Progress
 from tokpar.corpus.job import BuildJob
-from tokpar.corpus.manifest import Manifest
+from tokpar.corpus.manifest import Manifest, Options
 
 LOG_SECONDS = 60.0
 _MEGABYTE = 1e6
@@ -144,13 +144,26 @@ def print_dry_run(job: BuildJob) -> None:
     size = sum(each.bytes for each in job.inputs)
     print(f"inputs: {plural(len(job.inputs), 'file')}, {size / _MEGABYTE:,.1f} MB as stored")
     print(f"parts: {len(job.parts):,}, shards of {options.shard_bytes / _MEGABYTE:,.0f} MB of text")
-    inserted = f"before each document {list(options.prefix)}, after it {list(options.suffix)}"
-    print(f"ids: {options.dtype}; {inserted}, EOD {options.eod}")
+    print(f"ids: {options.dtype}; {describe_inserted(options)}")
     print(
         f"sample: {plural(found.documents, 'document')}, {found.tokens:,} tokens of "
         f"{found.text_bytes:,} bytes of text, read from {found.stored_bytes:,} bytes"
     )
+    for kind, count in sorted(found.skip_counts.items()):
+        print(f"skipped in the sample: {count:,} ({kind})")
     print(
         f"expected: {found.all_documents:,} documents, {found.all_tokens:,} tokens, "
         f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.folder}"
     )
+
+
+def describe_inserted(options: Options) -> str:
+    """The sentence that says which special tokens a build adds to each document."""
+    places = {
+        "before": list(options.prefix),
+        "after": [*options.suffix, *([] if options.eod is None else [options.eod])],
+    }
+    inserted = [f"{ids} {place} each document" for place, ids in places.items() if ids]
+    if not inserted:
+        return "no special tokens are added"
+    return f"special tokens are added: {', '.join(inserted)}"

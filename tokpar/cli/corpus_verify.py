@@ -60,9 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _part(text: str) -> float:
     """ "1%" -> 0.01, "0.5" -> 0.5."""
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
-        raise OptionError(f"--sample: expected a part such as 1% or 0.01, got {text!r}") from None
+        part = -1.0
+    if 1 < part <= 100 and not text.endswith("%"):
+        raise OptionError(f"--sample {text} is more than all documents: write {text}% for per cent")
+    if not 0 <= part <= 1:
+        raise OptionError(f"--sample: expected a part such as 1% or 0.01, got {text!r}")
+    return part
 
 
 def _print(report: VerifyReport) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -103,9 +104,30 @@ def sources_in(arguments: argparse.Namespace, name: str, **reading: object) -> I
     return read_sources(name, arguments.field, **reading)  # type: ignore[arg-type]
 
 
+@dataclass
+class FieldNews:
+    """Says on stderr which field of the rows was taken, unless it is that of the file before."""
+
+    is_quiet: bool
+    last_field: str = ""
+
+    def say(self, name: str, field: str) -> None:
+        if field != self.last_field and not self.is_quiet:
+            print(f"{visible(name)}: {field_taken(field)}", file=sys.stderr)
+        self.last_field = field
+
+
+def field_taken(field: str) -> str:
+    """The sentence that says which field holds the text."""
+    return f"the text is in the field {visible(field)!r} (--field NAME takes another one)"
+
+
 def sources(arguments: argparse.Namespace) -> Iterator[Source]:
-    """The texts of all inputs, in the given order."""
-    return chain.from_iterable(sources_in(arguments, name) for name in inputs(arguments))
+    """The texts of all inputs, in the given order. Says which field of the rows was taken."""
+    news = FieldNews(arguments.quiet)
+    return chain.from_iterable(
+        sources_in(arguments, name, on_field=partial(news.say, name)) for name in inputs(arguments)
+    )
 
 
 def one_source(arguments: argparse.Namespace, name: str) -> Source:
@@ -156,6 +178,7 @@ class InputEncoder:
     tokenizer: TokenizerAdapter
     encoder: Encoder = field(repr=False)
     row_encoder: Encoder = field(repr=False)
+    field_news: FieldNews = field(repr=False)
 
     def encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
         """Each text of an input with its encoding. Rows are read and encoded in groups.
@@ -189,7 +212,8 @@ class InputEncoder:
                 yield source, encoding
             return
         with bar_of(self.arguments, os.path.getsize(name), "B") as moved:
-            rows = sources_in(self.arguments, name, on_read=moved)
+            on_field = partial(self.field_news.say, name)
+            rows = sources_in(self.arguments, name, on_read=moved, on_field=on_field)
             for group in _groups(rows, 1 if self.may_truncate else GROUP_CHARS):
                 yield from zip(group, self._encode_group(group), strict=True)
 
@@ -225,7 +249,7 @@ def input_encoder(
         encoder_of(arguments, tokenizer) as encoder,
         encoder_of(arguments, tokenizer, bar=False) as row_encoder,
     ):
-        yield InputEncoder(arguments, tokenizer, encoder, row_encoder)
+        yield InputEncoder(arguments, tokenizer, encoder, row_encoder, FieldNews(arguments.quiet))
 
 
 @contextmanager

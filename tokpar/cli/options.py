@@ -9,8 +9,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.texts import FIELDS
 from tokpar.errors import OptionError
+from tokpar.text_field import RULE
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -35,7 +35,7 @@ def declare_sources(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_field(parser: argparse.ArgumentParser) -> None:
-    which = f"the text in a row of a .jsonl (the first of {', '.join(FIELDS)}, or its only string)"
+    which = f"the text in a row of a .jsonl, also nested: data.text (default: {RULE})"
     parser.add_argument("--field", metavar="NAME", help=which)
 
 
@@ -49,7 +49,7 @@ def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = T
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     if has_name_option:
-        what = "a name, a directory, tokenizer.json ..."
+        what = "a name, a directory (what transformers makes of it), tokenizer.json ..."
         add("--tokenizer", default="default", metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
@@ -106,6 +106,7 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
 
 def tokenizer_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The tokenizer arguments as settings of `load`. With --offline, sets HF_HUB_OFFLINE."""
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # "PyTorch was not found"
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"
     settings: dict[str, Any] = {

@@ -15,6 +15,7 @@ from tokpar.cli.encodings import one_source
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
 from tokpar.cli.screen import plural, print_line, print_table, visible
+from tokpar.cli.summary import describe_loader
 from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
@@ -54,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     own = options.strategy_options(arguments)
     strategy = build_parts(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
-    source = one_source(arguments, arguments.file)
+    source, loader = one_source(arguments, arguments.file), describe_loader(tokenizer)
+    if loader is not None and not arguments.json:
+        print_line(f"tokenizer {arguments.tokenizer}: loaded by {loader}")
     described: dict[str, Any]
     if arguments.why is not None:
         said = _why(source.text, arguments.why, tokenizer)
@@ -71,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         described = _plan(source, strategy.name, split, cuts)
     if arguments.json:
-        print_json({"file": source.name, **described})
+        print_json({"file": source.name, "loader": loader, **described})
     else:
         print_line(said)
     return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural, visible
+from tokpar.interfaces import loader_of
 from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:
@@ -95,6 +96,13 @@ def label_of(tokenizer_name: str, tokenizer: TokenizerAdapter) -> str:
     """The tokenizer's name as given, and the package that encodes: "bert.json (tokenizers
     0.23.1)"."""
     return f"{Path(tokenizer_name).name or tokenizer_name} ({engine_of(tokenizer)})"
+
+
+def describe_loader(tokenizer: TokenizerAdapter) -> str | None:
+    """What made the tokenizer of a directory: "AutoTokenizer, class LlamaTokenizer, tokenizers
+    0.23.3, transformers 5.24.0". None for a file."""
+    loader = loader_of(tokenizer)
+    return None if loader is None else str(loader)
 
 
 def engine_of(tokenizer: TokenizerAdapter) -> str:

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.decompression import uncompressed_blocks
-from tokpar.errors import FileFormatError
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.text_field import FIELDS, choose_field, kind_of, shown_fields, value_of
 
 STDIN = "-"
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 COMPRESSED_SUFFIXES = (".gz", ".zst")
-FIELDS = ("text", "content", "prompt", "body", "document", "code")
-"""Names of the field that holds the text of a row; the first one that the row has is used."""
 BLOCK_BYTES = 1 << 20
 
 OnBadRow = Callable[[FileFormatError], object]
@@ -49,12 +48,13 @@ def read_sources(
     field: str | None = None,
     on_bad_row: OnBadRow | None = None,
     on_read: Callable[[int], object] | None = None,
+    on_field: Callable[[str], object] | None = None,
 ) -> Iterator[Source]:
     """The text of each row of a .jsonl, or the one text of another file. A row is read when the
     iterator reaches it.
 
-    `field`: the name of the text in a row. None: the first name of `FIELDS` that the first row has,
-    or its only string.
+    `field`: the name of the text in a row, "data.text" for a nested one. None: the field that the
+    first good row tells (`tokpar.text_field`), with which `on_field` is called.
     `on_bad_row`: called with the FileFormatError of a bad row; without it the error is raised. Also
     raises OSError."""
     if not has_rows(name):
@@ -65,14 +65,17 @@ def read_sources(
             continue
         try:
             row = _parse_row(line)
-            field = field or _field_of(row)
-            text = _text_of(row, field)
+            own = field or _field_of(row)
+            text = _text_of(row, own)
         except ValueError as error:
             problem = FileFormatError(f"{name}:{number}: {error}")
             if on_bad_row is None:
                 raise problem from None
             on_bad_row(problem)
         else:
+            if field is None and on_field is not None:
+                on_field(own)
+            field = own
             yield Source(f"{name}:{number}", text)
 
 
@@ -83,7 +86,12 @@ def byte_blocks(
 
     `on_read`: called after each block with the number of bytes of the file that were read for it.
     Raises OSError; FileFormatError for a damaged .gz or .zst; OptionError if no package that reads
-    .zst is installed."""
+    .zst is installed, and for a directory."""
+    if name != STDIN and Path(name).is_dir():
+        raise OptionError(
+            f"{name} is a directory: name its files, such as {Path(name) / '*.jsonl'}; `tokpar "
+            "corpus build` takes directories"
+        )
     with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
         seen = 0
         for block in uncompressed_blocks(file, name, size):
@@ -146,16 +154,15 @@ def _parse_row(line: bytes) -> dict[str, Any]:
 
 
 def _field_of(row: dict[str, Any]) -> str:
-    strings = [name for name, value in row.items() if isinstance(value, str)]
-    known = [name for name in FIELDS if name in strings]
-    if known or len(strings) == 1:
-        return (known or strings)[0]
-    expected = f"expected a JSON object with a str as one of {', '.join(map(repr, FIELDS))}"
-    raise ValueError(f"{expected}; {_got(row)}")
+    field = choose_field({name: kind_of(value) for name, value in row.items()})
+    if field is None:
+        expected = f"expected a JSON object with a str as one of {', '.join(map(repr, FIELDS))}"
+        raise ValueError(f"{expected}; {_got(row)}")
+    return field
 
 
 def _text_of(row: dict[str, Any], field: str) -> str:
-    text = row.get(field)
+    text = value_of(row, field)
     if not isinstance(text, str):
         raise ValueError(f"expected a JSON object with a str as {field!r}; {_got(row)}")
     try:
@@ -166,9 +173,8 @@ def _text_of(row: dict[str, Any], field: str) -> str:
 
 
 def _got(row: dict[str, Any]) -> str:
-    shown = [f"{name!r} ({type(value).__name__})" for name, value in list(row.items())[:8]]
-    shown += ["..."] if len(row) > len(shown) else []
-    return f"its fields: {', '.join(shown) or 'none'} (--field NAME chooses one)"
+    kinds = {name: type(value).__name__ for name, value in row.items()}
+    return f"its fields: {shown_fields(kinds)} (--field NAME chooses one)"
 
 
 def _strip_compression(name: str) -> str:

@@ -1,9 +1,10 @@
 """Compare tokpar with a tokenizer's own call on a text of yours: ids, speed and certificate.
 
-TOKENIZER is what `tokpar encode --tokenizer` takes; without FILE the text is Python's own
-documentation. "cold" is the first call, "seen" the second one on the same text. Of a text for which
-the own call would take more than some seconds only the first part is used. Exit code 1 if ids
-differ or the certificate does not hold.
+TOKENIZER is what `tokpar encode --tokenizer` takes: a file means the file, a directory or a
+repository means what transformers makes of it. Without FILE the text is Python's own documentation.
+"cold" is the first call, "seen" the second one on the same text. Of a text for which the own call
+would take more than some seconds only the first part is used. Exit code 1 if ids differ or the
+certificate does not hold.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from tokpar.cli.encodings import blamed_on, sources
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, width
-from tokpar.cli.summary import engine_of
+from tokpar.cli.summary import describe_loader, engine_of
 from tokpar.cli.texts import Source, has_rows
 from tokpar.encoding import Encoding
-from tokpar.errors import OptionError
+from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
@@ -45,12 +46,14 @@ MOST_SECONDS = 6.0
 class Trial:
     """The result of `tokpar try`.
 
+    `loader` is what made the tokenizer of a directory or a repository, or None.
     `own_seconds` is the time of the own call, `cold_seconds` and `seen_seconds` of tokpar's first
     and second call. `whole` is the length of the text in code points, `part` the length of the part
     that was used."""
 
     tokenizer: str
     engine: str
+    loader: str | None
     text: str
     whole: int
     part: int
@@ -87,7 +90,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.tokenizer = arguments.tokenizer_name
     name, text = _text(arguments)
-    own, mine = options.tokenizer_of(arguments), options.tokenizer_of(arguments)
+    own, mine = _tokenizer(arguments), _tokenizer(arguments)
     with blamed_on(Source(name, "")):
         trial = run_trial(name, text, own, mine, arguments)
     if arguments.json:
@@ -95,6 +98,21 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(describe_trial(trial)))
     return 0 if trial.ok else 1
+
+
+def _tokenizer(arguments: argparse.Namespace) -> TokenizerAdapter:
+    """The tokenizer of the first argument. OptionError if this is a text, as the only argument."""
+    try:
+        return options.tokenizer_of(arguments)
+    except FileFormatError as error:
+        file = Path(arguments.tokenizer)
+        is_alone = not arguments.files and arguments.text is None
+        if not is_alone or not file.is_file() or file.suffix in (".json", ".tiktoken", ".model"):
+            raise
+        raise OptionError(
+            f"{file}: the first argument is a tokenizer, and this file is none; to try a text: "
+            f"tokpar try default {file} ({error})"
+        ) from None
 
 
 def run_trial(
@@ -123,6 +141,7 @@ def run_trial(
     return Trial(
         tokenizer=Path(arguments.tokenizer).name,
         engine=engine_of(own),
+        loader=describe_loader(own),
         text=name,
         whole=len(text),
         part=len(part),
@@ -146,6 +165,8 @@ def describe_trial(trial: Trial) -> Iterator[str]:
     first, again = (trial.own_seconds / max(1e-9, s) for _, s in _seconds(trial)[1:])
     size = f"{plural(trial.part, 'character')}, {trial.megabytes:,.3g} MB"
     yield from _lines("tokenizer", f"{trial.tokenizer}, engine {trial.engine}")
+    if trial.loader is not None:
+        yield from _lines("loaded by", trial.loader)
     yield from _lines("text", f"{trial.text}: {size}{', ' * bool(part)}{part}")
     yield from _lines("own call", rate["own"])
     yield from _lines(

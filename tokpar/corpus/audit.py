@@ -10,13 +10,12 @@ from itertools import accumulate
 from tokpar.corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar.corpus.audit_documents import MOST_BLOCKS, RUN, DocumentAudit
 from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
-from tokpar.corpus.audit_inputs import InputFiles
+from tokpar.corpus.audit_inputs import input_files
 from tokpar.corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar.corpus.audit_texts import TextAudit
 from tokpar.corpus.id_texts import Tokens, tokens_of
-from tokpar.corpus.inputs import find_inputs
 from tokpar.corpus.respelling import Respelling
-from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents, open_shard
+from tokpar.corpus.shards import RawIds, ShardSource, in_documents, open_shards
 from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
@@ -31,7 +30,7 @@ def audit(
     tokenizer: object,
     *,
     against: Paths = (),
-    field: str = "text",
+    field: str | None = None,
     lines: bool = False,
     bos: str | int = AUTO,
     eos: str | int = AUTO,
@@ -45,22 +44,27 @@ def audit(
     `shards`: files, folders and globs of Megatron (`.bin` with `.idx`), datatrove (`.ds` with
     `.ds.index`), parquet and Arrow (a column `input_ids`), NumPy (`.npy`). `tokenizer`: anything
     that `tokpar.load` takes. `against`: the files that the shards were made of, read as `build`
-    reads them, with the text in `field`, or with a text in each line if `lines`. `bos`, `eos`:
+    reads them: by the manifest beside the shards; or with the text in `field`, and with a text in
+    each line if `lines`. `bos`, `eos`:
     "auto" is what the tokenizer's own call inserts, and what most documents have; "none"; or a
     token, by its content or its id. `packed`: rows are pieces of one stream, in which each document
     ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
     with the bytes of ids that were checked since.
 
     Needs memory for the longest document, and about 200 bytes for each document, three times that
-    with `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at
-    all, OptionError, and what `load` raises."""
-    adapter = load_for_corpus(tokenizer, None, {}).adapter
+    with `against`. A shard that cannot be read is a fault of the report. Raises OptionError,
+    FileFormatError for an input that cannot be read, OSError, and what `load` raises."""
+    corpus_tokenizer = load_for_corpus(tokenizer, None, {})
+    adapter = corpus_tokenizer.adapter
     tokens = tokens_of(adapter)
-    opened = [open_shard(name) for name in find_shards(_as_list(shards))]
+    opened, unreadable = open_shards(_as_list(shards))
+    texts, notes = None, list[str]()
+    if against:
+        names = [each.name for each in opened] + [each.name for each in unreadable]
+        texts, notes = input_files(_as_list(against), names, corpus_tokenizer, field, lines)
     if packed:
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
-    texts = InputFiles(find_inputs(_as_list(against), lines), field) if against else None
     # a text with a special token that the tokenizer refuses is taken for plain text
     plain = plain_tokenizer(adapter)
     adapter_of_texts = plain if traits_of(adapter).forbidden else adapter
@@ -73,7 +77,9 @@ def audit(
             same = texts is not None and adapter_of_texts is plain
             text_audit = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder, same)
         digests = Digests(with_heads=texts is not None)
-        run = DocumentAudit(tokens, edges, text_audit, digests, blocks)
+        run = DocumentAudit(tokens, edges, text_audit, digests, blocks, notes=notes)
+        for each in unreadable:
+            run.log.add("readable", each.name, None, each.why, "a shard that can be read")
         counts = []
         for shard in opened:
             counts.append(0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 SHOWN = 10
 """Instances of each fault that a report shows."""
 CHECKS = {
+    "readable": "each shard can be read",
     "index": "index and data agree",
     "dtype": "the dtype can hold the vocabulary",
     "range": "every id is a token of the tokenizer",

@@ -15,6 +15,8 @@ BUDGET = 2 << 30
 TIMES_LONGEST = 16
 """The memory budget must be at least this many times the longest document, as stored in a line."""
 LEAST_BUDGET = 64 << 20
+LEAST_SHARD = 1000
+"""Bytes. A smaller --shard-size is a number whose unit was forgotten."""
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 

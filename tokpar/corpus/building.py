@@ -12,9 +12,17 @@ from tokpar.corpus.build_progress import Progress
 from tokpar.corpus.durable_files import UNFINISHED, FileLayer, write_whole
 from tokpar.corpus.folder_lock import LOCK_NAME, lock_folder
 from tokpar.corpus.job import BuildJob
-from tokpar.corpus.journal import JOURNAL_NAME, Entry, FinishedShards, Journal
+from tokpar.corpus.journal import (
+    JOURNAL_NAME,
+    Entry,
+    FinishedShards,
+    Journal,
+    count_shards,
+    has_entries,
+)
 from tokpar.corpus.local import PartBuilder
 from tokpar.corpus.manifest import MANIFEST_NAME, Digest, InputFile, Manifest
+from tokpar.corpus.writers import STEM
 from tokpar.errors import OptionError, TokparError
 
 
@@ -74,27 +82,48 @@ def run_build(
             write_whole(layer, job.folder / MANIFEST_NAME, manifest.to_json().encode())
         finally:
             journal.close()
+            if journal.is_empty:
+                _remove_unpromised(job.folder, layer)
+                layer.remove(job.folder / JOURNAL_NAME)
     return manifest
 
 
 def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
-    """Returns the journal of the folder. Removes the unfinished files of earlier runs. Raises
-    OptionError if the folder has another content, or a build that is not to be resumed."""
+    """Returns the journal of the folder. Removes the unfinished files of earlier runs. A journal
+    without a shard, as a killed build leaves it, is replaced. Raises OptionError if the folder has
+    another content, or a build that is not to be resumed."""
     for path in job.folder.glob(f"{UNFINISHED}*"):
         layer.remove(path)
+    if has_entries(job.folder):
+        if job.resume:
+            return Journal.go_on(layer, job.folder, job.head)
+        raise OptionError(
+            f"{job.folder} holds {describe_shards(job.folder)} of a build: --resume goes on with "
+            "it, or give another --out"
+        )
     if (job.folder / JOURNAL_NAME).exists():
-        if not job.resume:
-            raise OptionError(
-                f"{job.folder} holds a build already: --resume goes on with it, or give another "
-                "--out"
-            )
-        return Journal.go_on(layer, job.folder, job.head)
-    others = sorted(set(os.listdir(job.folder)) - {LOCK_NAME})
+        _remove_unpromised(job.folder, layer)
+    others = sorted(set(os.listdir(job.folder)) - {LOCK_NAME, JOURNAL_NAME})
     if others:
         raise OptionError(
             f"{job.folder} is not empty ({others[0]}): shards go to a folder of their own"
         )
     return Journal.begin(layer, job.folder, job.head)
+
+
+def _remove_unpromised(folder: Path, layer: FileLayer) -> None:
+    """Removes the shards of a journal without an entry: a build ended before it entered them."""
+    paths = sorted(folder.glob(f"{STEM}*"))
+    for path in paths:
+        layer.remove(path)
+    if paths:
+        layer.sync_folder(folder)  # the journal, which tells whose they are, goes after them
+
+
+def describe_shards(folder: Path) -> str:
+    """Returns what a build left in a folder: "3 complete shards"."""
+    count = count_shards(folder)
+    return f"{count:,} complete shard{'' if count == 1 else 's'}"
 
 
 def _count_done(job: BuildJob, journal: Journal, progress: Progress) -> None:

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tokpar.adapters.directory import load
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.tokenizer_source import CorpusTokenizer
 from tokpar.errors import OptionError
@@ -37,21 +38,18 @@ def template_of(tokenizer: CorpusTokenizer, choice: bool | str) -> tuple[TextOf,
 def _wrapper(tokenizer: CorpusTokenizer) -> Any:
     """Returns the tokenizer as an object of transformers. Raises OptionError."""
     found = getattr(getattr(tokenizer.adapter, "caller", None), "wrapper", None)
-    if found is not None:
-        return found
     source = tokenizer.source
     folder = Path(source) if isinstance(source, (str, Path)) else None
-    if folder is None or not folder.is_dir():
+    if found is None and (folder is None or not folder.is_dir()):
         raise OptionError(
             "--chat-template needs a folder of a transformers tokenizer as --tokenizer, got "
             f"{tokenizer.adapter.name}"
         )
     try:
-        transformers: Any = import_module("transformers")
-        import_module("jinja2")
+        import_module("transformers"), import_module("jinja2")
     except ImportError as error:
         raise OptionError(
             f"--chat-template needs the packages transformers and jinja2 ({error}): "
             "pip install transformers jinja2"
         ) from None
-    return transformers.AutoTokenizer.from_pretrained(folder)
+    return load(str(folder)).tokenizer if found is None else found

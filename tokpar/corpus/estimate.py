@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +22,8 @@ INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The counts of a sample, and the expected counts of all inputs (`all_*`). `stored_bytes`: how
-    many bytes of the inputs the sample has."""
+    many bytes of the inputs the sample has. `skip_counts`: kind of fault -> number of documents of
+    the sample that a build with errors="skip" leaves out."""
 
     documents: int
     tokens: int
@@ -29,11 +32,13 @@ class Estimate:
     all_documents: int
     all_tokens: int
     all_bytes: int
+    skip_counts: Mapping[str, int]
 
 
 def estimate(job: BuildJob) -> Estimate:
     """Encodes the first block of each of up to 8 parts, and returns the estimate. Raises the errors
-    of reading and encoding."""
+    that a build raises for the documents of these blocks."""
+    skipped: Counter[str] = Counter()
     documents = tokens = text_bytes = stored_bytes = 0
     step = -(-len(job.parts) // PARTS) or 1
     with DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers) as encoder:
@@ -50,7 +55,10 @@ def estimate(job: BuildJob) -> Estimate:
             )
             block = next(iter(reader.blocks()), None)
             if block is not None:
+                job.stop_at(block.faults)
                 encoded = encoder.encode(block)
+                job.stop_at(encoded.block.faults)
+                skipped.update(fault.kind for fault in encoded.block.faults)
                 documents += len(encoded.block.texts)
                 tokens += len(encoded.rows.ids)
                 text_bytes += encoded.block.text_bytes
@@ -67,4 +75,5 @@ def estimate(job: BuildJob) -> Estimate:
         round(documents * times),
         round(tokens * times),
         round((tokens * each + documents * index) * times),
+        dict(skipped),
     )

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.cache.kernel_modules import SEGMENTS
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernel_modules import SEGMENTS
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import byte_alphabet
@@ -77,13 +77,13 @@ class Tokens:
         return self.spelling if isinstance(self.spelling, str) else None
 
     def show(self, id_: int) -> str:
-        """The id and its token, for a report: "1 '<s>'"."""
+        """The id and the text of its token, for a report: "1 '<s>'", "17 ' pr'". A token of
+        WordPiece is shown as the file writes it: "18 '##s'"."""
         if not self.is_token(id_):
             return f"{id_}, no token"
-        name = self.names.get(id_)
-        if name is None:
-            name = self.data[id_].decode(errors="backslashreplace")
-        return f"{id_} {name!r}"
+        is_word = isinstance(self.spelling, Respelling) and self.spelling.kind == "words"
+        text = self.names[id_] if is_word else self.data[id_].decode(errors="backslashreplace")
+        return f"{id_} {text!r}"
 
     def is_token(self, id_: int) -> bool:
         return 0 <= id_ < self.size and bool(self.is_known[id_])
@@ -222,7 +222,12 @@ def _of_config(config: Json) -> Tokens:
         unknown = vocab.get(model.get("unk_token"))
     spelling = respelling_of(config, ids.values(), added.values())
     spell_token: Callable[[str], bytes] = str.encode
-    if isinstance(spelling, Respelling) and spelling.kind == "bytes":
+    stages = json.dumps([config.get("pre_tokenizer"), config.get("decoder")])
+    if isinstance(spelling, Respelling):
+        is_bytes = spelling.kind == "bytes"
+    else:
+        is_bytes = '"ByteLevel"' in stages
+    if is_bytes:
         spell_token = _byte_speller()
     elif isinstance(spelling, Respelling) and spelling.kind == "marks":
         spell_token = _spell_marks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import json
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tokpar.corpus.extras import pyarrow_module
+from tokpar.corpus.manifest import FORMAT
 from tokpar.decompression import uncompressed_blocks
 from tokpar.errors import OptionError
 
@@ -25,6 +27,8 @@ RECENT = 2_000_000_000
 STORES = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 """URL prefixes of object stores. No program can set the time of an object there."""
 _READ_BYTES = 1 << 20
+_JOURNAL = json.dumps({"format": FORMAT}).encode()[:-1]
+"""How the journal of a build begins."""
 _MAGIC = frozenset("*?[")
 KINDS = (
     ".jsonl, .ndjson and .txt (also with .gz or .zst), .parquet and .arrow; --lines reads any other"
@@ -89,19 +93,64 @@ def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
     """Returns the files for names, folders, patterns and URLs, in the order of `names`. The files
     of one pattern or folder are sorted by name. `lines`: each line of a text file is a document.
 
-    Raises OptionError for a name without a file and for a file that is named twice; OSError."""
+    Raises OptionError for a name without a file, for a file that is named twice, and for the
+    journal of a build; OSError."""
     found: list[Input] = []
     for name in names:
         own = list(_files_of(os.fspath(name), lines))
         if not own:
             raise OptionError(f"{name}: there is no such file; expected {KINDS}")
         found += own
-    seen: set[str] = set()
+    first: dict[object, str] = {}
     for each in found:
-        if each.name in seen:
-            raise OptionError(f"{each.name} is given twice: its documents would be doubled")
-        seen.add(each.name)
+        identity = _identity(each.name)
+        if identity in first:
+            same = each.name == first[identity]
+            twice = "is given twice" if same else f"and {first[identity]} are one file"
+            raise OptionError(f"{each.name} {twice}: its documents would be doubled")
+        first[identity] = each.name
+        _require_no_journal(each)
     return found
+
+
+def require_folder_beside(out: str, names: Sequence[str]) -> None:
+    """Raises OptionError if the folder `out` of a build lies in a folder of its inputs, because the
+    next run would read what this one wrote."""
+    real = os.path.realpath(out)
+    for name in names:
+        folder = os.path.realpath(name)
+        if "://" not in name and os.path.isdir(name) and _is_in(real, folder):
+            raise OptionError(
+                f"--out {out} lies in the input folder {name}: its journal and shards would become "
+                "documents; choose a folder beside it"
+            )
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return folder == path or Path(folder) in Path(path).parents
+
+
+def _require_no_journal(each: Input) -> None:
+    """Raises OptionError for the journal of a build, which holds no documents."""
+    if each.is_compressed or each.kind not in ("rows", "lines", "text"):
+        return
+    with each.open() as file:
+        if file.read(len(_JOURNAL)) != _JOURNAL:
+            return
+    raise OptionError(
+        f"{each.name} is the journal of a build, no corpus; name the files of the corpus, and give "
+        "--out a folder beside them"
+    )
+
+
+def _identity(name: str) -> object:
+    """Returns a value that all names of one file have in common: spellings, symbolic and hard
+    links. For a file of an object store, its URL."""
+    path = _filesystem(name)[1] if name.startswith("file://") else name
+    if "://" in path:
+        return path
+    stat = os.stat(path)
+    return (stat.st_dev, stat.st_ino) if stat.st_ino else os.path.realpath(path)
 
 
 def _files_of(name: str, lines: bool) -> Iterator[Input]:

@@ -15,13 +15,16 @@ from tokpar.corpus.build_options import (
     ERRORS,
     FORMATS,
     LEAST_BUDGET,
+    LEAST_SHARD,
     SHARD_BYTES,
     Memory,
     size_of,
 )
 from tokpar.corpus.chat import template_of
+from tokpar.corpus.document_blocks import Fault
+from tokpar.corpus.input_field import FieldChoice, find_field
 from tokpar.corpus.input_parts import Part, plan_parts
-from tokpar.corpus.inputs import Input, find_inputs
+from tokpar.corpus.inputs import Input, find_inputs, require_folder_beside
 from tokpar.corpus.journal import Head
 from tokpar.corpus.json_rows import TextOf
 from tokpar.corpus.manifest import Options
@@ -62,7 +65,7 @@ class Request:
 @dataclass(frozen=True)
 class BuildJob:
     """A checked build. `text_of`: turns the value of the field into a text; None if the value is
-    the text."""
+    the text. `field_choice`: the field that the inputs told, or None if the caller named it."""
 
     request: Request
     folder: Path
@@ -73,6 +76,7 @@ class BuildJob:
     workers: int | None
     resume: bool
     text_of: TextOf | None
+    field_choice: FieldChoice | None
 
     @property
     def options(self) -> Options:
@@ -82,17 +86,25 @@ class BuildJob:
     def inputs(self) -> tuple[Input, ...]:
         return self.head.inputs
 
+    def stop_at(self, faults: Sequence[Fault]) -> None:
+        """Raises FileFormatError for the first fault, unless the options say to skip faults."""
+        if faults and self.options.errors == "stop":
+            raise faults[0].error()
+
 
 def prepare(request: Request) -> BuildJob:
-    """Checks a request, loads its tokenizer and finds its inputs. Raises OptionError, OSError, and
-    the errors of `load`."""
+    """Checks a request, loads its tokenizer and finds its inputs and their field. Raises
+    OptionError, FileFormatError, OSError, and the errors of `load`."""
     require_choice("format", request.format, FORMATS)
     require_choice("errors", request.errors, ERRORS)
     require_choice("backend", request.backend, BACKENDS)
     shard_bytes = size_of(request.shard_size, "--shard-size")
     budget = size_of(request.memory_budget, "--memory-budget")
-    if shard_bytes < 1:
-        raise OptionError(f"--shard-size must be at least one byte, got {request.shard_size}")
+    if shard_bytes < LEAST_SHARD:
+        raise OptionError(
+            f"--shard-size must be at least 1kB, got {request.shard_size}: a number without a "
+            "unit such as MB or GiB is bytes"
+        )
     if budget < LEAST_BUDGET:
         raise OptionError(f"--memory-budget must be at least 64MiB, got {request.memory_budget}")
     tokenizer = load_for_corpus(request.tokenizer, request.engine, request.settings or {})
@@ -100,14 +112,19 @@ def prepare(request: Request) -> BuildJob:
     template: str | None = None
     if request.chat_template:
         text_of, template = template_of(tokenizer, request.chat_template)
+    require_folder_beside(str(request.out), request.inputs)
     inputs = tuple(find_inputs(request.inputs, request.lines))
+    field, choice = request.field or "messages", None
+    if request.field is None and template is None:
+        choice = find_field(inputs, request.errors == "skip")
+        field = choice.field
     record = tokenizer.record()
     prefix, suffix = _inserted_ids(tokenizer, request)
     options = Options(
         format=request.format,
         dtype=dtype_for(request.format, request.dtype, record.vocabulary_size),
         shard_bytes=shard_bytes,
-        field=request.field or ("text" if template is None else "messages"),
+        field=field,
         lines=request.lines,
         bos=request.bos,
         prefix=prefix,
@@ -131,6 +148,7 @@ def prepare(request: Request) -> BuildJob:
         workers=request.workers,
         resume=request.resume,
         text_of=text_of,
+        field_choice=choice,
     )
 
 

@@ -132,8 +132,6 @@ class Journal:
         data = path.read_bytes()
         whole = data.rfind(b"\n") + 1
         lines = data[:whole].decode("utf-8").splitlines()
-        if not lines:
-            raise FileFormatError(f"{path} is empty: remove it, and build anew")
         earlier_head = Head.from_line(lines[0])
         require_same(earlier_head, head, path)
         entries = _entries(lines[1:], path)
@@ -147,6 +145,11 @@ class Journal:
         )
         return cls(layer, folder, finished_by_part)
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no shard is finished."""
+        return not any(part.entries for part in self.finished_by_part.values())
+
     def append(self, entry: Entry) -> None:
         """Appends an entry. Returns when it is on the disk."""
         self._file.write(entry.line().encode())
@@ -155,6 +158,21 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
+
+
+def has_entries(folder: Path) -> bool:
+    """True if the journal of a folder has an entry. A journal without one promises nothing."""
+    return _journal_bytes(folder).count(b"\n") > 1
+
+
+def count_shards(folder: Path) -> int:
+    """Returns the number of shards with files that the journal of a folder has."""
+    return _journal_bytes(folder).count(b'"files": [{')
+
+
+def _journal_bytes(folder: Path) -> bytes:
+    path = folder / JOURNAL_NAME
+    return path.read_bytes() if path.exists() else b""
 
 
 def _entries(lines: Sequence[str], path: Path) -> list[Entry]:

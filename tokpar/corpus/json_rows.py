@@ -17,6 +17,7 @@ from tokpar.arrays import IntArray, byte_length, has_surrogate
 from tokpar.corpus.document_blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, Block, Fault
 from tokpar.corpus.inputs import Input
 from tokpar.corpus.lines import Lines
+from tokpar.text_field import path_of, value_of
 
 TextOf = Callable[[Any], str]
 """Turns the value of the field into a text. Raises ValueError that says what is wrong with the
@@ -27,9 +28,9 @@ _ARROW_BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads blocks of JSON lines. `field`: the field of the text. `name`: the field of the document
-    id, or None. `text_of`: turns the value of the field into a text; None if the value is the
-    text."""
+    """Reads blocks of JSON lines. `field`: the field of the text, "data.text" for a nested one (see
+    `tokpar.text_field.value_of`). `name`: the field of the document id, or None. `text_of`: turns
+    the value of the field into a text; None if the value is the text."""
 
     field: str
     name: str | None
@@ -38,9 +39,7 @@ class RowReader:
     def block(self, lines: Lines, number: LineNumbers, input_: int) -> Block:
         """Returns the documents of a block of whole lines. `number`: counts lines for messages.
         `input_`: the number of the input."""
-        data = lines.data
-        if lines.begin == 0 and data.startswith(BOM):
-            data = b"   " + data[3:]
+        data = without_bom(lines)
         found = None if self.text_of is not None else self._by_arrow(data)
         if found is None:
             return self._line_by_line(data, lines, number, input_)
@@ -67,7 +66,7 @@ class RowReader:
             table = pj.read_json(
                 pa.BufferReader(source), pj.ReadOptions(block_size=_ARROW_BLOCK), parse
             )
-            columns = [table[name] for name in self._fields]
+            columns = [_column(table, name, pc) for name in self._fields]
             if table.num_rows != len(begins) or any(column.null_count for column in columns):
                 return None
             texts = columns[0].to_pylist()
@@ -82,12 +81,16 @@ class RowReader:
 
     @cached_property
     def _arrow(self) -> tuple[Any, Any, Any, Any] | None:
-        """The modules of pyarrow and the options of its parser; None without pyarrow."""
+        """The modules of pyarrow and the options of its parser. None without pyarrow, and if one
+        field lies within another one."""
         try:
             pa, pj, pc = map(import_module, ("pyarrow", "pyarrow.json", "pyarrow.compute"))
         except ImportError:
             return None
-        schema = pa.schema([(name, pa.string()) for name in dict.fromkeys(self._fields)])
+        tree = _tree_of(self._fields)
+        if tree is None:
+            return None
+        schema = pa.schema(_arrow_fields(tree, pa))
         return pa, pj, pc, pj.ParseOptions(schema, unexpected_field_behavior="ignore")
 
     def _line_by_line(self, data: bytes, lines: Lines, number: LineNumbers, input_: int) -> Block:
@@ -98,7 +101,7 @@ class RowReader:
         for count, (place, line) in enumerate(lines_of(data)):
             try:
                 text, name = self._document(line)
-            except _UnusableError as error:
+            except UnusableError as error:
                 where = f"{number.name}:{number.lines_before(lines.begin) + count + 1}"
                 faults.append(Fault(len(texts), error.kind, f"{where}: {error}"))
                 continue
@@ -113,19 +116,10 @@ class RowReader:
 
     def _document(self, line: bytes) -> tuple[str | None, str]:
         """Returns the text and the name of a line. The text is None for an empty line. Raises
-        _UnusableError."""
-        try:
-            written = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise _UnusableError(NO_UTF8, f"expected UTF-8 ({error})") from None
-        if not written.strip():
+        UnusableError."""
+        row = row_of(line)
+        if row is None:
             return None, ""
-        try:
-            row = json.loads(written)
-        except (ValueError, RecursionError) as error:
-            raise _UnusableError(BROKEN, f"expected a JSON object ({error})") from None
-        if not isinstance(row, dict):
-            raise _UnusableError(BROKEN, f"expected a JSON object, got a {type(row).__name__}")
         value = _field_of(row, self.field)
         text = value if self.text_of is None else _make_text(self.text_of, value)
         return _require_text(text, self.field), self._name_of(row)
@@ -137,8 +131,65 @@ class RowReader:
         return _require_text(str(value) if type(value) is int else value, self.name)
 
 
-class _UnusableError(ValueError):
-    """A document cannot be used. `kind`: the kind of its fault."""
+def without_bom(lines: Lines) -> bytes:
+    """Returns the bytes of a block. Spaces take the place of a byte order mark at its beginning."""
+    data = lines.data
+    return b"   " + data[3:] if lines.begin == 0 and data.startswith(BOM) else data
+
+
+def row_of(line: bytes) -> dict[str, Any] | None:
+    """Returns the JSON object of a line, or None for an empty line. Raises UnusableError."""
+    try:
+        written = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnusableError(NO_UTF8, f"expected UTF-8 ({error})") from None
+    if not written.strip():
+        return None
+    try:
+        row = json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise UnusableError(BROKEN, f"expected a JSON object ({error})") from None
+    if not isinstance(row, dict):
+        raise UnusableError(BROKEN, f"expected a JSON object, got a {type(row).__name__}")
+    return row
+
+
+def _tree_of(fields: list[str]) -> dict[str, Any] | None:
+    """Returns the fields as a tree: a name -> None for a text, or the tree of an object. Each field
+    has its own name, too, which may hold dots. Returns None if one field lies within another."""
+    tree: dict[str, Any] = dict.fromkeys(fields)
+    for field in fields:
+        node = tree
+        *objects, last = path_of(field)
+        for name in objects:
+            inner = node.setdefault(name, {})
+            if inner is None:
+                return None
+            node = inner
+        if node.setdefault(last, None) is not None:
+            return None
+    return tree
+
+
+def _arrow_fields(tree: dict[str, Any], pa: Any) -> list[tuple[str, Any]]:
+    return [
+        (name, pa.string() if inner is None else pa.struct(_arrow_fields(inner, pa)))
+        for name, inner in tree.items()
+    ]
+
+
+def _column(table: Any, field: str, pc: Any) -> Any:
+    """Returns the values of a field: of the field of this very name, or of the nested one if no row
+    has that name."""
+    column = table[field]
+    if "." not in field or column.null_count < len(column):
+        return column
+    first, *names = path_of(field)
+    return pc.struct_field(table[first], names)
+
+
+class UnusableError(ValueError):
+    """A row has no document that can be used. `kind`: the kind of its fault."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -146,10 +197,10 @@ class _UnusableError(ValueError):
 
 
 def _field_of(row: dict[str, Any], field: str) -> Any:
-    value = row.get(field)
+    value = value_of(row, field)
     if value is None:
         what = "it is null" if field in row else f"the fields are {', '.join(map(repr, row))}"
-        raise _UnusableError(MISSING, f"expected a field {field!r}; {what:.200}")
+        raise UnusableError(MISSING, f"expected a field {field!r}; {what:.200}")
     return value
 
 
@@ -157,14 +208,14 @@ def _make_text(text_of: TextOf, value: Any) -> str:
     try:
         return text_of(value)
     except ValueError as error:
-        raise _UnusableError(NO_STRING, str(error)) from None
+        raise UnusableError(NO_STRING, str(error)) from None
 
 
 def _require_text(text: Any, field: str) -> str:
     if not isinstance(text, str):
-        raise _UnusableError(NO_STRING, f"expected a str as {field!r}, got a {type(text).__name__}")
+        raise UnusableError(NO_STRING, f"expected a str as {field!r}, got a {type(text).__name__}")
     if has_surrogate(text):
-        raise _UnusableError(NO_UTF8, f"expected {field!r} with a UTF-8 form, got a lone surrogate")
+        raise UnusableError(NO_UTF8, f"expected {field!r} with a UTF-8 form, got a lone surrogate")
     return text
 
 

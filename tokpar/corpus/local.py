@@ -3,11 +3,11 @@ other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
 
 from tokpar.corpus.build_progress import Progress
-from tokpar.corpus.document_blocks import Block, Fault
+from tokpar.corpus.document_blocks import Block
 from tokpar.corpus.document_encoder import DocumentEncoder
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.input_parts import Part
@@ -87,19 +87,15 @@ class PartBuilder:
 
     def _add(self, block: Block, builder: ShardBuilder) -> None:
         progress = self._progress
-        self._stop_at(block.faults)
+        self._job.stop_at(block.faults)
         with progress.stage("encode"):
             encoded = self._encoder.encode(block)
         own = encoded.block
-        self._stop_at(own.faults)
+        self._job.stop_at(own.faults)
         with progress.stage("write"):
             builder.add(encoded)
         progress.add(own, len(encoded.rows.ids))
         self._on_block()
-
-    def _stop_at(self, faults: Sequence[Fault]) -> None:
-        if faults and self._job.options.errors == "stop":
-            raise faults[0].error()
 
 
 def first_position(part: Part) -> Position:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from tokpar.errors import FileFormatError
+from tokpar.types import Loader
 
 FORMAT = "tokpar corpus"
 FORMAT_VERSION = 1
@@ -104,13 +105,15 @@ class TokenizerRecord:
     `source`: the path, folder or name that the caller gave. `fingerprint`: the digest of everything
     that ids depend on, except post-processing (`tokpar.adapters.fingerprint`); without truncation
     and padding. `engine`, `engine_version`: the package that encodes. `vocabulary_size`: the
-    highest id plus one."""
+    highest id plus one. `loader`: what made the tokenizer of a directory or of a repository of the
+    Hugging Face Hub, or None."""
 
     source: str
     fingerprint: str
     engine: str
     engine_version: str
     vocabulary_size: int
+    loader: Loader | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,13 @@ def check_version(record: Mapping[str, Any], what: str) -> None:
 
 
 def tokenizer_from(record: Any) -> TokenizerRecord:
-    return _build_record(TokenizerRecord, record)
+    if isinstance(record, dict):
+        record = {"loader": None, **record}  # older manifests have none
+    return _build_record(TokenizerRecord, record, loader=_loader_from)
+
+
+def _loader_from(record: Any) -> Loader | None:
+    return None if record is None else _build_record(Loader, record)
 
 
 def options_from(record: Any) -> Options:

@@ -6,6 +6,8 @@ again."""
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -124,11 +126,17 @@ def _ray() -> Any:
 @contextmanager
 def _cluster(ray: Any, address: str | None) -> Iterator[None]:
     """Connects to a cluster for the `with` block: to the one that this process already uses, to the
-    one at `address`, or to a new one on this machine."""
+    one at `address`, or to a new one on this machine.
+
+    `ray.init` sets a handler of SIGTERM that ends the process. The caller's handler, which stops
+    the build, is set again."""
     if ray.is_initialized():
         yield
         return
+    before = signal.getsignal(signal.SIGTERM)
     ray.init(address=address, log_to_driver=False, include_dashboard=False)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
     try:
         yield
     finally:

@@ -22,14 +22,17 @@ def open_shard(path: str) -> ShardSource:
     """Opens the shard in a `.parquet` or `.arrow`. See `tokpar.corpus.shards.open_shard`."""
     pyarrow = _pyarrow(path)
     try:
-        if path.endswith(".parquet"):
-            kind, schema, batches = "parquet", *_parquet(path)
-        else:
-            kind, schema, batches = "arrow", *_ipc(path, pyarrow)
-    except pyarrow.ArrowInvalid as error:
-        raise FileFormatError(
-            f"{path}: expected a whole .{path.rpartition('.')[2]} ({error})"
-        ) from None
+        return _open(path, pyarrow)
+    except pyarrow.ArrowException as error:
+        end = path.rpartition(".")[2]
+        raise FileFormatError(f"{path}: expected a whole .{end} ({error})") from None
+
+
+def _open(path: str, pyarrow: Any) -> ShardSource:
+    if path.endswith(".parquet"):
+        kind, schema, batches = "parquet", *_parquet(path)
+    else:
+        kind, schema, batches = "arrow", *_ipc(path, pyarrow)
     column = next((name for name in COLUMNS if name in schema.names), None)
     if column is None:
         raise FileFormatError(f"{path}: expected a column input_ids, got {', '.join(schema.names)}")

@@ -102,6 +102,8 @@ def read_index(path: str) -> MegatronIndex:
     starts = np.frombuffer(data, "<i8", sequences, HEADER.size + 4 * sequences)
     bounds = np.frombuffer(data, "<i8", edges, HEADER.size + 12 * sequences)
     dtype = np.dtype("<" + DTYPES[code])
+    if dtype.kind == "f":
+        raise FileFormatError(f"{path}: expected ids, which are integers, got {dtype.name}")
     return MegatronIndex(dtype, lengths, starts, bounds, len(data) - need)
 
 

@@ -61,6 +61,10 @@ def open_shard(path: str) -> ShardSource:
 def _array(path: str) -> np.ndarray[Any, np.dtype[Any]]:
     try:
         found: np.ndarray[Any, np.dtype[Any]] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # numpy parses the header by the parser of Python
         raise FileFormatError(f"{path}: expected a .npy array ({error})") from error
+    if not isinstance(found, np.ndarray):
+        raise FileFormatError(f"{path}: expected a .npy array, got an archive of arrays")
     return found

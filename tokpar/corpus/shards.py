@@ -87,24 +87,63 @@ class ShardSource:
         return self.read()
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadableShard:
+    """A shard that cannot be opened. `why`: names the file at fault, and what is wrong with it."""
+
+    name: str
+    why: str
+
+
 def find_shards(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Returns the data files of the shards for paths, folders and globs: each file once, in the
     order of `names`. The files of one folder or glob are sorted. Raises OptionError if a name has
-    no shard."""
-    found: dict[str, None] = {}
+    no shard, or is not there."""
+    found: dict[str, str] = {}
     for name in [os.fspath(name) for name in names]:
         if os.path.isdir(name):
             some = _in_folder(name)
-        elif os.path.exists(name) or not glob.has_magic(name):
+        elif os.path.exists(name):
             some = [name]
+        elif not glob.has_magic(name):
+            raise OptionError(f"{name}: there is no such file or folder")
         else:
             some = sorted(filter(_is_shard, glob.glob(name, recursive=True)))
         if not some:
             raise OptionError(f"{name}: no shard there; known are {', '.join(sorted(READERS))}")
-        found |= dict.fromkeys(map(_data_file, some))
+        for path in map(_data_file, some):
+            found.setdefault(os.path.realpath(path), path)
     if not found:
         raise OptionError("no shards: give at least one file, folder or glob")
-    return list(found)
+    return list(found.values())
+
+
+def open_shards(
+    names: Sequence[str | os.PathLike[str]],
+) -> tuple[list[ShardSource], list[UnreadableShard]]:
+    """Opens the shards of `find_shards`. Returns them, and the shards that are damaged, or lack
+    their index or data.
+
+    Raises OptionError for a name without a shard and for a missing package; FileFormatError for a
+    file that is no shard by its name."""
+    opened: list[ShardSource] = []
+    unreadable: list[UnreadableShard] = []
+    for path in find_shards(names):
+        if not _is_shard(path):
+            raise _not_a_shard(path)
+        try:
+            opened.append(open_shard(path))
+        except FileFormatError as error:
+            unreadable.append(UnreadableShard(path, str(error)))
+        except OSError as error:
+            why = f"{error.filename or path}: {error.strerror or error}"
+            unreadable.append(UnreadableShard(path, why))
+    return opened, unreadable
+
+
+def _not_a_shard(path: str) -> FileFormatError:
+    known = ", ".join(sorted(READERS))
+    return FileFormatError(f"{path}: not a shard that tokpar reads; known are {known}")
 
 
 def _in_folder(folder: str) -> list[str]:
@@ -134,8 +173,7 @@ def open_shard(path: str) -> ShardSource:
     FileNotFoundError, and OptionError if the package for the format is not installed."""
     suffix = Path(path).suffix
     if suffix not in READERS:
-        known = ", ".join(sorted(READERS))
-        raise FileFormatError(f"{path}: not a shard that tokpar reads; known are {known}")
+        raise _not_a_shard(path)
     module = import_module(f"tokpar.corpus.{READERS[suffix]}")
     opened: ShardSource = module.open_shard(path)
     return opened

@@ -13,7 +13,14 @@ import numpy as np
 
 from tokpar.corpus.manifest import TokenizerRecord
 from tokpar.errors import OptionError
-from tokpar.interfaces import Ability, Decodes, TokenizerAdapter, facts_of, inserted_ids
+from tokpar.interfaces import (
+    Ability,
+    Decodes,
+    TokenizerAdapter,
+    facts_of,
+    inserted_ids,
+    loader_of,
+)
 from tokpar.loading import load
 from tokpar.types import Rows
 
@@ -58,6 +65,7 @@ class CorpusTokenizer:
             engine=engine_of(adapter),
             engine_version=_version(engine_of(adapter)),
             vocabulary_size=adapter.vocabulary_size,
+            loader=loader_of(adapter),
         )
 
     def own_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

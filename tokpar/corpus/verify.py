@@ -26,6 +26,7 @@ from tokpar.corpus.manifest import (
     InputFile,
     Manifest,
     Shard,
+    TokenizerRecord,
 )
 from tokpar.corpus.respelling import Respelling
 from tokpar.corpus.shards import RawIds, ShardSource, open_shard
@@ -91,8 +92,8 @@ def verify(
     least one document of each shard.
     `against`: the inputs in their order; without inputs, the texts are decoded from the shards.
     `seed`: the seed of the sample; None: a new one.
-    Raises FileFormatError for a folder without a manifest, OptionError, and the errors of
-    `load`."""
+    Raises FileFormatError for a folder without a manifest, OptionError, also for a tokenizer that
+    another loader made, and the errors of `load`."""
     if not 0 <= sample <= 1:
         raise OptionError(f"sample is a part of the documents, from 0 to 1, got {sample}")
     path = Path(folder)
@@ -101,6 +102,7 @@ def verify(
     manifest = Manifest.from_json((path / MANIFEST_NAME).read_text(encoding="utf-8"))
     source = manifest.tokenizer.source if tokenizer is None else tokenizer
     corpus_tokenizer = load_for_corpus(source, None, {})
+    _require_loader(manifest.tokenizer, corpus_tokenizer.record())
     names = [against] if isinstance(against, (str, os.PathLike)) else list(against)
     inputs = find_inputs([os.fspath(name) for name in names], manifest.options.lines)
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
@@ -122,6 +124,20 @@ def verify(
         seed,
         tuple(run.notes),
         (*run.not_checked, *seams.not_checked),
+    )
+
+
+def _require_loader(expected: TokenizerRecord, found: TokenizerRecord) -> None:
+    """Raises OptionError if something else made the tokenizer than made that of the build.
+
+    Other versions of the same loader are a fault of the check "tokenizer"."""
+    one, other = found.loader, expected.loader
+    if (one and (one.name, one.tokenizer_class)) == (other and (other.name, other.tokenizer_class)):
+        return
+    made = [f"by {loader}" if loader else "from a file or an object" for loader in (other, one)]
+    raise OptionError(
+        f"the tokenizer of the build, {expected.source}, was loaded {made[0]}; {found.source} is "
+        f"loaded {made[1]}: verify where the same loader is installed, with the same --tokenizer"
     )
 
 
@@ -167,8 +183,8 @@ class _Verification:
         the manifest."""
         expected, found = self.manifest.tokenizer, self.corpus_tokenizer.record()
         if found.fingerprint != expected.fingerprint:
-            one = f"{found.engine} {found.engine_version}, fingerprint {found.fingerprint}"
-            other = f"{expected.engine} {expected.engine_version}, {expected.fingerprint}"
+            one = f"{_describe(found)}, fingerprint {found.fingerprint}"
+            other = f"{_describe(expected)}, {expected.fingerprint}"
             self.log.add("tokenizer", found.source, None, one, other)
         options = self.manifest.options
         if options.bos is None:
@@ -317,6 +333,11 @@ class _Verification:
         place = int(unequal[0]) if len(unequal) else least
         shown = [f"{some[place]}" if place < len(some) else "the end" for some in (ids, expected)]
         self.log.add("samples", shard, document, shown[0], shown[1], place)
+
+
+def _describe(record: TokenizerRecord) -> str:
+    loader = "" if record.loader is None else f", loaded by {record.loader}"
+    return f"{record.engine} {record.engine_version}{loader}"
 
 
 def _documents(

@@ -23,10 +23,14 @@ DTYPES = {
 """Format -> the dtypes that it can store."""
 
 
+STEM = "shard-"
+"""How the names of all files of shards begin."""
+
+
 def shard_stem(part: int, number: int) -> str:
     """Returns the name of the files of a shard, without their endings. Sorted names have the order
     of the documents."""
-    return f"shard-{part:05d}-{number:04d}"
+    return f"{STEM}{part:05d}-{number:04d}"
 
 
 def dtype_for(format_: str, dtype: str, vocabulary_size: int) -> str:

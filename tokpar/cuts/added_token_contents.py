@@ -1,64 +1,164 @@
-"""Search a text for the contents of added tokens."""
+"""Finds the contents of added tokens in texts, by one automaton for all contents of a tokenizer."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-_HEAD = 4
-"""One regex searches for the first `_HEAD` characters of every content."""
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar import kernel_modules
+from tokpar.arrays import IntArray, offsets_of
+from tokpar.cuts.content_automaton import ROOT, Automaton, build_automaton
+
+Clusters = IntArray
+"""The clusters of a text: int64, (n, 3), ascending.
+
+Occurrences of contents that share characters make a cluster. Clusters share no character. A row
+is [start, stop) of the cluster, and the index in `Contents.contents` of the content that is the
+whole cluster, -1 if there is none. A position is strictly inside a cluster if and only if an
+occurrence reaches over it."""
+_FEW = 4
+_BLOCK = 1 << 16
+_NO_CLUSTERS: Clusters = np.empty((0, 3), np.int64)
 
 
-@dataclass(frozen=True, eq=False)
 class Contents:
-    """The non-empty contents of a tokenizer's added tokens. There may be thousands."""
+    """The distinct non-empty `contents` of some added tokens, ascending."""
 
-    contents: frozenset[str]
+    def __init__(self, contents: tuple[str, ...]) -> None:
+        self.contents = contents
+        self.longest = max(map(len, contents), default=0)
+        """Length of the longest content, code points; 0 without contents."""
+        self._firsts = "".join({content[0] for content in contents})
+        self._bytes = [content.encode(errors="surrogatepass") for content in contents]
+        self._chars = np.array([*map(len, contents)], np.int64)
+        self._sizes = np.array([*map(len, self._bytes)], np.int64)
+        self._shortest = int(self._sizes.min(initial=1 << 62))
+        self._automaton: Automaton | None = build_automaton(self._bytes) if contents else None
 
     @classmethod
     def of(cls, contents: Iterable[str]) -> Contents:
-        return cls(frozenset(filter(None, contents)))
+        """Returns the `Contents` of any strings. Equal sets share the last automata."""
+        return _contents_of(tuple(sorted({*contents} - {""})))
 
-    def next(self, text: str, lo: int, hi: int) -> tuple[int, int] | None:
-        """Find the first position in [lo, hi) where a content begins; None if there is none.
+    def clusters(self, text: str, lo: int = 0, hi: int | None = None) -> Clusters:
+        """Returns the clusters of text[lo:hi], as positions of `text`, in code points."""
+        hi = len(text) if hi is None else hi
+        if len(self._firsts) <= _FEW:  # a search for one character is the fastest
+            starts = [at for c in self._firsts if (at := text.find(c, lo, hi)) >= 0]
+            lo = min(starts, default=hi)
+        if lo >= hi:
+            return _NO_CLUSTERS
+        part = text[lo:hi]
+        data = np.frombuffer(part.encode(errors="surrogatepass"), np.uint8)
+        found, _ = self._search(data, None if part.isascii() else self._chars)
+        found[:, :2] += lo
+        return found
 
-        Returns [start, stop) of the longest content that begins there, in code points."""
-        stop = min(len(text), hi + _HEAD)
-        found = self._heads.search(text, lo, stop)
-        while found is not None and found.start() < hi:
-            place = found.start()
-            for size in self._sizes[found[0]]:
-                if text[place : place + size] in self.contents:
-                    return place, place + size
-            found = self._heads.search(text, place + 1, stop)
-        return None
+    def clusters_of_bytes(self, data: NDArray[np.uint8]) -> Clusters:
+        """Returns the clusters of UTF-8 bytes, as positions in bytes."""
+        return self._search(data, None)[0]
 
-    def all(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield [start, stop) of the longest content at each position where a content begins."""
-        place = 0
-        while (found := self.next(text, place, len(text))) is not None:
-            yield found
-            place = found[0] + 1
+    def matches(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield [start, stop) of the leftmost contents, and of these the longest, in code points:
+        what the engine matches if no token has a flag."""
+        for start, stop, number in self.clusters(text).tolist():
+            if number >= 0:
+                yield start, stop
+                continue
+            at = start
+            while at < stop:
+                fits = (n for n in self._distinct_sizes if at + n <= stop)
+                size = next((n for n in fits if text[at : at + n] in self._set), 0)
+                if size:
+                    yield at, at + size
+                at += size or 1
+
+    def unfinished_start(self, text: str, start: int = 0) -> int:
+        """The least p >= `start` where text[p:] is a proper prefix of a content.
+
+        For the content "<s>", "a <s" -> 2. The length of the text if there is none."""
+        part = text[max(start, len(text) - self.longest + 1) :]
+        if not part or self._automaton is None:
+            return len(text)
+        data = np.frombuffer(part.encode(errors="surrogatepass"), np.uint8)
+        size = self._search(data, None)[1]
+        return len(text) - len(data[len(data) - size :].tobytes().decode(errors="surrogatepass"))
+
+    def _search(self, data: NDArray[np.uint8], lengths: IntArray | None) -> tuple[Clusters, int]:
+        """The clusters, and the bytes of the longest suffix that is a proper prefix of a content.
+
+        `lengths`: of contents in code points; None: positions are bytes."""
+        if self._automaton is None:
+            return _NO_CLUSTERS, 0
+        if kernel_modules.CONTENTS is None:
+            return self._search_by_arrays(self._automaton, data, lengths)
+        table, node = self._automaton.table, np.zeros(1, np.int64)
+        given = self._sizes if lengths is None else lengths
+        room = min(len(data) // self._shortest + 1, max(64, len(data) // 8))
+        count = -1
+        while count < 0:  # the last of few times: the array was too short
+            out = np.empty((room, 3), np.int64)
+            count = kernel_modules.CONTENTS.find_clusters(
+                data, table, given, lengths is not None, out.ravel(), node
+            )
+            room *= 8
+        last = int(node[0])
+        while last and not table[ROOT + 4 * last + 1] >> 8:
+            last = int(table[ROOT + 4 * last + 2])
+        return out[:count], int(self._automaton.depth[last])
+
+    def _search_by_arrays(
+        self, automaton: Automaton, data: NDArray[np.uint8], lengths: IntArray | None
+    ) -> tuple[Clusters, int]:
+        """As `_search`, without the compiled kernel: arrays follow the tree from all positions."""
+        size, rest = len(data), 0
+        nodes_ = automaton.table[ROOT:].reshape(-1, 4)
+        found = [_NO_CLUSTERS]
+        for first in range(0, size, _BLOCK):
+            starts = first + np.flatnonzero(automaton.table[data[first : first + _BLOCK]])
+            nodes, depth = automaton.table[data[starts]].astype(np.int64), 1
+            while len(starts):
+                numbers = nodes_[nodes, 3].astype(np.int64)
+                is_content = (numbers >= 0) & (self._sizes[numbers] == depth)
+                ends = starts[is_content], starts[is_content] + depth, numbers[is_content]
+                found.append(np.stack(ends, axis=1))
+                at_end = starts + depth == size
+                if (nodes_[nodes[at_end], 1] >> 8).any():
+                    rest = max(rest, depth)
+                starts, nodes = starts[~at_end], nodes[~at_end]
+                nodes = automaton.children(nodes, data[starts + depth])
+                starts, nodes, depth = starts[nodes > 0], nodes[nodes > 0], depth + 1
+        clusters = _clusters_of(np.concatenate(found))
+        if lengths is not None:
+            before = offsets_of((data & 0xC0 != 0x80).astype(np.int64))
+            clusters[:, :2] = before[clusters[:, :2]]
+        return clusters, rest
 
     @cached_property
-    def longest(self) -> int:
-        """Length of the longest content, in code points; 0 if there is no content."""
-        return max(map(len, self.contents), default=0)
+    def _set(self) -> frozenset[str]:
+        return frozenset(self.contents)
 
     @cached_property
-    def _sizes(self) -> dict[str, list[int]]:
-        """Map each head to the lengths of the contents that begin with it, longest first."""
-        sizes: dict[str, set[int]] = {}
-        for content in self.contents:
-            for n in range(1, _HEAD + 1):
-                sizes.setdefault(content[:n], set()).add(len(content))
-        return {head: sorted(some, reverse=True) for head, some in sizes.items()}
+    def _distinct_sizes(self) -> list[int]:
+        return sorted({*self._chars.tolist()}, reverse=True)
 
-    @cached_property
-    def _heads(self) -> re.Pattern[str]:
-        """A regex that matches wherever a content may begin. It has few alternatives."""
-        heads = {content[:_HEAD] for content in self.contents}
-        least = (h for h in heads if not any(h[:n] in heads for n in range(1, len(h))))
-        return re.compile("|".join(map(re.escape, sorted(least))) or r"(?!)")
+
+def _clusters_of(occurrences: Clusters) -> Clusters:
+    """The clusters of all occurrences, in any order."""
+    if not len(occurrences):
+        return occurrences
+    starts, stops, numbers = occurrences[np.lexsort(occurrences[:, :2].T)].T
+    least = np.minimum.accumulate(starts[::-1])[::-1]  # of all that end there or later
+    firsts = np.flatnonzero(np.append(True, least[1:] >= stops[:-1]))
+    begins, ends = least[firsts], stops[np.append(firsts[1:], len(stops)) - 1]
+    longest = np.searchsorted(stops, ends)  # of those with one end, the longest comes first
+    whole = np.where(starts[longest] == begins, numbers[longest], -1)
+    return np.stack([begins, ends, whole], axis=1)
+
+
+@lru_cache(maxsize=16)
+def _contents_of(contents: tuple[str, ...]) -> Contents:
+    return Contents(contents)

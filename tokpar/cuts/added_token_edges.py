@@ -5,14 +5,16 @@ All positions are code points of the text.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokpar.cuts.added_token_contents import Contents
-from tokpar.cuts.added_token_guard import AddedTokenGuard, group_by_mark, maybe_space
+from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space
 from tokpar.types import AddedToken, Facts, Seam, Theorem
 
 
@@ -37,15 +39,13 @@ class TokenEdges:
 
     def occur(self, text: str) -> bool:
         """True if the text has a token whose edges may be cuts. Assumes `refusal` is None."""
-        if all(mark not in text for mark in self._marks):
-            return False
-        return any(text[s:e] in self.plain for s, e in self._contents.all(text))
+        return bool(self._is_plain[self._contents.clusters(text)[:, 2]].any())
 
     def certify(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), if theorem 29 licenses it."""
-        if self.refusal is not None:
+        if self.refusal is not None or not self.may_be_edge(text, p):
             return None
-        return self._find_edge(text, p, p + 1) if self.may_be_edge(text, p) else None
+        return self.find(text, p, p + 1)
 
     def may_be_edge(self, text: str, p: int) -> bool:
         """True if the characters at `p` may be the edge of a token whose edges may be cuts."""
@@ -55,68 +55,40 @@ class TokenEdges:
         """The first certified edge in [start, stop), or None.
 
         The time is linear in stop - start, however many tokens occur."""
-        if self.refusal is not None:
-            return None
-        lo, hi = max(0, start - self._reach), min(len(text), stop + self._reach)
-        if all(text.find(mark, lo, hi) < 0 for mark in self._marks):
-            return None
-        return self._find_edge(text, max(start, 1), min(stop, len(text)))
-
-    def _find_edge(self, text: str, start: int, stop: int) -> Seam | None:
-        # Twice the longest content: the token at an edge, and a token that may overlap it.
-        lo, hi = max(0, start - 2 * self._reach), min(len(text), stop + 2 * self._reach)
-        for first, last in self._lone(text, lo, hi):
-            for p, edge in ((first, "start"), (last, "end")):
-                if start <= p < stop and self._holds(text, first, last, p):
-                    witness = (("token", text[first:last]), ("edge", edge))
-                    return Seam.licensed_by(Theorem.ADDED_TOKEN_EDGE, p, witness)
+        for p, edge, first, last in self._edges(text, max(start, 1), min(stop, len(text))):
+            if self._holds(text, p, edge):
+                witness = (("token", text[first:last]), ("edge", edge))
+                return Seam.licensed_by(Theorem.ADDED_TOKEN_EDGE, p, witness)
         return None
 
-    def _holds(self, text: str, first: int, last: int, p: int) -> bool:
-        """True if edge `p` of the occurrence [first, last) meets every condition of theorem 29
-        except the condition on overlapping occurrences, which `_lone` checks."""
-        token = self.plain.get(text[first:last])
-        if token is None or (p == last and self.facts.first_prefix):
-            return False
-        if token.normalized and any(
-            text.find(content, first, last) >= 0 for content in self._contents_matched_first
-        ):
-            return False
-        return self._flag_guard.safe(text, p)
+    def likely(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Yield the positions in [start, stop) that `certify` may certify; it refuses some."""
+        return (p for p, _, _, _ in self._edges(text, start, stop))
 
-    def _lone(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-        """Yield the occurrences in [lo, hi) that contain every occurrence overlapping them."""
-        reached, held, place = lo, (lo, lo), lo
-        while (found := self._contents.next(text, place, hi)) is not None:
-            (first, last), place = found, found[0] + 1
-            if held[0] < held[1] <= first:
-                yield held
-                held = last, last
-            if first >= reached:
-                held = first, last
-            elif last > held[1]:
-                held = last, last
-            reached = max(reached, last)
-            if held[0] == held[1] > first + 1:
-                # In a run of one character, each later occurrence overlaps an earlier one.
-                place = max(place, self._run_stop(text, first, last, hi) - self._reach)
-                reached = max(reached, place + 1) if place > first + 1 else reached
-        if held[0] < held[1]:
-            yield held
+    def _edges(self, text: str, start: int, stop: int) -> Iterator[tuple[int, str, int, int]]:
+        """Yield (p, "start" or "end", start of the token, its end) for each edge in [start, stop)
+        of a token of `plain` that contains every occurrence that shares a character with it."""
+        if self.refusal is not None:
+            return
+        # twice the longest content: the token at an edge, and a token that may overlap it
+        reach = 2 * self._contents.longest
+        lo, hi = max(0, start - reach), min(len(text), stop + reach)
+        clusters = self._contents.clusters(text, lo, hi)
+        for first, last, _ in clusters[self._is_plain[clusters[:, 2]]].tolist():
+            for p, edge in ((first, "start"), (last, "end")):
+                if start <= p < stop:
+                    yield p, edge, first, last
 
-    def _run_stop(self, text: str, first: int, last: int, hi: int) -> int:
-        """Where the run of one character ends in which the occurrence [first, last) begins.
-
-        0 unless the occurrence is two or more copies of one character."""
-        char = text[first]
-        if text[first:last] != char * (last - first) or last - first < 2:
-            return 0
-        run = re.compile(f"{re.escape(char)}+").match(text, first, hi)
-        return first if run is None else run.end()
+    def _holds(self, text: str, p: int, edge: str) -> bool:
+        """True if the edge `p` of a token that is certainly matched meets the other conditions of
+        theorem 29."""
+        prefixed = edge == "end" and self.facts.first_prefix
+        return not prefixed and self._flag_guard.safe(text, p)
 
     @cached_property
     def plain(self) -> dict[str, AddedToken]:
-        """Map content to token, for the tokens whose edges may be cuts."""
+        """Map content to token, for the tokens whose edges may be cuts: a token of `plain` is
+        certainly matched where it is a whole cluster."""
         facts, times = self.facts, Counter(token.content for token in self.facts.added_tokens)
         unchanged = not facts.normalizers and facts.scheme != "dummy"
         strips = any(token.lstrip or token.rstrip for token in facts.added_tokens)
@@ -130,12 +102,14 @@ class TokenEdges:
             # Another token that strips white space could consume an edge that is white space.
             return times[token.content] == 1 and not (strips and any(map(maybe_space, edges)))
 
-        return {t.content: t for t in facts.added_tokens if t.content and certain(t)}
-
-    @cached_property
-    def _contents_matched_first(self) -> tuple[str, ...]:
-        """Contents that the engine matches before it searches any token with normalized=true."""
-        return tuple(t.content for t in self.facts.added_tokens if t.content and not t.normalized)
+        found = {t.content: t for t in facts.added_tokens if t.content and certain(t)}
+        # the engine matches these before it searches any token with normalized=true
+        earlier = Contents.of(t.content for t in facts.added_tokens if not t.normalized)
+        later = [t.content for t in found.values() if t.normalized]
+        for content in later if earlier.contents else ():
+            if len(earlier.clusters(content)):
+                del found[content]
+        return found
 
     @cached_property
     def _flag_guard(self) -> AddedTokenGuard:
@@ -146,16 +120,10 @@ class TokenEdges:
     def _contents(self) -> Contents:
         return Contents.of(token.content for token in self.facts.added_tokens)
 
-    @property
-    def _reach(self) -> int:
-        return self._contents.longest
-
     @cached_property
-    def _marks(self) -> tuple[str, ...]:
-        """Characters such that each content of `plain` has at least one of them.
-
-        A text without these characters has no token of `plain`."""
-        return tuple(mark for mark, _ in group_by_mark(self.plain))
+    def _is_plain(self) -> NDArray[np.bool_]:
+        """For each content of `_contents`, True if it is in `plain`; then False, for no content."""
+        return np.array([*map(self.plain.__contains__, self._contents.contents), False], np.bool_)
 
     @cached_property
     def _first(self) -> frozenset[str]:

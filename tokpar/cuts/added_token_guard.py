@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, groupby
-from operator import itemgetter
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES
+from tokpar.cuts.added_token_contents import Contents
 from tokpar.types import AddedToken
 
 # A cut in a longer run of white space counts as unsafe if some token strips white space.
 LONGEST_STRIPPED_RUN = 4096
-_HALF_RUN = LONGEST_STRIPPED_RUN // 4  # three such runs may meet
+LONG_RUN = LONGEST_STRIPPED_RUN // 4  # three such runs may meet
 """Longest run of white space that `absent` accepts on each side of a segment edge."""
-_DEEPEST = 8
-"""Deepest nesting of regex groups; Python's regex compiler recurses once per level."""
 _BEHIND_OTHER = re.compile(f"[^{re.escape(SPACES)}] ")
-_LONG_RUN = re.compile(rf"[\s\u200b\u180e\ufeff]{{{_HALF_RUN}}}")
+_LONG_RUN = re.compile(rf"[\s\u200b\u180e\ufeff]{{{LONG_RUN}}}")
 
 
 def maybe_space(char: str) -> bool:
@@ -28,88 +26,16 @@ def maybe_space(char: str) -> bool:
     return char.isspace() or char in "\u200b\u180e\ufeff"
 
 
+@lru_cache(maxsize=1)
+def maybe_spaces() -> str:
+    """All characters that may be white space. All are below U+10000; U+FEFF is above the
+    surrogates."""
+    return "".join(filter(maybe_space, map(chr, range(0x10000))))
+
+
 def maybe_word(char: str) -> bool:
     """True unless `char` is provably outside \\w of every engine: only ASCII can be proved."""
     return not char.isascii() or char.isalnum() or char == "_"
-
-
-def group_by_mark(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
-    """Group the non-empty contents by a character that all contents of the group have.
-
-    Yields (character, contents). Rare characters come first."""
-    left = {content for content in contents if content}
-    while left:
-        counts = Counter(chain.from_iterable(map(set, left)))
-        mark = max(counts, key=lambda c: (not c.isascii(), not c.isalnum(), counts[c], c))
-        group = {content for content in left if mark in content}
-        yield mark, group
-        left -= group
-
-
-def _either(contents: Sequence[str], depth: int = 0) -> str:
-    """A regex that matches exactly where one of the ascending `contents` begins.
-
-    The regex has each common prefix once: it compiles five times faster and searches faster."""
-    ends = zip(contents[0], contents[-1], strict=False)
-    size = next((k for k, (one, other) in enumerate(ends) if one != other), len(contents[0]))
-    begins = contents[0][:size]
-    if begins == contents[0]:  # every other content begins with contents[0]
-        return re.escape(begins)
-    rests = [content[size:] for content in contents]
-    if depth == _DEEPEST:
-        parts = list(map(re.escape, rests))
-    else:
-        parts = [_either([*some], depth + 1) for _, some in groupby(rests, itemgetter(0))]
-    return f"{re.escape(begins)}(?:{'|'.join(parts)})"
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Contents that all have the character `mark`.
-
-    A search for one character is thirty times faster than a search for the contents."""
-
-    mark: str
-    contents: frozenset[str]
-
-    @cached_property
-    def _some(self) -> re.Pattern[str]:
-        return re.compile(_either(sorted(self.contents)))
-
-    @cached_property
-    def _mark_offsets(self) -> tuple[int, ...]:
-        """For each content, the number of code points before its first mark; sorted, distinct."""
-        return tuple(sorted({content.index(self.mark) for content in self.contents}))
-
-    def starts(self, text: str) -> Iterator[int]:
-        """Yield the positions where contents begin in a text, in no fixed order."""
-        at = text.find(self.mark)
-        while at >= 0:
-            yield from (
-                at - k
-                for k in self._mark_offsets
-                if k <= at and self._some.match(text, at - k) is not None
-            )
-            at = text.find(self.mark, at + 1)
-
-    def lacks(self, text: str, first: int, last: int) -> bool:
-        """True if no content of this group occurs in [first, last).
-
-        The search follows the marks while they are rare, then runs the regex over the rest. If
-        every content begins with the mark, the regex runs from the first mark: it then searches
-        for one character, too."""
-        at = text.find(self.mark, first, last)
-        rare = (last - first) // (64 * len(self._mark_offsets)) if self._mark_offsets != (0,) else 1
-        for _ in range(rare):
-            if at < 0:
-                return True
-            for start in (at - before for before in self._mark_offsets):
-                if start >= first and self._some.match(text, start, last) is not None:
-                    return False
-            at = text.find(self.mark, at + 1, last)
-        return (
-            at < 0 or self._some.search(text, max(first, at - self._mark_offsets[-1]), last) is None
-        )
 
 
 @dataclass(frozen=True)
@@ -120,10 +46,15 @@ class AddedTokenGuard:
 
     tokens: tuple[AddedToken, ...]
 
-    @cached_property
+    @property
     def reach(self) -> int:
         """Length of the longest content, code points."""
-        return max((len(token.content) for token in self.tokens), default=0)
+        return self.contents.longest
+
+    @cached_property
+    def contents(self) -> Contents:
+        """The contents of all tokens."""
+        return Contents.of(token.content for token in self.tokens)
 
     @cached_property
     def _strips(self) -> bool:
@@ -132,29 +63,71 @@ class AddedTokenGuard:
     def safe(self, text: str, p: int) -> bool:
         """True if a cut before code point `p`, 0 < p < len(text), meets conditions (a) to (d) of
         theorem 6.1."""
-        if not self._groups:
+        near = self.contents.clusters(text, max(0, p - self.reach), min(len(text), p + self.reach))
+        if any(start < p < stop for start, stop, _ in near.tolist()):
+            return False  # (a)
+        return self._single_word_safe(text, p) and self._strip_safe(text, p)
+
+    def _single_word_safe(self, text: str, p: int) -> bool:
+        """Condition (b), if no occurrence reaches over `p`. A `single_word` token that ends at `p`
+        then ends a cluster, and one that begins at `p` begins one."""
+        size, behind = self._single_words.longest, text[p - 1]
+        if not size or not (maybe_word(behind) or maybe_word(text[p])):
             return True
-        window = self._window(text, p)
-        if window is None:
-            return False
-        if self._none(text, *window):
-            return True
-        return all(
-            _matches_alike(token, start, text, p)
-            for token, start in self._occurrences(text, *window)
+        near = self._single_words.clusters(text, max(0, p - size), min(len(text), p + size))
+        return not any(
+            (stop == p and maybe_word(text[p])) or (start == p and maybe_word(behind))
+            for start, stop, _ in near.tolist()
         )
+
+    def _strip_safe(self, text: str, p: int) -> bool:
+        """Conditions (c) and (d), if no occurrence reaches over `p`.
+
+        False in a run of white space longer than `LONGEST_STRIPPED_RUN`."""
+        if self._rstrips.longest and maybe_space(text[p]):
+            first = _run_start(text, p)
+            near = self._rstrips.clusters(text, max(0, first - self._rstrips.longest), p)
+            if p - first > LONGEST_STRIPPED_RUN or (near[:, 1] >= first).any():
+                return False
+        if self._lstrips.longest and maybe_space(text[p - 1]):
+            stop = _run_stop(text, p)
+            near = self._lstrips.clusters(text, p, min(len(text), stop + self._lstrips.longest))
+            if stop - p > LONGEST_STRIPPED_RUN or (near[:, 0] <= stop).any():
+                return False
+        return True
+
+    @cached_property
+    def _single_words(self) -> Contents:
+        return Contents.of(token.content for token in self.tokens if token.single_word)
+
+    @cached_property
+    def _rstrips(self) -> Contents:
+        return Contents.of(token.content for token in self.tokens if token.rstrip)
+
+    @cached_property
+    def _lstrips(self) -> Contents:
+        return Contents.of(token.content for token in self.tokens if token.lstrip)
+
+    def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """For each p in [start, stop), True if an occurrence reaches over p; None if none does.
+
+        `safe` is False there."""
+        first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
+        near = self.contents.clusters(text, first, last)
+        near = near[(near[:, 0] + 1 < stop) & (near[:, 1] > start)]
+        if not len(near):
+            return None
+        changes = np.zeros(stop - start + 1, np.int8)
+        changes[np.maximum(near[:, 0] + 1 - start, 0)] += 1  # clusters share no position
+        changes[np.minimum(near[:, 1], stop) - start] -= 1
+        found: NDArray[np.bool_] = np.cumsum(changes[:-1], dtype=np.int8).view(np.bool_)
+        return found
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """True if no occurrence of any token shares a code point with [start, stop)."""
-        if not self._groups:
-            return True
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
-        if self._none(text, first, last):
-            return True
-        return all(
-            at >= stop or at + len(token.content) <= start
-            for token, at in self._occurrences(text, first, last)
-        )
+        near = self.contents.clusters(text, first, last)
+        return not ((near[:, 0] < stop) & (near[:, 1] > start)).any()
 
     def free_of_tokens(self, text: str, start: int, stop: int) -> bool:
         """True if no occurrence of any token shares a code point with [start, stop), where an
@@ -168,17 +141,22 @@ class AddedTokenGuard:
 
     def absent(self, text: str, start: int, stop: int) -> bool:
         """True if no token is near [start, stop). Then `safe` holds for start < p < stop."""
-        if not self._groups:
+        if not self.reach:
             return True
         if self._strips:
-            if _LONG_RUN.search(text, start, stop) is not None:
+            if self.may_strip_far(text, start, stop):
                 return False
             first, last = _run_start(text, start), _run_stop(text, stop)
-            if start - first > _HALF_RUN or last - stop > _HALF_RUN:
+            if start - first > LONG_RUN or last - stop > LONG_RUN:
                 return False
             start, stop = first, last
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
-        return self._none(text, first, last)
+        return not len(self.contents.clusters(text, first, last))
+
+    def may_strip_far(self, text: str, start: int, stop: int) -> bool:
+        """True if a token may strip a run of white space in [start, stop) that `safe` may refuse
+        for its length."""
+        return self._strips and _LONG_RUN.search(text, start, stop) is not None
 
     def parts_near_tokens(self, text: str) -> list[tuple[int, int]] | None:
         """The parts of the text where an occurrence of a token may forbid a cut.
@@ -187,14 +165,14 @@ class AddedTokenGuard:
         white space: such a token may reach any distance."""
         if self._strips:
             return [] if self.absent(text, 0, len(text)) else None
-        found: list[tuple[int, int]] = []
-        starts = sorted(set(chain.from_iterable(group.starts(text) for group in self._groups)))
-        for at in starts:
-            start, stop = max(0, at - self.reach), min(len(text), at + 2 * self.reach)
-            if found and start <= found[-1][1]:
-                start, _ = found.pop()
-            found.append((start, stop))
-        return found
+        clusters = self.contents.clusters(text)
+        if not len(clusters):
+            return []
+        starts = np.maximum(clusters[:, 0] - self.reach, 0)
+        stops = np.minimum(clusters[:, 1] + self.reach, len(text))
+        firsts = np.flatnonzero(np.append(True, starts[1:] > stops[:-1]))
+        lasts = np.append(firsts[1:], len(stops)) - 1
+        return list(zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True))
 
     @cached_property
     def at_spaces(self) -> AddedTokenGuard:
@@ -210,41 +188,6 @@ class AddedTokenGuard:
 
         A text may then be cut before all such spaces, and each occurrence lies in one segment."""
         return not any(_BEHIND_OTHER.search(token.content) for token in self.tokens)
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """Characters such that each token has at least one of them."""
-        return tuple(group.mark for group in self._groups)
-
-    def _none(self, text: str, first: int, last: int) -> bool:
-        """True if no token occurs in [first, last)."""
-        return all(group.lacks(text, first, last) for group in self._groups)
-
-    @cached_property
-    def _groups(self) -> tuple[_Group, ...]:
-        groups = group_by_mark(token.content for token in self.tokens)
-        return tuple(_Group(mark, frozenset(contents)) for mark, contents in groups)
-
-    def _window(self, text: str, p: int) -> tuple[int, int] | None:
-        """[lo, hi) that contains every occurrence which may forbid a cut at `p`.
-
-        None if the run of white space around `p` is longer than `LONGEST_STRIPPED_RUN`."""
-        lo = hi = p
-        if self._strips:
-            if maybe_space(text[p]):
-                lo = _run_start(text, p)
-            if maybe_space(text[p - 1]):
-                hi = _run_stop(text, p)
-            if hi - lo > LONGEST_STRIPPED_RUN:
-                return None
-        return max(0, lo - self.reach), min(len(text), hi + self.reach)
-
-    def _occurrences(self, text: str, lo: int, hi: int) -> Iterator[tuple[AddedToken, int]]:
-        for token in self.tokens:
-            start = text.find(token.content, lo, hi) if token.content else -1
-            while start >= 0:
-                yield token, start
-                start = text.find(token.content, start + 1, hi)
 
 
 def _forbids_spaces(token: AddedToken) -> bool:
@@ -262,28 +205,9 @@ def run_around(text: str, p: int) -> int | None:
 
 def _run_start(text: str, p: int) -> int:
     least = max(0, p - LONGEST_STRIPPED_RUN - 1)
-    while p > least and maybe_space(text[p - 1]):
-        p -= 1
-    return p
+    return least + len(text[least:p].rstrip(maybe_spaces()))
 
 
 def _run_stop(text: str, p: int) -> int:
-    most = min(len(text), p + LONGEST_STRIPPED_RUN + 1)
-    while p < most and maybe_space(text[p]):
-        p += 1
-    return p
-
-
-def _matches_alike(token: AddedToken, start: int, text: str, p: int) -> bool:
-    """True if the engine treats the occurrence of `token` at `start` alike with and without a cut
-    at `p`."""
-    stop = start + len(token.content)
-    if start < p < stop:
-        return False
-    if token.single_word and (
-        (stop == p and maybe_word(text[p])) or (start == p and maybe_word(text[p - 1]))
-    ):
-        return False
-    if token.rstrip and stop <= p and all(map(maybe_space, text[stop : p + 1])):
-        return False
-    return not (token.lstrip and start >= p and all(map(maybe_space, text[p - 1 : start])))
+    part = text[p : p + LONGEST_STRIPPED_RUN + 1]
+    return p + len(part) - len(part.lstrip(maybe_spaces()))

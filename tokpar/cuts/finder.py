@@ -7,19 +7,20 @@ right part. The finder proves a cut before any tokenization, and returns a `Seam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, has_surrogate
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.local_pairs import LocalPairs
-from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
 from tokpar.types import Facts, Seam, Theorem, Witness
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
-_REPORTED = 1 << 12
+_REPORTED, _FEW = 1 << 12, 1 << 8
+_FIRST_WINDOW = 64
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
@@ -214,15 +216,36 @@ class CutFinder:
     ) -> Seam | None:
         """The first certified cut in [start, stop), code points, or None.
 
-        The search goes window by window, and tries the cheapest rule first in each window.
+        The search goes window by window, of growing size up to `window`, and tries the cheapest
+        rule first in each window.
         K10 may read the text from the anchor of `earlier_seam`."""
         start, stop = max(start, 1), min(stop, len(text))
-        for lo in range(start, stop, window):
-            hi = min(lo + window, stop)
-            seam = self._find_context(text, lo, hi, earlier_seam) or self.edges.find(text, lo, hi)
+        size = min(window, _FIRST_WINDOW)
+        while start < stop:
+            end = min(start + size, stop)
+            seam = self.edges.find(text, start, end)
+            seam = seam or self._find_context(text, start, end, earlier_seam)
             if seam is not None:
                 return seam
+            start, size = end, min(4 * size, window)
         return None
+
+    def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
+        """Yield the seams in [start, stop), 0 < start, that a pair of unnormalized characters
+        licenses, ascending.
+
+        For the first seam, or for few positions: arrays are faster for many. Yields nothing for a
+        tokenizer without windows."""
+        windows, guard = self.windows, self.normalizer_guard
+        for lo in range(start, stop if windows is not None else 0, _FEW):
+            hi = min(lo + _FEW, stop)
+            parts = guard.known_places(text, lo, hi) if guard.stages else [(lo, hi)]
+            for first, last in parts:
+                assert windows is not None
+                for p in windows.pairs_in(text, max(lo, first), min(hi, last)):
+                    seam = self.certify_pair(text, p)
+                    if seam is not None:
+                        yield seam
 
     def _find_context(self, text: str, lo: int, hi: int, earlier_seam: Seam | None) -> Seam | None:
         if self.refusal is not None:
@@ -311,6 +334,10 @@ class CutFinder:
     def _adjacent(self) -> frozenset[str] | None:
         return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
 
+    def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """For each p in [start, stop): see `normalized_context.crossed_positions`."""
+        return crossed_positions(self.token_guard, self.normalizer_guard, text, start, stop)
+
     def tokens_safe(self, text: str, p: int) -> bool:
         """True if the engine matches the same added tokens with and without a cut before `p`."""
         return self.token_guard.safe(text, p) and self.normalizer_guard.tokens_safe(text, p)
@@ -370,9 +397,10 @@ def finder_for(facts: Facts) -> CutFinder:
 
 
 def _finder(facts: Facts) -> CutFinder:
-    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
+    changed = bool(facts.normalizers)
+    normalized_tokens = tuple(t for t in facts.added_tokens if t.normalized and changed)
     token_guard = AddedTokenGuard(
-        tuple(t for t in facts.added_tokens if t not in normalized_tokens)
+        tuple(t for t in facts.added_tokens if not (t.normalized and changed))
     )
     family = family_named(facts.family) if facts.family else None
     return CutFinder(

@@ -6,7 +6,6 @@ are those of the module `regex`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cuts.stream_cuts import Beginnings
+from tokpar.cuts.added_token_contents import Contents
 from tokpar.patterns.automaton import Automaton, automaton
 from tokpar.patterns.char_partition import alphabet
 from tokpar.patterns.charclass_cache import cached_members
@@ -148,31 +147,32 @@ class TokenSplitter:
     def __init__(
         self, ids: Mapping[str, int], sink: Sink, on_token: Callable[[int], object]
     ) -> None:
-        contents = sorted(ids, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, contents)))
-        self._beginnings = Beginnings(contents)
+        self._contents = Contents.of(ids)
         self._ids, self._sink, self._on_token = ids, sink, on_token
         self._text = ""
 
     def feed(self, text: str) -> None:
         self._text += text
-        self._take(self._beginnings.first)
+        self._take(False)
 
     def end(self) -> None:
-        self._take(lambda text, start: len(text))
+        self._take(True)
         self._sink.end()
 
-    def _take(self, limit_from: Callable[[str, int], int]) -> None:
+    def _take(self, is_whole: bool) -> None:
         """Pass on the text before the first position where an incomplete token may begin."""
         text, place = self._text, 0
-        limit = limit_from(text, 0)
-        while (match := self._pattern.search(text, place)) and match.start() < limit:
-            if match.start() > place:
-                self._sink.feed(text[place : match.start()])
+        limit = len(text) if is_whole else self._contents.unfinished_start(text)
+        for start, stop in self._contents.matches(text):
+            if start >= limit:
+                break
+            if start > place:
+                self._sink.feed(text[place:start])
             self._sink.end()
-            self._on_token(self._ids[match[0]])
-            place = match.end()
-            limit = max(limit, limit_from(text, place))
+            self._on_token(self._ids[text[start:stop]])
+            place = stop
+            if place > limit:
+                limit = self._contents.unfinished_start(text, place)
         if place < limit:
             self._sink.feed(text[place:limit])
         self._text = text[max(place, limit) :]

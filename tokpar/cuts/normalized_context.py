@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
 
@@ -72,6 +75,25 @@ class NormalizerGuard:
             reach += run
         seen = self._image(text, p, reach)
         return seen is not None and seen[0].isascii() and self._guard.safe(*seen)
+
+    def crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """For each p in [start, stop), True if a token in the normalized text surely reaches over
+        p; None if none does. `tokens_safe` is False there."""
+        if self._guard is None or self.moves is not None:
+            return None
+        found, reach = None, self._guard.reach
+        known = self.known_images(text, max(0, start - reach), min(len(text), stop + reach))
+        for first, image in known:
+            low, high = max(start, first), min(stop, first + len(image))
+            part = (
+                self._guard.crossed_positions(image, low - first, high - first)
+                if low < high
+                else None
+            )
+            if part is not None:
+                found = np.zeros(stop - start, np.bool_) if found is None else found
+                found[low - start : high - start] = part
+        return found
 
     def _is_outside_tokens(self, left: str, right: str) -> bool:
         """True if no token lies across a cut between these two characters (corollary of theorem
@@ -168,6 +190,17 @@ class NormalizerGuard:
         for stage in self.stages:
             image = None if image is None else _apply_stage(stage, image, cut)
         return image
+
+
+def crossed_positions(
+    raw: AddedTokenGuard, normalizer_guard: NormalizerGuard, text: str, start: int, stop: int
+) -> NDArray[np.bool_] | None:
+    """For each p in [start, stop), True if an added token surely reaches over p; None if none does.
+
+    No cut is certified there, so one search for all positions saves a search at each of them."""
+    found = raw.crossed_positions(text, start, stop)
+    other = normalizer_guard.crossed_positions(text, start, stop)
+    return found if other is None else other if found is None else found | other
 
 
 def replaced_string(stage: NormalizerStage) -> str | None:

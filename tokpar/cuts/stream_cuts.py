@@ -4,33 +4,14 @@ A cut is final when no later character can change anything that the cut's rule r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from tokpar.cuts.added_token_guard import LONGEST_STRIPPED_RUN, maybe_space
+from tokpar.cuts.added_token_guard import LONGEST_STRIPPED_RUN, maybe_space, maybe_spaces
 from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.normalized_context import replaced_string
 from tokpar.types import Seam
-
-
-class Beginnings:
-    """Finds the position where a text may end in the middle of one of the contents."""
-
-    def __init__(self, contents: Collection[str]) -> None:
-        self._reach = max(map(len, contents), default=1)
-        self._proper = {text[:size] for text in contents for size in range(1, len(text))}
-
-    def first(self, text: str, start: int = 0) -> int:
-        """The least position p >= `start` where text[p:] is a proper prefix of a content.
-
-        For the content "<s>", "a <s" -> 2. The length of the text if there is no such position.
-        Code points."""
-        for place in range(max(start, len(text) - self._reach + 1), len(text)):
-            if text[place:] in self._proper:
-                return place
-        return len(text)
-
 
 _NEAR, _BLOCK = 64, 4096
 """How many positions are checked one by one, and the block size of the array search after that."""
@@ -50,7 +31,10 @@ class UnfinishedText:
         """The horizon for rules that read `rule_lookahead` more characters after a position."""
         most = len(text) - self.looks_ahead - rule_lookahead
         if self._plain:
-            return max(0, min(most, self._beginnings.first(text) - rule_lookahead))
+            return max(
+                0,
+                min(most, self.finder.token_guard.contents.unfinished_start(text) - rule_lookahead),
+            )
         last = min(most, len(text) - self.finder.token_guard.reach)
         return max(0, _last_solid(text, last) - rule_lookahead)
 
@@ -82,7 +66,10 @@ class UnfinishedText:
     ) -> Seam | None:
         # Between two spaces, later text may change how tokens of the normalized text match.
         unclear = bool(self.finder.normalizer_guard.tokens)
+        reached_over = self.finder.crossed_positions(text, start + 1, max(start, last) + 1)
         for place in range(last, start, -1):
+            if reached_over is not None and reached_over[place - start - 1]:
+                continue
             if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
                 continue
             seam = certify(text, place)
@@ -120,10 +107,6 @@ class UnfinishedText:
         tokens = self.finder.token_guard.tokens
         return not any(token.lstrip or token.rstrip or token.single_word for token in tokens)
 
-    @cached_property
-    def _beginnings(self) -> Beginnings:
-        return Beginnings({token.content for token in self.finder.token_guard.tokens})
-
 
 def _last_solid(text: str, last: int) -> int:
     """The last position up to `last` with a character that is certainly not white space.
@@ -132,11 +115,4 @@ def _last_solid(text: str, last: int) -> int:
     if last <= 0:
         return 0
     first = max(0, last - LONGEST_STRIPPED_RUN)
-    return max(0, first + len(text[first : last + 1].rstrip(_spaces())) - 1)
-
-
-@lru_cache(maxsize=1)
-def _spaces() -> str:
-    """All characters that may be white space. All are below U+10000; U+FEFF is above the
-    surrogates."""
-    return "".join(filter(maybe_space, map(chr, range(0x10000))))
+    return max(0, first + len(text[first : last + 1].rstrip(maybe_spaces())) - 1)

@@ -12,9 +12,10 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.cuts.window_tables import (
     BEGIN,
     EVERYWHERE,
@@ -95,34 +96,39 @@ class WindowSeams:
         known_anchor = None
         if earlier_seam is not None and earlier_seam.theorem == Theorem.ANCHORED_WINDOW:
             known_anchor = int(dict(earlier_seam.witness)["anchor"])
-        if stop - start <= _FEW and not self.facts.normalizers:
-            return self._first(text, self._near_candidates(text, start, stop, known_anchor))
-        if known_anchor is not None and not self.facts.normalizers:  # probably more digits follow
-            near = self._near_candidates(text, start, min(start + LEFT, stop), known_anchor)
-            if (seam := self._first(text, near)) is not None:
-                return seam
-        for p in self.pairs_in(text, start, min(start + _FEW, stop)):
-            seam = self.certify(text, p)
-            if seam is not None:
-                return seam
-        size = 4 * _FEW
-        while start < stop:
-            end, size = min(start + size, stop), min(4 * size, _MOST)
-            seam = self._first(text, self._candidates(text, start, end, known_anchor))
-            if seam is not None:
-                return seam
-            start = end
-        return None
+        begin, reached_over = start, self._crossed_positions(text, start, stop)
 
-    def _first(self, text: str, candidates: Iterator[Candidate]) -> Seam | None:
-        seams = (self.certify(text, p, anchored_set=anchored_set) for p, anchored_set in candidates)
-        return next((seam for seam in seams if seam is not None), None)
+        def first_seam(candidates: Iterator[Candidate]) -> Seam | None:
+            if reached_over is not None:
+                candidates = (each for each in candidates if not reached_over[each[0] - begin])
+            seams = (self.certify(text, p, anchored_set=found) for p, found in candidates)
+            return next((seam for seam in seams if seam is not None), None)
+
+        if stop - start <= _FEW and not self.facts.normalizers:
+            return first_seam(self._near_candidates(text, start, stop, known_anchor))
+        if known_anchor is not None and not self.facts.normalizers:  # probably more digits follow
+            end = min(start + LEFT, stop)
+            seam = first_seam(self._near_candidates(text, start, end, known_anchor))
+            if seam is not None:
+                return seam
+        seam = first_seam((p, None) for p in self.pairs_in(text, start, min(start + _FEW, stop)))
+        size = 4 * _FEW
+        while seam is None and start < stop:
+            end, size = min(start + size, stop), min(4 * size, _MOST)
+            part = None if reached_over is None else reached_over[start - begin : end - begin]
+            seam = first_seam(self._candidates(text, start, end, known_anchor, part))
+            start = end
+        return seam
+
+    def _crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        return crossed_positions(self.token_guard, self.normalizer_guard, text, start, stop)
 
     def likely(self, text: str, start: int, stop: int) -> set[int]:
         """The positions in [start, stop), 0 < start, that `certify` may certify.
 
         `certify` refuses some of them."""
-        return {p for p, _ in self._candidates(text, start, stop, None)}
+        reached_over = self._crossed_positions(text, start, stop)
+        return {p for p, _ in self._candidates(text, start, stop, None, reached_over)}
 
     def pairs_in(self, text: str, start: int, stop: int) -> Iterator[int]:
         """Yield the positions in [start, stop), 0 < start, that a pair of unnormalized characters
@@ -181,12 +187,23 @@ class WindowSeams:
             left_set = rows[left_set][symbols[at]]
 
     def _candidates(
-        self, text: str, start: int, stop: int, known_anchor: int | None
+        self,
+        text: str,
+        start: int,
+        stop: int,
+        known_anchor: int | None,
+        reached_over: NDArray[np.bool_] | None,
     ) -> Iterator[Candidate]:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
-        Added tokens are not checked. `known_anchor` is used if no nearer anchor is found."""
+        Leaves out the positions of `reached_over` (`_crossed_positions`); else added tokens are not
+        checked. `known_anchor` is used if no nearer anchor is found."""
         runs = list(self._symbol_runs(text, start, stop))
+        if reached_over is not None:
+            for first, _, status in runs:
+                low, high = max(start, first + 1), min(stop, first + 1 + len(status))
+                part = status[low - first - 1 : high - first - 1]
+                part[reached_over[low - start : high - start]] = NEVER
         for first, _, status in runs:
             for p in _places_in(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 yield p, None

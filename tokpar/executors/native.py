@@ -12,8 +12,9 @@ from typing import cast
 
 import numpy as np
 
-from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial_executor import PASSING, engine_error, only
+from tokpar.cores import cpu_count
+from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.executors.serial_executor import engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, ThreadPool, blocks
 from tokpar.interfaces import (
     CachedRows,
@@ -22,7 +23,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     traits_of,
 )
-from tokpar.limits import cpu_count, worker_count
+from tokpar.limits import worker_count
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144
@@ -115,9 +116,8 @@ def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: r
         rows = engine.encode_many(part, spans)
         if len(rows) != len(part):
             raise RuntimeError(f"encode_many gave {len(rows)} rows for {len(part)} texts")
-    except PASSING:
-        raise
     except BaseException as error:
+        raise_foreign(error)
         if spans and isinstance(error, LookupError):
             raise
         raise _guilty(texts, wave, engine, spans, error) from error
@@ -131,8 +131,7 @@ def _guilty(
     for row in wave:
         try:
             only(engine.encode_many([texts[row]], spans))
-        except PASSING:  # one text after the other
-            raise
-        except BaseException as own_error:
+        except BaseException as own_error:  # a panic is no Exception
+            raise_foreign(own_error)
             return engine_error(own_error, len(texts[row]), row)
     return engine_error(error, sum(len(texts[row]) for row in wave), wave.start)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.errors import TokparError, WorkerError
+from tokpar.errors import TokparError, WorkerError, raise_foreign
 
 SECONDS_TO_END = 5.0
 
@@ -108,6 +108,7 @@ class WorkerProcess:
             yield
         except BaseException as error:
             self.kill()
+            raise_foreign(error)
             if not isinstance(error, (OSError, EOFError, pickle.UnpicklingError)):
                 raise
             code = self._process.returncode

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from tokpar.errors import OptionError, WorkerError
+from tokpar.errors import OptionError, WorkerError, is_foreign, raise_foreign
 from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
-from tokpar.executors.serial_executor import PASSING, check_spans, encode_rows
+from tokpar.executors.serial_executor import check_spans, encode_rows
 from tokpar.executors.threads import ThreadPool, deal_blocks
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import Rows
@@ -59,9 +59,10 @@ class ProcessExecutor(ThreadPool):
 
         try:
             done = self.run(encode_block, deal_blocks(texts, self._workers, LEAST_BLOCK_CHARS))
-        except PASSING:
-            self._crews.pop(os.getpid(), None)
-            crew.kill()
+        except BaseException as error:
+            if is_foreign(error):
+                self._crews.pop(os.getpid(), None)
+                crew.kill()
             raise
         return Rows.concatenate(done)
 
@@ -200,9 +201,8 @@ def _build_tokenizer(spec_bytes: bytes) -> TokenizerAdapter:
     try:
         build, settings = pickle.loads(spec_bytes)
         tokenizer: TokenizerAdapter = build(**settings)
-    except PASSING:
-        raise
     except BaseException as error:
+        raise_foreign(error)
         said = f"{type(error).__name__}: {error}"
         raise WorkerError(f"the tokenizer cannot be built in a worker process: {said}") from error
     return tokenizer

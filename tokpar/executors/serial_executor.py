@@ -5,13 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids, offsets_of
-from tokpar.errors import EngineError
+from tokpar.errors import EngineError, raise_foreign
 from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
 from tokpar.types import Piece, Rows
-
-# These are no failures of the engine. Every other error is, even a BaseException: pyo3's
-# PanicException is one.
-PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class SerialExecutor:
@@ -49,9 +45,8 @@ def _bare_rows(texts: Sequence[str], tokenizer: TokenizerAdapter, first: int) ->
         for text in texts:
             arrays.append(np.asarray(encode(text), dtype=np.uint32))
             row += 1
-    except PASSING:
-        raise
     except BaseException as error:
+        raise_foreign(error)
         raise engine_error(error, len(texts[row - first]), row) from error
     return Rows(concatenate_ids(arrays), offsets_of(map(len, arrays)))
 
@@ -66,17 +61,17 @@ def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int =
             assert isinstance(tokenizer, EncodesMany)
             return only(tokenizer.encode_many([text], True)).piece(0)
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
-    except PASSING:
-        raise
     except BaseException as error:
+        raise_foreign(error)
         raise engine_error(error, len(text), row) from error
     if locate is None:
         return Piece(ids)
     try:
         return Piece(ids, locate(ids, text))
-    except (*PASSING, LookupError):
+    except LookupError:
         raise
     except BaseException as error:
+        raise_foreign(error)
         raise engine_error(error, len(text), row) from error
 
 

@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from tokpar.arrays import offsets_of
-from tokpar.executors.serial_executor import PASSING, check_spans, encode_rows
+from tokpar.errors import is_foreign
+from tokpar.executors.serial_executor import check_spans, encode_rows
 from tokpar.interfaces import TokenizerAdapter, traits_of
 from tokpar.limits import worker_count
 from tokpar.types import Rows
@@ -99,8 +100,7 @@ class ThreadPool:
             waiting.clear()  # after an interrupt no further job begins
             wait([each for each in others if not each.cancel()])
         if failed:
-            passing = (each for each in failed.values() if isinstance(each, PASSING))
-            raise next(passing, failed[min(failed)])
+            raise next(filter(is_foreign, failed.values()), failed[min(failed)])
         return [found[k] for k in range(len(jobs))]
 
     def close(self) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tokpar.encoder import Encoder
+from tokpar.errors import OptionError
+from tokpar.limits import require_count
+from tokpar.registry import registry, require_options
 
 if TYPE_CHECKING:
     import tiktoken
@@ -19,11 +24,41 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
     both. Other attributes are copied. `tokpar_calls` counts the texts that tokpar encoded; the
     engine encodes all others. `smallest_text`: code points from which on a text goes through
     tokpar, None for the length from which on that pays. `options`: those of `Encoder`. Raises
-    OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
-    transformers below 5."""
+    OptionError for a tokenizer that is not fast, for a class that encodes in its own way, for an
+    unknown option, and for transformers below 5."""
+    if isinstance(tokenizer, (str, PathLike)):
+        raise OptionError(
+            f"as_hf needs a tokenizer object, got {tokenizer!r}: load it first, by "
+            f"transformers.AutoTokenizer.from_pretrained({str(tokenizer)!r})"
+        )
+    require_options_of_as_hf("as_hf", smallest_text, options)
     from tokpar.integrations import hf  # imports transformers
 
     return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)
+
+
+def _own_options(
+    *,
+    smallest_text: int | None = None,
+    strategy: str = "auto",
+    executor: str = "auto",
+    workers: int | None = None,
+    allow_approximate: bool = False,
+) -> None:
+    """The options of `as_hf`, beside those of the strategy."""
+
+
+def require_options_of_as_hf(
+    door: str, smallest_text: int | None, options: Mapping[str, Any]
+) -> None:
+    """Raises OptionError for an option that neither `door` nor the strategy has, and for a
+    `smallest_text` that is no number of code points."""
+    if smallest_text is not None:
+        require_count("smallest_text", smallest_text, 0)
+    strategy = options.get("strategy", "auto")
+    if isinstance(strategy, str) and "+" not in strategy:  # Encoder checks those of other parts
+        build = registry().strategy(strategy).build
+        require_options(door, [_own_options, build], options)
 
 
 def as_tiktoken(encoding: object, *, smallest_text: int | None = None) -> tiktoken.Encoding:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, partial, wraps
 from typing import Any
 
@@ -25,13 +24,16 @@ except ImportError as error:
         "pip install 'transformers>=5'"
     ) from error
 
+from tokpar.adapters.hf_copy import private_copy, why_copy_differs
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
-from tokpar.arrays import has_surrogate
+from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
+from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.limits import require_count
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
@@ -43,6 +45,10 @@ _FOLLOWED_METHODS = (
 _SETTINGS = {"_special_tokens_map", "_extra_special_tokens", "model_input_names", "init_kwargs"}
 _SETTINGS |= {"deprecation_warnings"}
 """Attributes that transformers changes in place: `as_hf` copies them."""
+_ENGINE_SETTINGS = (
+    *("max_length", "stride", "pad_to_multiple_of", "padding_side", "split_special_tokens"),
+)
+"""Arguments of `_encode_plus` that transformers sets on the engine."""
 _KEY = "_tokpar"
 _ANY_TEXT = "The first text of a tokenizer takes some milliseconds more. " * 70
 
@@ -68,6 +74,8 @@ def as_hf(
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
     transformers below 5."""
     require_followed(tokenizer)
+    if smallest_text is not None:
+        require_count("smallest_text", smallest_text, 0)
     if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
     view = _rebuild_view(tokenizer, encoder_of, smallest_text)
@@ -118,8 +126,10 @@ def _rebuild_view(
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view):
         encoder = state.encoder()  # to learn a tokenizer is not left to the first call
-        with suppress(Exception):  # a call whose text the tokenizer refuses raises its error itself
+        try:
             encoder.unprocessed_batch([_ANY_TEXT], encoder.tokenizer)
+        except Exception as error:  # a call whose text the tokenizer refuses raises its error
+            raise_foreign(error)
     view.__dict__[_KEY] = state
     return view
 
@@ -208,6 +218,35 @@ class Acceleration:
         encodings = LazyEncodings(partial(own_encodings, adapter.engine, texts, *how), len(texts))
         return BatchEncoding(data, encodings, columns.tensors, n_sequences=frame.sequences)
 
+    def with_private_engine(self) -> Any:
+        """The original tokenizer with a copy of its engine, whose settings no other thread changes;
+        the original itself where no copy has the same ids."""
+        encoder = self.encoder()
+        adapter = encoder.tokenizer
+        if not isinstance(adapter, HuggingFaceTokenizer):
+            return self.original
+        if adapter.postprocess_refused and why_copy_differs(adapter.caller, adapter.engine):
+            return self.original
+        other: Any = object.__new__(type(self.original))
+        engine = private_copy(adapter.engine)
+        if adapter.caller.own.post_processor is not None:
+            engine.post_processor = adapter.caller.own.post_processor
+        other.__dict__ = {**self.original.__dict__, "_tokenizer": engine}
+        return other
+
+    def own_call(self, call: Callable[[Any], Any], settings: object) -> Any:
+        """`call` of the original tokenizer. While other calls run with other settings on its
+        engine, `call` gets an engine of its own."""
+        engine = self.original._tokenizer
+        if not has_own_engine(self.original):
+            return call(self.original)
+        if not begin_call(engine, settings):
+            return call(self.with_private_engine())
+        try:
+            return call(self.original)
+        finally:
+            end_call(engine)
+
     def _frame(self, adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
         """Kept as long as the tokenizer does not change."""
         known, frames = self._frames
@@ -223,6 +262,22 @@ class Acceleration:
         with _counting:
             self.calls += texts
             _calls += texts
+
+
+def _plain(text: Any) -> Any:
+    """A text, or a list of texts, of subclasses of str as plain str; anything else as it is."""
+    if not isinstance(text, (list, tuple)):
+        return plain_text(text)
+    odd = any(isinstance(each, str) and type(each) is not str for each in text)
+    return [plain_text(each) for each in text] if odd else text
+
+
+def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any]) -> object:
+    """What a call of `_encode_plus` sets on the engine."""
+    named = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
+    sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
+    pad = str(tokenizer._special_tokens_map.get("pad_token")), tokenizer.pad_token_type_id
+    return how, args, named, sides, pad
 
 
 @cache
@@ -250,6 +305,7 @@ def accelerate_class(base: Any) -> type:
         ) -> Any:
             how = padding_strategy, truncation_strategy
             state = self.__dict__.get(_KEY) or self._tokpar_state()
+            text = _plain(text)
             plain = text_pair is None and not args and isinstance(add_special_tokens, bool)
             if plain and state.takes(text):
                 columns = columns_of(self, *how, kwargs)
@@ -257,7 +313,9 @@ def accelerate_class(base: Any) -> type:
                 found = columns and state.encode(text, add_special_tokens, columns, verbose)
                 if found is not None:
                     return found
-            return super()._encode_plus(text, text_pair, add_special_tokens, *how, *args, **kwargs)
+            given = text, text_pair, add_special_tokens, *how, *args
+            settings = _settings(self, how, args, kwargs)
+            return state.own_call(lambda own: base._encode_plus(own, *given, **kwargs), settings)
 
         @classmethod
         @wraps(base.convert_to_native_format.__func__)
@@ -268,7 +326,8 @@ def accelerate_class(base: Any) -> type:
         @wraps(base.tokenize)
         def tokenize(self, *args: Any, **kwargs: Any) -> Any:
             # the engine's own encoding alone has the tokens
-            return self._tokpar_original().tokenize(*args, **kwargs)
+            state = self._tokpar_state()
+            return state.own_call(lambda own: own.tokenize(*args, **kwargs), object())
 
         def __reduce__(self) -> tuple[Any, ...]:
             # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from tokpar.encoder import Encoder
-from tokpar.errors import OptionError
+from tokpar.errors import OptionError, TokparError, raise_foreign
+from tokpar.integrations import require_options_of_as_hf
 
 VARIABLE = "TOKPAR_PATCH_TRANSFORMERS"
 """Set to 1 (or 0): whether `python -m tokpar.run` and the vLLM plugin patch transformers."""
@@ -47,10 +48,7 @@ class Patch:
                         "undo that change first"
                     )
             for kind, before, _ in self._replacements:
-                if before is None:
-                    del kind.from_pretrained  # type: ignore[attr-defined]
-                else:
-                    kind.from_pretrained = before  # type: ignore[attr-defined]
+                _put_back(kind, before)
             self._replacements, _active = [], None
 
     def __enter__(self) -> Patch:
@@ -65,7 +63,19 @@ class Patch:
         if self.active:
             self.undo()
 
-    def _apply(self) -> None:
+    def _apply(self) -> bool:
+        """Replace both methods. False, and a line in the log, if neither could be replaced."""
+        try:
+            self._replace_methods()
+        except Exception as error:  # other classes than tokpar knows
+            raise_foreign(error)
+            for kind, before, _ in self._replacements:
+                _put_back(kind, before)
+            self._replacements = []
+            _log_unpatched(error)
+        return bool(self._replacements)
+
+    def _replace_methods(self) -> None:
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
         make = partial(_accelerate, self.options)
@@ -80,26 +90,58 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> P
     """Make `AutoTokenizer.from_pretrained` and `PreTrainedTokenizerFast.from_pretrained` return the
     objects that `tokpar.as_hf` makes, with these arguments.
 
-    Tokenizers that `as_hf` refuses, as slow ones, are returned as transformers made them, and the
-    logger "tokpar" says why. A second call with the same arguments returns the active patch.
-    Raises OptionError for other arguments while a patch is active, and for transformers below 5."""
+    Tokenizers that `as_hf` refuses, as slow ones, or fails on, are returned as transformers made
+    them, and the logger "tokpar" says why. So does one line where nothing of the installed
+    transformers can be patched: the result is not active then. A second call with the same
+    arguments returns the active patch. Raises OptionError for other arguments while a patch is
+    active, and for transformers below 5; ImportError without transformers."""
     global _active
     asked = {"smallest_text": smallest_text, **options}
-    from tokpar.integrations import hf
-
-    hf.require_release()
-    Encoder(**options)  # its error for an unknown option comes now
+    require_options_of_as_hf("patch_transformers", smallest_text, options)
+    Encoder(**options)  # its error for the value of an option comes now
     with _lock:
-        if _active is None:
-            patch = Patch(asked)
-            patch._apply()
-            _active = patch
-        elif _active.options != asked:
+        if _active is not None and _active.options != asked:
             raise OptionError(
                 f"transformers is patched already, with {_active.options}: undo() that patch "
                 f"before one with {asked}"
             )
-        return _active
+        if _active is not None:
+            return _active
+        patch = Patch(asked)
+        if _can_import_hf() and patch._apply():
+            _active = patch
+        return patch
+
+
+def _can_import_hf() -> bool:
+    """False, and a line in the log, if a new transformers lacks what `as_hf` imports.
+
+    Raises ImportError without transformers, OptionError for transformers below 5."""
+    from importlib.metadata import version  # both only where transformers is to be patched
+    from importlib.util import find_spec
+
+    try:
+        from tokpar.integrations import hf
+    except ImportError as error:
+        installed = "0" if find_spec("transformers") is None else version("transformers")
+        if int(installed.partition(".")[0]) < 5:
+            raise
+        _log_unpatched(error.__cause__ or error)
+        return False
+    hf.require_release()
+    return True
+
+
+def _log_unpatched(error: BaseException) -> None:
+    said = f"{type(error).__name__}: {error}"
+    _LOG.warning("transformers is left as it is: it cannot be patched (%s)", said)
+
+
+def _put_back(kind: Any, method: Any) -> None:
+    if method is None:
+        del kind.from_pretrained
+    else:
+        kind.from_pretrained = method
 
 
 def patch_wanted() -> bool:
@@ -112,15 +154,17 @@ def patch_wanted() -> bool:
 
 
 def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:
-    from tokpar.integrations import hf
-
     encoder_options = {k: v for k, v in options.items() if k != "smallest_text"}
-    if isinstance(tokenizer, hf.AcceleratedMixin):
-        return tokenizer
     try:
+        from tokpar.integrations import hf
+
+        if isinstance(tokenizer, hf.AcceleratedMixin):
+            return tokenizer
         return hf.as_hf(tokenizer, partial(Encoder, **encoder_options), options["smallest_text"])
-    except OptionError as error:
-        _log_once(f"{type(tokenizer).__name__} is left as it is: {error}")
+    except Exception as error:  # a fault of ours is no reason for a program to end
+        raise_foreign(error)
+        said = str(error) if isinstance(error, TokparError) else f"{type(error).__name__}: {error}"
+        _log_once(f"{type(tokenizer).__name__} is left as it is: {said}")
         return tokenizer
 
 

@@ -19,9 +19,9 @@ from tiktoken.core import _special_token_regex
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
-from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.arrays import IdArray, frozen_ids, has_surrogate, plain_text
 from tokpar.encoding import Batch
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, raise_foreign
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
 
@@ -61,7 +61,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         disallowed_special: DisallowedSpecial = "all",
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
-        path = self._tokpar
+        path, text = self._tokpar, plain_text(text)
         own = path.original.encode  # super() costs a short text 0.4 microseconds more
         if isinstance(text, str) and len(text) >= path.smallest_text:
             disallowed_special = _reusable(disallowed_special)
@@ -75,7 +75,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Ids of `text`; special tokens are encoded as ordinary text."""
-        path = self._tokpar
+        path, text = self._tokpar, plain_text(text)
         if isinstance(text, str) and len(text) >= path.smallest_text:
             rows = path.encode([text])
             if rows is not None:
@@ -91,7 +91,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         disallowed_special: DisallowedSpecial = "all",
     ) -> IdArray:
         """Ids of `text`, uint32, (n,), read-only. UnicodeEncodeError for a surrogate."""
-        path = self._tokpar
+        path, text = self._tokpar, plain_text(text)
         own = path.original.encode_to_numpy
         long = isinstance(text, str) and len(text) >= path.smallest_text
         if long and not has_surrogate(text):
@@ -122,7 +122,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             "disallowed_special": disallowed_special,
         }
         path.original.encode_batch([], **options)  # what tiktoken raises before it reads a text
-        texts = list(text)
+        texts = [*map(plain_text, text)]
         if path.is_large(texts):
             own = path.original.encode
             rows = path.encode(texts, allowed_special, disallowed_special, own)
@@ -136,7 +136,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         """As `encode_batch`; special tokens are encoded as ordinary text."""
         path = self._tokpar
         path.original.encode_ordinary_batch([], num_threads=num_threads)  # as in encode_batch
-        texts = list(text)
+        texts = [*map(plain_text, text)]
         if path.is_large(texts):
             rows = path.encode(texts)
             if rows is not None:
@@ -275,7 +275,8 @@ def _accepts(
     """True if a method of tiktoken takes these arguments."""
     try:
         own("", allowed_special=allowed_special, disallowed_special=disallowed_special)
-    except Exception:
+    except Exception as error:
+        raise_foreign(error)
         return False
     return True
 

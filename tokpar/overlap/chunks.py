@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.errors import OptionError
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
 
@@ -16,7 +17,14 @@ SURROGATE = "the text holds a lone surrogate"
 
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
-    """Returns the chunks between the seams, without overlap."""
+    """Returns the chunks between the seams, without overlap. Raises OptionError for a place that
+    is no seam."""
+    for seam in seams:
+        if not isinstance(seam, Seam):
+            raise OptionError(
+                "chunks_between needs seams, which finder_for(facts).certify(text, place) returns, "
+                f"got {seam!r}"
+            )
     return _chunks_at(len(text), [(seam, 0) for seam in seams])
 
 

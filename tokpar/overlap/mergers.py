@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
+from tokpar.foreign_parts import mend_chunks, merge_pieces, split_text
 from tokpar.interfaces import (
     Merger,
     Splitter,
@@ -94,7 +95,7 @@ class LicensedSplitter:
     splitter: Splitter
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        split = self.splitter.split(text, tokenizer, attempt)
+        split = split_text(self.splitter, text, tokenizer, attempt)
         if any(chunk.divisible for chunk in split.chunks):
             chunks = [replace(chunk, divisible=False) for chunk in split.chunks]
             split = replace(split, chunks=chunks, licence=None)
@@ -118,9 +119,7 @@ class LicensedMerger:
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
-        joins = self.merger.merge(text, chunks, pieces, tokenizer)
-        if len(joins) != len(chunks) - 1:
-            return joins  # the pipeline refuses them
+        joins = merge_pieces(self.merger, text, chunks, pieces, tokenizer)
         licences, locator = Licences.of(text, tokenizer), PieceLocator(text, tokenizer)
         kept: list[Join | None] = []
         last = 0
@@ -139,7 +138,8 @@ class LicensedMerger:
         failed_seams: Sequence[int],
         tokenizer: TokenizerAdapter,
     ) -> list[Chunk] | None:
-        return mend_of(self.merger)(text, chunks, failed_seams, tokenizer)
+        mend = mend_of(self.merger)
+        return mend_chunks(self.merger, mend, text, chunks, failed_seams, tokenizer)
 
 
 def _joins(

@@ -10,7 +10,7 @@ from unicodedata import unidata_version
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.errors import EngineError
+from tokpar.errors import EngineError, raise_foreign
 from tokpar.interfaces import EncodesMany, TokenizerAdapter, own_call_of
 from tokpar.parity import result_cache
 from tokpar.parity.compared_texts import (
@@ -30,7 +30,6 @@ EDITION = "4"
 SECONDS = 2.0  # for each of the two passes that shrink a differing text
 TEXTS, APART = "texts", "apart"  # counts of texts with equal ids, of code points with other ids
 TOGETHER = 256  # unassigned code points in one text
-PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 Call = Callable[[str], IdArray]
 Slices = Callable[[TokenizerAdapter, str], list[str]]
@@ -234,22 +233,25 @@ def outcomes(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[Outcome]
         try:
             rows = tokenizer.encode_many(list(texts), False)
             return [rows[k] for k in range(len(rows))]
-        except PASSING:
-            raise
-        except BaseException:  # one of the texts caused it: encode each alone to find which
-            pass
+        except BaseException as error:  # one of the texts caused it: encode each alone below
+            _raise_interrupts(error)
     return [outcome(tokenizer.encode, text) for text in texts]
 
 
 def outcome(call: Call, text: str) -> Outcome:
     """Returns the ids of the text, or the error that the call raised, even a panic of the engine.
-    Lets the errors of `PASSING` pass."""
+    Raises what no engine raised, and MemoryError."""
     try:
         return np.asarray(call(text), dtype=np.uint32)
-    except PASSING:
-        raise
     except BaseException as error:
+        _raise_interrupts(error)
         return error
+
+
+def _raise_interrupts(error: BaseException) -> None:
+    raise_foreign(error)
+    if isinstance(error, MemoryError):
+        raise error
 
 
 def same(expected: Outcome, got: Outcome) -> bool:

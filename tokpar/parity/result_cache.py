@@ -11,8 +11,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
+
+from tokpar.errors import ignored_os_errors, raise_foreign
 
 VARIABLE = "TOKPAR_CACHE"
 
@@ -48,7 +49,8 @@ def recall(key: str) -> dict[str, int] | None:
         return None
     try:
         kept = json.loads((folder / f"{key}.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        raise_foreign(error)
         return None
     match kept:
         case {"key": str(name), "found": dict(found)} if name == key:
@@ -65,13 +67,13 @@ def remember(key: str, numbers: Mapping[str, int]) -> None:
 
 def write(folder: Path, key: str, content: object) -> None:
     """Writes the file of a key as JSON: the whole file at once, or nothing. Ignores OSError."""
-    with suppress(OSError):
+    with ignored_os_errors():
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(content, file)
             os.replace(name, folder / f"{key}.json")
-        except OSError:
+        except BaseException:
             os.unlink(name)
             raise

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from tokpar.errors import raise_foreign
 from tokpar.parity.result_cache import digest, directory, write
 from tokpar.patterns.charclass_members import (
     CODE_POINTS,
@@ -66,7 +67,8 @@ def _read(
     try:
         with open(str(path), encoding="utf-8") as file:
             kept = json.load(file)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError) as error:
+        raise_foreign(error)
         return None
     match kept:
         case {"key": str(name), "hash": str(seal), "classes": str(text)} if name == key:
@@ -77,7 +79,8 @@ def _read(
                 return None
             try:
                 right = all(_agrees(source, engine, found[source]) for source in class_sources)
-            except Exception:  # each engine has its own error types
+            except Exception as error:  # each engine has its own error types
+                raise_foreign(error)
                 return None
             return found if right else None
     return None

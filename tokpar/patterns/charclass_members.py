@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tokpar.errors import raise_foreign
 from tokpar.patterns.class_tables import Ranges, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
@@ -36,6 +37,7 @@ def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     try:
         return found | _EVERYWHERE[engine](asked)
     except BaseException as error:  # engines have own error types; a panic is no Exception
+        raise_foreign(error)
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UnsupportedPatternError(f"{engine} refuses a class: {error}") from error

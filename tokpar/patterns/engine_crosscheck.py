@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from tokpar.errors import raise_foreign
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
@@ -39,6 +40,7 @@ def _find_matches(pattern: str, engine: str, texts: Sequence[str]) -> list[list[
     try:
         return _FINDERS[engine](pattern, texts)
     except BaseException as error:  # engines have own error types; a panic is no Exception
+        raise_foreign(error)
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UnsupportedPatternError(f"{engine} fails on a text: {error}") from error

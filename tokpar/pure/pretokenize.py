@@ -129,9 +129,10 @@ class Metaspace:
     inner: Split | Whole
 
     def split(self, text: str) -> list[str]:
-        """Returns the pieces of `text`. Not for the scheme "first", which needs the origin of the
-        text: use `trace`."""
-        assert self.scheme != "first"
+        """Returns the pieces of `text`. Raises ValueError for the scheme "first", which needs the
+        origin of the text: use `trace`."""
+        if self.scheme == "first":
+            raise ValueError('the scheme "first" needs the origin of the text: use trace')
         text = text.replace(" ", self.replacement)
         starts = self.scheme == "never" or text.startswith(self.replacement)
         return self.inner.split(text if starts else self.replacement + text)

@@ -44,8 +44,8 @@ def make_proper(some: Dictionary) -> Dictionary:
     ]
     tokens = dict(zip(some.spelling, some.ids, strict=True))
     made = dictionary(some.name, tokens, rules)
-    assert is_proper(made)
-    assert made.rules.keys() == some.rules.keys()
+    if not is_proper(made) or made.rules.keys() != some.rules.keys():
+        raise OptionError(f"{some.name}: the merges in this order are not the same, or not proper")
     return replace(made, unreachable=some.unreachable, whole=some.whole)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
+from tokpar.limits import require_text
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 from tokpar.sessions.editing import Edit, Editing, EncodesTexts, ids_of
 from tokpar.sessions.pins import (
@@ -71,7 +72,8 @@ class Session:
         self._valid_count = 0
         self._revision = 0
         self._pins = NO_PINS
-        self._rope: Rope = self._edit(None, 0, 0, _check_text(text)).rope
+        text = _check_text(text)
+        self._rope: Rope = self._edit(None, 0, 0, text).rope
         self._rope_by_itself: Rope = None
         self._by_itself = False
         self._text: str | None = text
@@ -164,7 +166,7 @@ class Session:
         The longest common prefix and suffix of the two texts count as unchanged."""
         with self._lock:
             old, pinned = self.text, self._pins.chars
-            _require_str(text)
+            text = require_text(text)
             start = common_prefix(old, text)
             most = min(len(old), len(text)) - max(start, pinned)
             same = common_suffix(old, text, max(0, most))
@@ -189,7 +191,8 @@ class Session:
         with self._lock:
             self._require(len(self), len(self), revision)
             tokenizer, pinned_ids = self._require_unchanged(), ids_of_pin(ids)
-            data, before = bytes_of_pin(tokenizer, pinned_ids, text), self._count()
+            given = None if text is None else require_text(text)
+            data, before = bytes_of_pin(tokenizer, pinned_ids, given), self._count()
             new = Segment("", frozen_ids(pinned_ids))
             rows = self._all_rows
             if rows and rows[-1].data is not None:  # the last pin may end in half a character
@@ -278,8 +281,9 @@ class Session:
         if mine is others or same:
             return
         raise OptionError(
-            f"a session of {others.name} cannot be appended to a session of {mine.name}: the ids "
-            "are those of another tokenizer; append its text instead: session.append(other.text)"
+            f"a session of {_identity(others)} cannot be appended to a session of "
+            f"{_identity(mine)}: the ids are those of another tokenizer; append its text instead: "
+            "session.append(other.text)"
         )
 
     def _count(self) -> int:
@@ -392,13 +396,15 @@ def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
     return PinnedRows(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
 
 
-def _require_str(text: object) -> None:
-    if not isinstance(text, str):
-        raise OptionError(f"text must be a str, got {type(text).__name__}")
+def _identity(tokenizer: TokenizerAdapter) -> str:
+    """The name of a tokenizer and the beginning of its fingerprint: names may be equal."""
+    fingerprint = getattr(tokenizer, "fingerprint", None)
+    digest = "no fingerprint" if fingerprint is None else f"fingerprint {fingerprint[:12]}..."
+    return f"{tokenizer.name} ({digest})"
 
 
 def _check_text(text: str) -> str:
-    _require_str(text)
+    text = require_text(text)
     if has_surrogate(text):
         place = next(k for k, char in enumerate(text) if "\ud800" <= char <= "\udfff")
         raise OptionError(

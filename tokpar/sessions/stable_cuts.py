@@ -166,7 +166,9 @@ class Window:
         """The last seam in (lower_bound, len(text)), or None."""
         end = len(self.text)
         near = max(lower_bound, end - _SINGLE_CHECKS)
-        seam = self._last_of(range(end - 1, near, -1))
+        crossed = self.cuts.finder.crossed_positions(self.text, near + 1, max(near + 1, end))
+        singles = range(end - 1, near, -1)
+        seam = self._last_of(p for p in singles if crossed is None or not crossed[p - near - 1])
         for stop in range(near + 1, lower_bound + 1, -_BLOCK):
             if seam is not None:
                 break
@@ -210,8 +212,7 @@ class Window:
         if finder.windows is None:
             return list(range(stop - 1, start - 1, -1))
         found = finder.windows.likely(text, start, stop)
-        found |= {p for p in range(start, stop) if finder.edges.may_be_edge(text, p)}
-        return sorted(found, reverse=True)
+        return sorted(found.union(finder.edges.likely(text, start, stop)), reverse=True)
 
     def _last_of(self, places: Iterable[int]) -> Seam | None:
         return next(filter(None, map(self.seam, places)), None)

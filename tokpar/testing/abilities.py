@@ -86,13 +86,18 @@ def char_offsets(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("decode")
 def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """decode gives a str, the same each time"""
+    """decode gives a str, the same each time, and decode_batch the same of each row"""
     assert isinstance(tokenizer, Decodes)
     ids = ids_of(tokenizer, text)
     once, again = tokenizer.decode(ids.tolist()), tokenizer.decode(ids)  # type: ignore[arg-type]
-    if isinstance(once, str) and once == again:
+    if not isinstance(once, str) or once != again:
+        return Complaint("decode of a list and of the array", repr(once), repr(again))
+    decode_batch = getattr(tokenizer, "decode_batch", None)
+    rows = [ids.tolist(), [], ids[:1].tolist()]
+    expected = [tokenizer.decode(row) for row in rows]
+    if decode_batch is None or (texts := decode_batch(rows)) == expected:
         return None
-    return Complaint("decode of a list and of the array", repr(once), repr(again))
+    return Complaint("decode_batch of three rows", repr(expected), repr(texts))
 
 
 @check("cached_rows", takes_all_texts=True)

@@ -13,8 +13,7 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
-from tokpar.errors import ConformanceError, EngineError
-from tokpar.executors.serial_executor import PASSING
+from tokpar.errors import INTERRUPTS, ConformanceError, EngineError
 from tokpar.parity.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
@@ -142,7 +141,7 @@ def ask(check: Check, texts: str | tuple[str, ...]) -> Complaint | None:
     """Run the check on the texts; an error that it raises becomes a complaint."""
     try:
         return check.look(texts)
-    except PASSING:
+    except INTERRUPTS:
         raise
     except SetAsideError:
         return None
@@ -178,7 +177,7 @@ def outcome(call: Callable[..., Any], *arguments: object) -> Any:
     EngineError."""
     try:
         return call(*arguments)
-    except PASSING:
+    except INTERRUPTS:
         raise
     except Exception as error:
         return error

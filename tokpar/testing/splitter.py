@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from tokpar.arrays import has_surrogate, spaces_behind_text
 from tokpar.certificate.checker import seam_findings
+from tokpar.foreign_parts import MOST_ATTEMPTS, fault_of_chunks
 from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.seams import sides_of
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.pools import MOST, Unknown, pools
 from tokpar.types import CERTIFIED_CUTS, Chunk, Split, stands_apart
-
-MOST_ATTEMPTS = 64
 
 
 def check_splitter(
@@ -84,23 +83,8 @@ def split_complaint(split: object, text: str) -> Complaint | None:
 
 def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
     """Return the complaint about the places of the chunks, or None."""
-    if not chunks or not all(isinstance(chunk, Chunk) for chunk in chunks):
-        return Complaint("no chunks", "a list of at least one Chunk", repr(chunks))
-    edge = 0
-    for k, chunk in enumerate(chunks):
-        if chunk.core_start != edge:
-            return _place(k, chunk, f"core_start={edge}")
-        edge = chunk.core_stop
-        if edge < chunk.core_start or (text and edge == chunk.core_start):
-            return _place(k, chunk, "a core of at least 1 code point")
-        outside = chunk.start < 0 or chunk.stop > len(text)
-        if outside or chunk.stop < edge or chunk.start - chunk.absorbed > chunk.core_start:
-            return _place(k, chunk, "0 <= start <= core_start < core_stop <= stop <= len(text)")
-        if chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed:
-            return _place(k, chunk, "start == core_start + absorbed")
-    if edge != len(text):
-        return _place(len(chunks) - 1, chunks[-1], f"core_stop={len(text)}, the text's end")
-    return None
+    fault = fault_of_chunks(chunks, len(text))
+    return None if fault is None else Complaint(fault.place, fault.expected, fault.got)
 
 
 def _place(k: int, chunk: Chunk, contract: str) -> Complaint:

@@ -33,8 +33,9 @@ from tokpar_bench.measuring import (
     shared_ids,
 )
 from tokpar_bench.measuring import run as run_experiments
+from tokpar_bench.paper_figures import LOPT
 from tokpar_bench.paper_tables import paper_tables, tables_of
-from tokpar_bench.plots import pictures
+from tokpar_bench.plots import Picture, pictures
 from tokpar_bench.records import (
     CONDITIONS,
     BenchResults,
@@ -890,6 +891,31 @@ def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
         assert "milliseconds" in words or "per cent" in words or "times" in words, "no unit"
 
 
+def words_in(picture: Picture) -> str:
+    return " ".join(ElementTree.fromstring(picture.svg).itertext())
+
+
+@pytest.mark.parametrize("dataset", ["some.jsonl", "another.txt"])
+def test_published_figures_stand_only_beside_those_of_the_paper_and_with_their_source(
+    dataset: str,
+) -> None:
+    results = replace(RESULTS, methods=[replace(row, dataset=dataset) for row in RESULTS.methods])
+    drawn, found = pictures(results), tables_of(results)
+    assert not [picture.name for picture in drawn if "published" in words_in(picture)]
+    assert not [table for table in found if "published" in table.header]
+    assert LOPT not in page(results, found, drawn)
+    paper = replace(results, settings={"repeats": 3, "paper": True})
+    drawn, found = pictures(paper), tables_of(paper)
+    beside = [words_in(picture) for picture in drawn if "published" in words_in(picture)]
+    assert len(beside) == (2 if dataset == "some.jsonl" else 1)
+    assert all(f"published ({LOPT})" in words for words in beside)
+    compared = [table for table in found if "published" in table.header]
+    assert len(compared) > 2
+    for table in compared:  # the rows of "others" name their source
+        assert LOPT in table.note or "No published row" in table.note or table.part == "others"
+    assert LOPT in page(paper, found, drawn)
+
+
 def hostile() -> BenchResults:
     """Names that are markup, formulas, or not in any font."""
     name = '<b onload="x">&amp; $x_y$ </script> 中\x00\x1b.jsonl'
@@ -993,6 +1019,30 @@ def test_the_bundled_tokenizer_has_a_hash_too() -> None:
     content = (Path(tokpar.__file__).parent / "data" / "default.json").read_bytes()
     assert about["sha256"] == hashlib.sha256(content).hexdigest()
     assert (about["source"], about["engine"]) == ("default", "huggingface")
+
+
+def test_a_directory_of_a_tokenizer_has_the_hash_of_each_file_that_may_decide_ids(
+    tmp_path: Path, deepseek: str
+) -> None:
+    directory = tmp_path / "directory"
+    (directory / "onnx").mkdir(parents=True)
+    (directory / "tokenizer.json").write_bytes(Path(deepseek).read_bytes())
+    (directory / "notes.txt").write_text("a note")
+    (directory / "model.safetensors").write_bytes(b"weights")
+    with Resources() as resources:
+        subjects = resources.subjects([str(directory), deepseek], ["auto"], [])
+        folder, file = provenance([], subjects, [])["tokenizers"]
+    assert folder["files"] == [
+        {
+            "name": name,
+            "bytes": (directory / name).stat().st_size,
+            "sha256": hashlib.sha256((directory / name).read_bytes()).hexdigest(),
+        }
+        for name in ("notes.txt", "tokenizer.json")
+    ]
+    assert [each["sha256"] for each in file["files"]] == [file["sha256"]]
+    assert folder["files"][1]["sha256"] == file["sha256"]
+    assert file["fingerprint"] == tokpar.load(deepseek).fingerprint
 
 
 def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
@@ -1115,7 +1165,7 @@ def test_the_papers_tables_are_printed(rows_file: Path, deepseek: str) -> None:
     assert outcome.code == 0
     assert [f"Table {n}" in outcome.out for n in (1, 2, 3)] == [True] * 3
     assert "0.317" in outcome.out
-    assert "Published: DeepSeek-V3 on L-Eval" in outcome.out
+    assert f"Published ({LOPT}): DeepSeek-V3 on L-Eval" in " ".join(outcome.out.split())
     assert "not read" not in outcome.out
     assert "recursive" not in outcome.out
 

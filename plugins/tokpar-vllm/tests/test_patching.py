@@ -149,3 +149,32 @@ def test_the_metrics_of_the_process_count_the_texts(folder):
 def test_importing_the_plugin_imports_no_transformers():
     code = "import sys, tokpar_vllm; sys.exit('transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("server", GROUPS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ImportError("no such name"),
+        TypeError("an argument"),
+        RuntimeError("no x here"),
+        OSError("no disk"),
+    ],
+)
+@pytest.mark.parametrize("place", ["patch_transformers", "version", "_show_counter"])
+def test_no_fault_of_tokpar_ends_a_server(place, fault, server, folder, monkeypatch, caplog):
+    def fail(*given):
+        raise fault
+
+    where = tokpar if place == "patch_transformers" else tokpar_vllm
+    if place == "version":  # not for the server's own release
+        real = tokpar_vllm.version
+        monkeypatch.setattr(where, place, lambda name: fail() if name == "tokpar" else real(name))
+    else:
+        fail.cache_clear = lambda: None
+        monkeypatch.setattr(where, place, fail)
+    found = entry_point(server)()
+    assert (found is None) == (place != "_show_counter")
+    assert is_accelerated(folder) == (place == "_show_counter")
+    said = [each.getMessage() for each in caplog.records if str(fault) in each.getMessage()]
+    assert len(said) == (0 if place == "_show_counter" and type(fault) is ImportError else 1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tokpar.certificate.added_token_rule import occurring
 from tokpar.certificate.check_context import require
+from tokpar.certificate.content_index import ContentIndex, occurring
 from tokpar.certificate.model.strict_json import Json, flag_in, is_id, list_in, text_in
 
 
@@ -24,27 +23,25 @@ class AddedTokens:
         """Returns the parts of a text in order: (added token, its id), or (text between, None)."""
         parts: list[tuple[str, int | None]] = [(text, None)] if text else []
         for contents in self.rounds:
-            present = occurring(contents, text)
-            if present:
-                longest = sorted(present, key=len, reverse=True)
-                pattern = re.compile("|".join(map(re.escape, longest)))
-                parts = [each for part in parts for each in _divide(part, pattern, contents)]
+            index = ContentIndex(occurring(contents, text))
+            if index.longest:
+                parts = [each for part in parts for each in _divide(part, index, contents)]
         return parts
 
 
 def _divide(
-    part: tuple[str, int | None], pattern: re.Pattern[str], contents: Mapping[str, int]
+    part: tuple[str, int | None], index: ContentIndex, contents: Mapping[str, int]
 ) -> Iterator[tuple[str, int | None]]:
     text, known = part
     if known is not None:
         yield part
         return
     last = 0
-    for match in pattern.finditer(text):
-        if match.start() > last:
-            yield text[last : match.start()], None
-        yield match[0], contents[match[0]]
-        last = match.end()
+    for place, content in index.matches(text):
+        if place > last:
+            yield text[last:place], None
+        yield content, contents[content]
+        last = place + len(content)
     if last < len(text):
         yield text[last:], None
 

@@ -14,6 +14,8 @@ from tokpar_bench.datasets import Dataset
 from tokpar_bench.subjects import Subject
 
 FOLDER = "published_figures"
+LOPT = "LoPT, arXiv 2511.04952"
+"""The source of the figures of the methods, of scaling and of retries."""
 METHODS = {
     "serial": "HuggingFace TokenizerFast",
     "delimiter-comma": "Delimiter based ParallelTokenizer (,)",

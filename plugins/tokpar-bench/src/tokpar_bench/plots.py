@@ -12,7 +12,7 @@ from itertools import cycle
 from typing import Any
 
 from tokpar_bench.comparing import ANY
-from tokpar_bench.paper_figures import scaling_figures
+from tokpar_bench.paper_figures import LOPT, PublishedScaling, scaling_figures
 from tokpar_bench.paper_tables import Nearest
 from tokpar_bench.records import (
     BenchResults,
@@ -31,6 +31,7 @@ WIDTH, HEIGHT = 4.6, 3.4  # inches
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a37c00", "#3d9bd1")
 """Colours that colour-blind readers can distinguish, on white and on black (Okabe and Ito; two are
 darkened)."""
+PUBLISHED = f"published ({LOPT})"
 LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))  # the colours and markers of methods, in order
 HOLLOW = {"fillstyle": "none", "markersize": 4.5}  # markers of points that were not measured
 INK = "#1f2328"
@@ -79,14 +80,18 @@ class Picture:
 
 
 def pictures(results: BenchResults) -> list[Picture]:
-    """The pictures of a run."""
+    """The pictures of a run. Published figures stand in them only with --paper."""
     compared = [row for row in results.methods if row.part == "methods"]
     lengths = [row for row in results.sweeps if row.sweep == "length"]
     by_engine = "tokenizer", "engine"
-    nearest = Nearest.of(results)
+    is_paper = bool(results.settings.get("paper"))
+    nearest = Nearest.of(results) if is_paper else Nearest({}, {})
 
     def draw_accuracy(axes: Any, rows: Sequence[MethodRow]) -> None:
         _draw_accuracy(axes, rows, nearest)
+
+    def draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
+        _draw_scaling(axes, rows, scaling_figures() if is_paper else [])
 
     return [
         *(
@@ -110,7 +115,7 @@ def pictures(results: BenchResults) -> list[Picture]:
             for rows in neighbours(results.projection, *by_engine)
         ),
         *(
-            _picture("scaling", "Speed with one chunk per worker", _draw_scaling, rows)
+            _picture("scaling", "Speed with one chunk per worker", draw_scaling, rows)
             for rows in neighbours(results.scaling, *by_engine)
         ),
         *(
@@ -211,18 +216,19 @@ def _draw_accuracy(axes: Any, rows: Sequence[MethodRow], nearest: Nearest) -> No
         if figure is not None and figure.accuracy is not None
     ]
     if found:
-        axes.plot(*zip(*found, strict=True), "D", color=COLOURS[1], mec="#fff", label="published")
+        axes.plot(*zip(*found, strict=True), "D", color=COLOURS[1], mec="#fff", label=PUBLISHED)
     axes.set_xlim(0, 102)
     _bars(axes, 1.5 + 0.26 * len(rows))
     axes.set_xlabel("per cent of the texts whose ids are all equal")
     axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=8)
 
 
-def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
+def _draw_scaling(
+    axes: Any, rows: Sequence[ScalingRow], theirs: Sequence[PublishedScaling]
+) -> None:
     """Draw the measured speed-ups, Amdahl's law from the serial share on one worker, and the
-    published speed-ups."""
-    theirs = scaling_figures()
-    places = [each.workers for each in theirs]
+    published speed-ups `theirs`."""
+    places = [1, 2, 4, 8, 16, 32]
     for found, (colour, marker) in zip(neighbours(rows, "method"), cycle(LOOKS), strict=False):
         one = found[0]
         speeds = [one.seconds.median / row.seconds.median for row in found]
@@ -231,13 +237,14 @@ def _draw_scaling(axes: Any, rows: Sequence[ScalingRow]) -> None:
         parallel = one.stages.get("tokenize", 0.0) / sum(one.stages.values())
         law = [amdahl(parallel, each) for each in places]
         axes.plot(places, law, ":", marker=marker, **HOLLOW, color=colour)
-    paper_figures = [each.speedup for each in theirs]
-    axes.plot(places, paper_figures, "--", marker="*", color=GREY, label="published")
+    if theirs:
+        workers, speeds = [each.workers for each in theirs], [each.speedup for each in theirs]
+        axes.plot(workers, speeds, "--", marker="*", color=GREY, label=PUBLISHED)
     axes.set_xlabel("workers (dotted, hollow: Amdahl's law from the serial share)")
     axes.set_ylabel("times the speed of one worker")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter("{x:g}")
-    _places(axes, [1, 2, 4, 8, 16, 32])
+    _places(axes, places)
 
 
 def _draw_speed(axes: Any, rows: Sequence[SweepRow]) -> None:

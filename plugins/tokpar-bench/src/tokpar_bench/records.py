@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.limits import cpu_count
+from tokpar.cores import cpu_count
 from tokpar.plugin import FileFormatError
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.paper_figures import nearest_corpus, nearest_tokenizer
@@ -329,19 +329,37 @@ def _about_texts(dataset: Dataset) -> dict[str, Any]:
     }
 
 
+TOKENIZER_SUFFIXES = (".json", ".txt", ".tiktoken", ".model", ".jinja")
+"""Files of a directory that may decide ids."""
+
+
 def _about_tokenizer(subject: Subject) -> dict[str, Any]:
-    """Facts about a tokenizer. Size and hash are the given file's, or None if the source is no
-    file."""
-    file: Any = Path(subject.source)
+    """Facts about a tokenizer. `files`: the size and the hash of the given file, or of each file of
+    a directory that may decide ids; empty if the source is a name. Size and hash of one file stand
+    beside the other facts, too, and are None otherwise."""
+    source: Any = Path(subject.source)
     if subject.source == DEFAULT:
-        file = resources.files("tokpar.data") / "default.json"
-    content = file.read_bytes() if file.is_file() else None
+        source = resources.files("tokpar.data") / "default.json"
+    files = [source] if source.is_file() else []
+    if source.is_dir():
+        names = (path for path in sorted(source.iterdir()) if path.is_file())
+        files = [path for path in names if path.suffix in TOKENIZER_SUFFIXES]
+    about = [_about_file(path) for path in files]
+    one = about[0] if source.is_file() else {"bytes": None, "sha256": None}
     return {
         "name": subject.tokenizer,
         "source": subject.source,
         "engine": subject.engine,
         "adapter": subject.adapter.name,
         "published_tokenizer": nearest_tokenizer(subject),
-        "bytes": None if content is None else len(content),
-        "sha256": None if content is None else hashlib.sha256(content).hexdigest(),
+        "fingerprint": getattr(subject.adapter, "fingerprint", None),
+        "bytes": one["bytes"],
+        "sha256": one["sha256"],
+        "files": about,
     }
+
+
+def _about_file(file: Any) -> dict[str, Any]:
+    content = file.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    return {"name": file.name, "bytes": len(content), "sha256": digest}

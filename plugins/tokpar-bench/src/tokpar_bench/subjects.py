@@ -170,7 +170,7 @@ def choose_methods(
         if name in combined:
             tokpar.Encoder(strategy=name)
         elif name not in known:
-            raise UnknownNameError("method", name, known)
+            raise UnknownNameError("method", name, known, registry().advice_on_parts(name))
     wanted = known if names is None else [SERIAL.name, *names]
     own = [method for method in methods if method.name in wanted]
     return own + [ComparedMethod(name, name) for name in combined] + filed

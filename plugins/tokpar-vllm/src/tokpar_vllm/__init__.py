@@ -10,13 +10,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-
-import tokpar
 
 COUNTER = "tokpar_texts"
 """The metric that counts texts encoded by tokpar; Prometheus shows it as `tokpar_texts_total`."""
@@ -83,14 +80,18 @@ def patch(server: Server) -> Any:
         logger.info("%s=0: tokpar leaves the tokenizers of %s alone", server.switch, server.name)
         return None
     try:
-        patched = tokpar.patch_transformers()
-    except tokpar.TokparError as error:
-        logger.warning("tokpar-vllm changed nothing in this process: %s", error)
+        import tokpar
+
+        release, patched = version("tokpar"), tokpar.patch_transformers()
+    except Exception as error:  # no fault of tokpar ends a server
+        logger.warning("tokpar-vllm changed nothing in this process: %s", _in_words(error))
+        return None
+    if not patched.active:  # the logger "tokpar" has said why
         return None
     logger.info(
         "tokpar %s encodes long texts for the fast tokenizers that %s loads from now on, with "
         "equal ids. Other tokenizers stay as they are: %s. %s=0 turns this off.",
-        *(version("tokpar"), server.name, server.unpatched_tokenizers, server.switch),
+        *(release, server.name, server.unpatched_tokenizers, server.switch),
     )
     if server.installed_release != server.tested_release:
         logger.warning(
@@ -98,9 +99,18 @@ def patch(server: Server) -> Any:
             "reach tokpar is not known. %s_total and tokpar_calls count those that do.",
             *(server.name, server.tested_release, server.installed_release, COUNTER),
         )
-    with suppress(ImportError):
+    try:
         _show_counter()
+    except ImportError:  # without Prometheus there is no counter
+        pass
+    except Exception as error:
+        logger.warning("tokpar-vllm cannot show the metric %s: %r", COUNTER, error)
     return patched
+
+
+def _in_words(error: Exception) -> str:
+    own = type(error).__module__ == "tokpar.errors"
+    return str(error) if own else f"{type(error).__name__}: {error}"
 
 
 @cache

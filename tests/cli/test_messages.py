@@ -1,0 +1,230 @@
+"""Mistakes of the first hours: what each error says, and that its advice works."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.conftest import needs_below_one
+from tests.corpus.corpora import many, write_rows
+from tests.corpus.written_shards import KINDS, kind
+from tests.support.cli_runs import run
+from tests.support.paths import VOCAB
+from tests.support.profiles import drawn
+from tokpar.cli.corpus_build_screen import describe_inserted
+from tokpar.corpus import build
+from tokpar.corpus.id_texts import tokens_of
+from tokpar.corpus.job import Request, prepare
+from tokpar.errors import OptionError, UnknownNameError
+from tokpar.plugin import chunks_between
+from tokpar.registry import registry
+
+OWN_OPTIONS = ("smallest_text", "strategy", "executor", "workers", "allow_approximate")
+
+
+@pytest.mark.parametrize("name", ["book.txt", "notes.md", "book", "rows.jsonl", "vocab.txt"])
+def test_try_with_a_text_as_its_tokenizer_says_how_to_try_a_text(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text('{"text": "It was a dark night."}\n' * 30)
+    error = run("try", file).error
+    assert f"{file}: the first argument is a tokenizer, and this file is none" in error
+    advice = re.search(r"to try a text: tokpar (try default \S+)", error)
+    assert advice is not None
+    assert run(*advice[1].split()).code == 0
+    assert "the first argument" not in run("try", file, file).err
+
+
+def test_try_with_a_damaged_tokenizer_names_the_damage_only(tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text("{")
+    assert "the first argument" not in run("try", file).error
+
+
+@pytest.mark.parametrize("command", ["encode", "count", "stream", "chunks"])
+def test_a_directory_in_place_of_a_file_says_what_takes_directories(
+    command: str, tmp_path: Path
+) -> None:
+    for name in (tmp_path, tmp_path / "with.dots", tmp_path / "rows.jsonl"):
+        name.mkdir(exist_ok=True)
+        words = ("--max-tokens", 5) if command == "chunks" else ()
+        error = run(command, name, *words).err
+        assert f"{name} is a directory: name its files, such as {name}/*.jsonl" in error
+        assert "`tokpar corpus build` takes directories" in error
+
+
+def fast() -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    file = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
+    return PreTrainedTokenizerFast(tokenizer_object=file)
+
+
+def misspelt(name: str, rng: random.Random) -> str:
+    """The name with one letter left out, doubled, or exchanged with the next."""
+    k = rng.randrange(1, len(name) - 1)
+    kinds = (
+        name[:k] + name[k + 1 :],
+        name[:k] + name[k] + name[k:],
+        name[:k] + name[k + 1] + name[k] + name[k + 2 :],
+    )
+    return rng.choice([each for each in kinds if each != name])
+
+
+@needs_below_one
+def test_a_misspelt_option_of_as_hf_gets_its_own_options_listed() -> None:
+    rng, tokenizer = random.Random(0), fast()
+    doors = {
+        "as_hf": lambda **options: tokpar.as_hf(tokenizer, **options),
+        "patch_transformers": tokpar.patch_transformers,
+    }
+    for _ in range(drawn(100)):
+        door, option = rng.choice(sorted(doors)), rng.choice([*OWN_OPTIONS, "chunk_chars"])
+        wrong = misspelt(option, rng)
+        with pytest.raises(OptionError) as refused:
+            doors[door](**{wrong: 1})
+        said = str(refused.value)
+        assert said.startswith(f"{door} has no option {wrong!r}; did you mean {option!r}?"), said
+        assert all(f"{name}: " in said for name in (*OWN_OPTIONS, "chunk_chars"))
+
+
+@needs_below_one
+@pytest.mark.parametrize("wrong", ["x", -1, 2.5, True, [4096], "4096"])
+def test_a_smallest_text_that_is_no_number_of_code_points_is_refused_at_once(wrong: object) -> None:
+    tokenizer = fast()
+    for door in (
+        lambda: tokpar.as_hf(tokenizer, smallest_text=wrong),  # type: ignore[arg-type]
+        lambda: tokpar.Encoder(tokenizer).as_hf(smallest_text=wrong),  # type: ignore[arg-type]
+        lambda: tokpar.patch_transformers(smallest_text=wrong),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(OptionError, match="smallest_text must be an int of at least 0, got "):
+            door()
+
+
+@needs_below_one
+@pytest.mark.parametrize("name", ["gpt2", VOCAB, str(VOCAB / "bert_part.json"), "no/such"])
+def test_as_hf_of_a_name_or_a_path_says_to_load_it_first(name: str | Path) -> None:
+    with pytest.raises(OptionError) as refused:
+        tokpar.as_hf(name)
+    advice = f"load it first, by transformers.AutoTokenizer.from_pretrained({str(name)!r})"
+    assert str(refused.value).endswith(advice)
+
+
+def test_sessions_of_two_tokenizers_are_told_apart_by_their_fingerprints() -> None:
+    adapters = [kind(name).adapter for name in KINDS]
+    sessions = [tokpar.Encoder(adapter).session("one two") for adapter in adapters]
+    names = [adapter.name for adapter in adapters]
+    assert len(set(names)) < len(names)
+    for k, mine in enumerate(sessions):
+        for j, other in enumerate(sessions):
+            if k == j:
+                continue
+            for join in (lambda: mine + other, lambda: mine.append(other)):  # noqa: B023
+                with pytest.raises(OptionError) as refused:
+                    join()
+                mine_known, other_known = (
+                    f"{adapters[n].name} (fingerprint {adapters[n].fingerprint[:12]}...)"  # type: ignore[attr-defined]
+                    for n in (k, j)
+                )
+                said = f"a session of {other_known} cannot be appended to a session of {mine_known}"
+                assert said in str(refused.value)
+
+
+def test_a_part_in_place_of_a_strategy_says_how_to_name_a_strategy() -> None:
+    own = registry()
+    strategies = {record.name for record in tokpar.strategies()}
+    parts = {
+        role: {
+            words[1]
+            for record in tokpar.plugins()
+            for words in map(str.split, record.provides)
+            if words[0] == role
+        }
+        for role in ("splitter", "merger")
+    }
+    tried = 0
+    for role, names in parts.items():
+        for name in sorted(names - strategies):
+            with pytest.raises(UnknownNameError) as refused:
+                tokpar.Encoder(strategy=name)
+            advice = str(refused.value).rpartition("; ")[2]
+            assert advice.startswith(f"{name!r} is a {role}: name a ")
+            tokpar.Encoder(strategy=advice.rpartition(" ")[2], allow_approximate=True)
+            tried += 1
+    assert tried > 3
+    assert own.advice_on_parts("no part at all") == ""
+
+
+@pytest.mark.parametrize("places", [[50], ["a"], [None], [(3, 4)]])
+def test_places_in_place_of_seams_are_refused(places: list[Any]) -> None:
+    with pytest.raises(OptionError, match=r"chunks_between needs seams, .* got "):
+        chunks_between("a text " * 20, places)
+
+
+def test_the_tokens_of_a_report_are_shown_as_text() -> None:
+    """No byte of a byte-level vocabulary is shown by its letter."""
+    for name in ("deepseek", "cl100k", "llama", "bert", "unigram"):
+        adapter = kind(name).adapter
+        tokens = tokens_of(adapter)
+        rng = random.Random(name)
+        known = [k for k in range(tokens.size) if tokens.is_token(k)]
+        for id_ in rng.sample(known, drawn(500)):
+            shown = tokens.show(id_)
+            assert shown.startswith(f"{id_} ")
+            token = adapter.token_bytes(id_) if hasattr(adapter, "token_bytes") else None
+            if name in ("deepseek", "cl100k") and token is not None:
+                assert shown == f"{id_} {token.decode(errors='backslashreplace')!r}"
+            if name in ("llama", "unigram") and id_ not in tokens.added_tokens:
+                assert "▁" not in shown
+            if name == "bert":
+                assert shown == f"{id_} {tokens.names[id_]!r}"
+
+
+def test_the_tokens_of_a_byte_level_file_that_cannot_be_spelled_are_shown_as_text() -> None:
+    file = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
+    ids = file.encode(" the cat é", add_special_tokens=False).ids
+    file.model.dropout = 0.1  # the ids of a text are drawn
+    tokens = tokens_of(tokpar.load(file))
+    assert isinstance(tokens.spelling, str)
+    shown = [tokens.show(id_).partition(" ")[2] for id_ in ids]
+    assert shown[0] == "' the'"
+    assert not [text for text in shown if "Ġ" in text or "Ã" in text]
+
+
+def test_a_sample_above_all_documents_says_to_write_per_cent(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "rows.jsonl", many(20))
+    build(source, tmp_path / "out", tokenizer="default")
+    for sample in ("5", "1.5", "50", "100"):
+        error = run("corpus", "verify", tmp_path / "out", "--sample", sample).error
+        advice = re.search(r"write (\S+) for per cent", error)
+        assert advice is not None, error
+        assert run("corpus", "verify", tmp_path / "out", "--sample", advice[1]).code == 0
+    for sample in ("101", "-1", "nan", "inf", "x", "101%", ""):
+        error = run("corpus", "verify", tmp_path / "out", "--sample", sample).error
+        assert "expected a part such as 1% or 0.01, got" in error
+    for sample in ("0", "1", "0.05", "5%", "100%"):
+        assert run("corpus", "verify", tmp_path / "out", "--sample", sample).code == 0
+
+
+def test_a_dry_run_says_which_special_tokens_are_added(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "rows.jsonl", ["one"])
+    for bos in (None, "7"):
+        for eod in (None, "9"):
+            options: dict[str, Any] = {} if bos is None else {"bos": True, "bos_token": bos}
+            options |= {} if eod is None else {"append_eod": True, "eod_token": eod}
+            said = describe_inserted(
+                prepare(Request([str(source)], tmp_path, "default", **options)).options
+            )
+            assert ("[7] before each document" in said) == (bos is not None)
+            assert ("[9] after each document" in said) == (eod is not None)
+            assert (said == "no special tokens are added") == (bos is None and eod is None)
+    around = Request([str(source)], tmp_path, str(VOCAB / "bert_part.json"))
+    said = describe_inserted(prepare(around).options)
+    assert re.fullmatch(
+        r"special tokens are added: \[\d+\] before each document, \[\d+\] after each document", said
+    )

@@ -1,0 +1,131 @@
+"""The automaton that finds added tokens in texts: compiled, uncompiled and with arrays alone.
+
+It is held to a search that tries each place, to the tokenizers in Python, and to the engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
+from tokenizers import Tokenizer, models
+
+from tests.support.kernel_twins import twin
+from tokpar import kernel_modules
+from tokpar.arrays import has_surrogate
+from tokpar.cuts.added_token_contents import Contents
+from tokpar.cuts.content_automaton import build_automaton
+from tokpar.pure.added_token_search import AddedTokens
+from tokpar.types import AddedToken
+
+WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])
+ALPHABETS = "ab", "<a>", "aé", "aé中😀\ud800", "<|>0123", "a\n ", "_a-"
+Row = tuple[int, int, int]
+
+
+@st.composite
+def contents_and_text(draw: st.DrawFn) -> tuple[list[str], str]:
+    """Contents that are prefixes, suffixes and parts of each other, and reach into each other."""
+    alphabet = draw(st.sampled_from(ALPHABETS))
+    longest = draw(st.sampled_from([2, 4, 8]))
+    contents = draw(st.lists(st.text(alphabet, min_size=1, max_size=longest), max_size=24))
+    pieces = st.sampled_from([*contents, *alphabet, "x"])
+    return sorted({*contents}), "".join(draw(st.lists(pieces, max_size=24)))
+
+
+def clusters_of(contents: Sequence[str], text: str) -> list[Row]:
+    """Occurrences at each place of each content, and those that share characters put together."""
+    occurrences = sorted(
+        (start, start + len(content))
+        for content in contents
+        for start in range(len(text))
+        if text.startswith(content, start)
+    )
+    found: list[tuple[int, int]] = []
+    for start, stop in occurrences:
+        if found and start < found[-1][1]:
+            start, stop = found[-1][0], max(stop, found.pop()[1])
+        found.append((start, stop))
+    return [(a, b, contents.index(text[a:b]) if (a, b) in occurrences else -1) for a, b in found]
+
+
+@WAYS
+@given(drawn=contents_and_text(), part=st.tuples(st.integers(0, 60), st.integers(0, 60)))
+@example(drawn=(["a" * k for k in range(1, 40)], "a" * 50), part=(0, 50))
+@example(drawn=(sorted("a" * k + "b" for k in range(40)), "a" * 20 + "b"), part=(0, 60))
+@example(drawn=(["<a", "<a>", "a>b"], "<a><a>b<a"), part=(0, 60))
+def test_clusters_are_those_of_a_search_at_each_place(
+    way: str, drawn: tuple[list[str], str], part: tuple[int, int]
+) -> None:
+    contents, text = drawn
+    lo, hi = sorted(min(p, len(text)) for p in part)
+    functions = None if way == "none" else twin(way, "_contents")
+    with patch.object(kernel_modules, "CONTENTS", functions):
+        found = Contents.of(contents).clusters(text, lo, hi)
+        data = np.frombuffer(text[lo:hi].encode(errors="surrogatepass"), np.uint8)
+        in_bytes = Contents.of(contents).clusters_of_bytes(data)
+    expected = clusters_of(contents, text[lo:hi])
+    assert [*map(tuple, found.tolist())] == [(a + lo, b + lo, k) for a, b, k in expected]
+    sizes = [len(text[lo : lo + p].encode(errors="surrogatepass")) for p in range(hi - lo + 1)]
+    assert [*map(tuple, in_bytes.tolist())] == [(sizes[a], sizes[b], k) for a, b, k in expected]
+
+
+@WAYS
+@given(drawn=contents_and_text(), start=st.integers(0, 60))
+def test_a_text_is_unfinished_from_the_first_place_where_a_content_may_go_on(
+    way: str, drawn: tuple[list[str], str], start: int
+) -> None:
+    contents, text = drawn
+    start = min(start, len(text))
+    wanted = (
+        p
+        for p in range(start, len(text))
+        if any(c.startswith(text[p:]) and c != text[p:] for c in contents)
+    )
+    functions = None if way == "none" else twin(way, "_contents")
+    with patch.object(kernel_modules, "CONTENTS", functions):
+        assert Contents.of(contents).unfinished_start(text, start) == next(wanted, len(text))
+
+
+@WAYS
+def test_a_text_longer_than_a_block_has_all_its_clusters(way: str) -> None:
+    """Also one of more clusters than there is room for at first."""
+    text = "a" * 70_000 + "é<a>" * 3
+    contents = Contents.of(["a", "<a>"])
+    functions = None if way == "none" else twin(way, "_contents")
+    with patch.object(kernel_modules, "CONTENTS", functions):
+        found = contents.clusters(text)
+    single = [[k, k + 1, 1] for k in range(70_000)]
+    assert found.tolist() == [*single, *([70_001 + 4 * k, 70_004 + 4 * k, 0] for k in range(3))]
+
+
+@given(drawn=contents_and_text(), data=st.data())
+def test_matches_are_those_of_the_engine_and_of_the_tokenizers_in_python(
+    drawn: tuple[list[str], str], data: st.DataObject
+) -> None:
+    """Leftmost, then longest. The engine knows no other tokens, so that it leaves out the rest."""
+    contents, text = drawn
+    if has_surrogate("".join([*contents, text])):
+        return
+    matches = [text[a:b] for a, b in Contents.of(contents).matches(text)]
+    tokens = [AddedToken(content, k) for k, content in enumerate(contents)]
+    parts = AddedTokens(tokens).segments(text)
+    assert matches == [contents[part] for part in parts if isinstance(part, int)]
+    engine = Tokenizer(models.BPE())
+    engine.add_special_tokens([NativeToken(c, normalized=False) for c in contents])
+    assert matches == engine.encode(text, add_special_tokens=False).tokens
+
+
+def test_nodes_are_few_and_the_table_is_small() -> None:
+    """28,000 contents, as of a codec model: one node for each distinct prefix, 16 bytes each."""
+    contents = sorted(f"<|audio_{k}|>".encode() for k in range(28_000))
+    prefixes = {content[:size] for content in contents for size in range(len(content) + 1)}
+    automaton = build_automaton(contents)
+    assert automaton.table.nbytes == 4 * 256 + 16 * len(prefixes)
+    assert len(automaton.depth) == len(prefixes)
+    assert re.fullmatch(rb"<\|audio_\d+\|>", contents[-1])

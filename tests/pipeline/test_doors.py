@@ -1,0 +1,39 @@
+"""Every way to the ids of a text gives the ids of the tokenizer object's own call: chunks by each
+boundary, `max_tokens`, `count`, `encode_iter`, streams and sessions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+
+import tokpar
+from tests.pipeline.doors import check_doors
+from tests.support.profiles import drawn
+
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_each_door_has_the_ids_of_the_own_call(part: int) -> None:
+    """Tokenizers with odd vocabularies, normalizers, and added tokens of all flags."""
+    seen: Counter[str] = Counter()
+    rng = random.Random(f"doors {part}")
+    for _ in range(drawn(50)):
+        check_doors(rng, seen)
+    assert seen["sessions"] > 3 * seen["tokenizers"]
+    assert seen["tokenizers with a cache"] > 0
+    assert seen["chunks"] > 50 * seen["tokenizers"]
+
+
+def test_a_slice_is_searched_for_added_tokens_in_its_normalized_form() -> None:
+    vocabulary = {"[UNK]": 0, "a": 1, "b": 2, "aa": 12, "1": 13, "##1": 16, "##a": 7, "k": 22}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_tokens([AddedToken("\xa0a", normalized=True)])
+    for text in (". A", " AbA ", "   AA "):
+        for chunk in tokpar.Encoder(tokenizer).chunks(text, 1):
+            assert chunk.ids.tolist() == tokenizer.encode(text[chunk.start : chunk.stop]).ids

@@ -1,0 +1,46 @@
+"""Which own calls of transformers run on an engine now, and with which settings.
+
+Such a call sets truncation and padding on the engine, which all threads share, and then encodes. So
+calls with equal settings may run at the same time, and a call with other settings needs another
+engine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+from weakref import WeakKeyDictionary
+
+_lock = threading.Lock()
+_running: WeakKeyDictionary[Any, tuple[object, int]] = WeakKeyDictionary()
+"""The settings of the calls that run on each engine, and how many calls there are."""
+
+
+def begin_call(engine: Any, settings: object) -> bool:
+    """Returns True, and counts the call, unless calls with other settings run on `engine`."""
+    with _lock:
+        current, count = _running.get(engine, (settings, 0))
+        if count and current != settings:
+            return False
+        _running[engine] = settings, count + 1
+        return True
+
+
+def end_call(engine: Any) -> None:
+    """Count one call less. For each `begin_call` that returned True."""
+    with _lock:
+        settings, count = _running.get(engine, (None, 0))
+        if count > 1:
+            _running[engine] = settings, count - 1
+        else:
+            _running.pop(engine, None)
+
+
+def _forget_calls() -> None:
+    """In a forked child no call of another thread runs."""
+    global _lock
+    _lock = threading.Lock()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_forget_calls)
