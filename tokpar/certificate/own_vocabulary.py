@@ -37,12 +37,6 @@ def _kind(model: Mapping[str, Any]) -> str:
 
 
 LETTERS = _letters()
-_FOREIGN = "\uffff"
-_AS_LATIN = {
-    **dict.fromkeys(range(256), _FOREIGN),
-    **{ord(letter): chr(byte) for letter, byte in LETTERS.items()},
-}
-"""Letters become their bytes as Latin-1; other characters cannot be written in Latin-1."""
 
 
 class OwnVocabulary:

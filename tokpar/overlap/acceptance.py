@@ -2,7 +2,6 @@
 
 Each function looks at one overlap and returns a join, or None."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -13,10 +12,6 @@ from tokpar.overlap.licences import Licences, Overlap
 from tokpar.types import Facts, Join, Seam
 
 LeastMatch = int | Literal["longest"]
-
-_MOST_TRIED = 16
-_PLAIN = re.compile("[ -~]*")
-
 
 Accept = Callable[[Overlap, Licences, int], Join | None]
 """The last argument is the position of the seam before, code points."""
