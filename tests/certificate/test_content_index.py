@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cuts.test_added_token_contents import contents_and_text
+from tests.support.contents_drawn import contents_and_text
 from tokpar.certificate.added_token_rule import Occurrences
 from tokpar.certificate.content_index import ContentIndex, occurring
 from tokpar.types import AddedToken

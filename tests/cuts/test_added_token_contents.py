@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, models
 
+from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
@@ -24,18 +25,7 @@ from tokpar.pure.added_token_search import AddedTokens
 from tokpar.types import AddedToken
 
 WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])
-ALPHABETS = "ab", "<a>", "aé", "aé中😀\ud800", "<|>0123", "a\n ", "_a-"
 Row = tuple[int, int, int]
-
-
-@st.composite
-def contents_and_text(draw: st.DrawFn) -> tuple[list[str], str]:
-    """Contents that are prefixes, suffixes and parts of each other, and reach into each other."""
-    alphabet = draw(st.sampled_from(ALPHABETS))
-    longest = draw(st.sampled_from([2, 4, 8]))
-    contents = draw(st.lists(st.text(alphabet, min_size=1, max_size=longest), max_size=24))
-    pieces = st.sampled_from([*contents, *alphabet, "x"])
-    return sorted({*contents}), "".join(draw(st.lists(pieces, max_size=24)))
 
 
 def clusters_of(contents: Sequence[str], text: str) -> list[Row]:
