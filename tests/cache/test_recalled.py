@@ -37,6 +37,7 @@ from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import unbatcher_for
 from tokpar.cache.text_parts import next_cut
 from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.cuts.finder import finder_for
 from tokpar.executors.native import CachedExecutor
 from tokpar.methods import auto
 from tokpar.plan import Plan
@@ -61,7 +62,11 @@ def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
             assert report.ok, report.findings
         if encoding.report.plan == DIVIDED:
             cuts = [m.start() for m in re.finditer(f"(?<=[^{SPACES}])(?= )", text)]
-            assert encoding.seams.positions.tolist() == cuts
+            positions = encoding.seams.positions.tolist()
+            if finder_for(adapter.facts).spaces:  # stages may not cut beside some characters
+                assert {*positions} <= {*cuts}
+            else:
+                assert positions == cuts
 
 
 @needs_kernel
