@@ -22,8 +22,9 @@ NORMALIZERS = (
 PRE_TOKENIZERS = (
     *("WhitespaceSplit", "Whitespace", "BertPreTokenizer", "Metaspace", "Metaspace", "Whole"),
     *("Punctuation", "Digits", "CharDelimiterSplit", "Split", "Split", "Regex", "Regex"),
-    *("UnicodeScripts", "ByteLevel", "ByteLevel"),
+    "UnicodeScripts",
     *(["FixedLength"] if hasattr(pre_tokenizers, "FixedLength") else []),  # since tokenizers 0.22
+    *("ByteLevel", "ByteLevel"),
 )
 SPACES = ("a", "b", " ", " ", " ")
 CHARACTERS = (
