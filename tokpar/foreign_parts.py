@@ -160,10 +160,8 @@ def _expected_of_chunk(chunk: Chunk, length: int) -> str:
         and chunk.core_stop <= chunk.stop <= length
     ):
         return "0 <= start <= core_start < core_stop <= stop <= len(text)"
-    if (chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed) or (
-        chunk.kind not in ("text", "run") or (chunk.kind == "run") != (chunk.run is not None)
-    ):
-        return "start == core_start + absorbed; run only for kind='run'"
+    if chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed:
+        return "start == core_start + absorbed"
     return ""
 
 

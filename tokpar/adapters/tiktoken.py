@@ -169,7 +169,6 @@ class TiktokenTokenizer(EncodingAdapter):
         specials = self.encoding._special_tokens
         by_chance = shadowed_reason(specials, self._allowed_specials)
         tiles = family is not None and not self._shared_ids
-        complete = all(bytes([byte]) in self.encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -186,11 +185,7 @@ class TiktokenTokenizer(EncodingAdapter):
             longest_token=int(self._ranks[1].max()),
             unprovable=by_chance,
             added_token_cuts_refused=by_chance,
-            pretoken_cuts_refused=None
-            if tiles and complete
-            else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
-            token_count=len(self.encoding._mergeable_ranks),
         )
 
     @property
