@@ -234,10 +234,6 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(self._own.decode(some, skip_special_tokens=False))
 
-    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns `decode` of each row."""
-        return list(self._own.decode_batch(rows, skip_special_tokens=False))
-
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder."""
         config = config_of(self._own)
