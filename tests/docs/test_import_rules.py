@@ -22,7 +22,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays", "cores"}),
-    frozenset({"limits", "types", "decompression", "text_field", "kernel_modules"}),
+    frozenset({"limits", "types", "decompression", "text_field", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"policy", "spans", "foreign_parts"}),
     frozenset({"parity", "encoding", "plan"}),

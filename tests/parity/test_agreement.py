@@ -23,13 +23,13 @@ from tokpar.adapters.engine import certified_slices
 from tokpar.adapters.engine_files import JsonFile
 from tokpar.adapters.probing import make_probing_file, meetings
 from tokpar.arrays import IdArray
+from tokpar.disk_cache import digest, directory
 from tokpar.errors import EngineError
 from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.parity import Drawn, compared_texts, comparison, release, require_agreement
 from tokpar.parity.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
 from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.parity.result_cache import digest, directory
 from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"

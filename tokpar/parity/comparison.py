@@ -9,10 +9,10 @@ from unicodedata import unidata_version
 
 import numpy as np
 
+from tokpar import disk_cache
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, raise_foreign
 from tokpar.interfaces import EncodesMany, TokenizerAdapter, own_call_of
-from tokpar.parity import result_cache
 from tokpar.parity.compared_texts import (
     DIVIDED,
     UNICODE,
@@ -87,11 +87,11 @@ def require_agreement(
     compared with the ids of a long text that the engine may divide by itself.
     `drawn`: texts made from the tokenizer file."""
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
-    name = result_cache.digest([*parts, *key])
-    found = result_cache.recall(name)
+    name = disk_cache.digest([*parts, *key])
+    found = disk_cache.recall(name)
     if found is None or found.keys() != {TEXTS, APART}:
         found = Comparison(adapter, reference(), engine, library, advice, slices).run(drawn)
-        result_cache.remember(name, found)
+        disk_cache.remember(name, found)
     said = f"same ids as {library} on {found[TEXTS]:,} texts"
     if not found[APART]:
         return said
