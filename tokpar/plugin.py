@@ -1,18 +1,16 @@
 """All that a plugin needs, in one import: ``from tokpar.plugin import hookimpl, TokenizerSource``.
 
 Hooks and what they offer; the values that go from text to ids; what a part must be able to do; what
-licenses a cut; help for executors, options and engines of other packages. Imports no engine."""
+licenses a cut; help for executors and options. Imports no engine."""
 
 from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from tokpar.arrays import (
     IdArray,
     IntArray,
     SpanArray,
     byte_starts,
+    first_difference,
     has_surrogate,
     offsets_of,
     spans_from_lengths,
@@ -61,27 +59,13 @@ from tokpar.types import (
     Witness,
 )
 
-if TYPE_CHECKING:
-    from tokpar.adapters.engine import (
-        Calls,
-        Engine,
-        EngineTokenizer,
-        engine_source,
-        load_engine,
-        unhonoured,
-    )
-    from tokpar.adapters.engine_files import JsonFile, RankFile
-
 __all__ = [
     "KNOWN_ENCODINGS",
     "AddedToken",
-    "Calls",
     "Chunk",
     "Command",
     "CutFinder",
-    "Engine",
     "EngineError",
-    "EngineTokenizer",
     "EngineTraits",
     "Executor",
     "ExecutorKind",
@@ -90,7 +74,6 @@ __all__ = [
     "IdArray",
     "IntArray",
     "Join",
-    "JsonFile",
     "Merger",
     "MergerKind",
     "NormalizerStage",
@@ -98,7 +81,6 @@ __all__ = [
     "Origin",
     "Piece",
     "PluginError",
-    "RankFile",
     "Rows",
     "Rule",
     "Scheme",
@@ -120,14 +102,13 @@ __all__ = [
     "chunks_between",
     "encode_piece",
     "encode_rows",
-    "engine_source",
     "facts_of",
     "finder_for",
+    "first_difference",
     "has_surrogate",
     "hookimpl",
     "join_at_cut",
     "licensed",
-    "load_engine",
     "meet_at_cut",
     "offsets_of",
     "registry",
@@ -135,13 +116,4 @@ __all__ = [
     "require_count",
     "spans_from_lengths",
     "traits_of",
-    "unhonoured",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """What brings along tokenizers and tiktoken: imported when a plugin asks for it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "engine_files" if name in ("JsonFile", "RankFile") else "engine"
-    return getattr(import_module(f"tokpar.adapters.{module}"), name)

@@ -17,7 +17,6 @@ import tokpar
 from tests.support.seams import assert_adapter_lossless, assert_lossless
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
 from tests.support.tokenizers_drawn import random_merges
-from tokpar.adapters.engine_files import JsonFile
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_from_json
@@ -71,7 +70,7 @@ def test_the_checker_refuses_a_seam_inside_a_pre_token_of_such_a_tokenizer() -> 
 def test_what_is_read_from_the_file_is_refused_too(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(sharing()), encoding="utf-8")
-    assert "have one id" in str(JsonFile(path).facts.pretoken_cuts_refused)
+    assert "have one id" in str(facts_from_json(sharing()).pretoken_cuts_refused)
     with pytest.raises(FileFormatError, match="two tokens have one id"):
         tokpar.load(path, engine="pure")
 

@@ -14,21 +14,45 @@ except ImportError as error:
     ) from error
 
 from tokpar.errors import ConformanceError
-from tokpar.parity.compared_texts import hostile_texts
 from tokpar.testing.adapter import check_tokenizer
 from tokpar.testing.checks import Watch
+from tokpar.testing.differing import describe_ids, show_text, simplest
 from tokpar.testing.executor import check_executor
+from tokpar.testing.fixed_texts import (
+    SEPARATORS,
+    added_contents,
+    all_words,
+    competing,
+    hostile_texts,
+    join_in_groups,
+    separate_words,
+    some_words,
+    surround_contents,
+    words_by_id,
+)
 from tokpar.testing.merger import check_merger
 from tokpar.testing.splitter import check_splitter
 from tokpar.testing.strategy import check_strategy
 
 __all__ = [
+    "SEPARATORS",
     "ConformanceError",
     "Watch",
+    "added_contents",
+    "all_words",
     "check_executor",
     "check_merger",
     "check_splitter",
     "check_strategy",
     "check_tokenizer",
+    "competing",
+    "describe_ids",
     "hostile_texts",
+    "join_in_groups",
+    "separate_words",
+    "show_text",
+    "simplest",
+    "some_words",
+    "surround_contents",
+    "words_by_id",
 ]

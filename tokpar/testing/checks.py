@@ -14,7 +14,7 @@ from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
 from tokpar.errors import INTERRUPTS, ConformanceError, EngineError
-from tokpar.parity.differing import show_text, simplest, smallest
+from tokpar.testing.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]

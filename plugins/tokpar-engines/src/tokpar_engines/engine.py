@@ -16,18 +16,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_version import numbers
-from tokpar.adapters.probing import make_probing_file
 from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError, raise_foreign
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of, inserted_ids
-from tokpar.parity import Drawn, release, require_agreement
-from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
+from tokpar_engines.comparison import Drawn, release, require_agreement
+from tokpar_engines.drawn_texts import drawn_texts
+from tokpar_engines.engine_files import JsonFile, RankFile
+from tokpar_engines.probing import make_probing_file
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # the least code points of a slice; the comparison has texts of that size, too

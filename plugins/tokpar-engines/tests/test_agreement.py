@@ -16,20 +16,21 @@ import numpy as np
 import pytest
 import tiktoken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_engines import compared_texts, comparison
+from tokpar_engines.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
+from tokpar_engines.comparison import Drawn, release, require_agreement
+from tokpar_engines.drawn_texts import drawn_texts
+from tokpar_engines.engine import certified_slices
+from tokpar_engines.engine_files import JsonFile
+from tokpar_engines.probing import make_probing_file, meetings
 
 import tokpar
 from tests.conftest import cases
-from tokpar.adapters.engine import certified_slices
-from tokpar.adapters.engine_files import JsonFile
-from tokpar.adapters.probing import make_probing_file, meetings
 from tokpar.arrays import IdArray
 from tokpar.disk_cache import digest, directory
 from tokpar.errors import EngineError
 from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.parity import Drawn, compared_texts, comparison, release, require_agreement
-from tokpar.parity.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
-from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"

@@ -10,20 +10,19 @@ from unicodedata import unidata_version
 import numpy as np
 
 from tokpar import disk_cache
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, first_difference
 from tokpar.errors import EngineError, raise_foreign
 from tokpar.interfaces import EncodesMany, TokenizerAdapter, own_call_of
-from tokpar.parity.compared_texts import (
+from tokpar.testing import describe_ids, hostile_texts, show_text, simplest
+from tokpar_engines.compared_texts import (
     DIVIDED,
     UNICODE,
-    hostile_texts,
     long_texts,
     mix_texts,
     short_texts,
     unassigned_points,
 )
-from tokpar.parity.differing import describe_ids, first_difference, show_text, simplest
-from tokpar.parity.drawn_texts import code_points_in_contexts
+from tokpar_engines.drawn_texts import code_points_in_contexts
 
 EDITION = "4"
 """Part of the key of every cached result. Change it when the texts or the comparisons change."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.pure.vocabulary import letters_of
+from tokpar_engines.engine_files import JsonFile, RankFile
 
 SEED = 7
 FIRST, CONTINUED = range(0xC2, 0xF5), range(0x80, 0xC0)
