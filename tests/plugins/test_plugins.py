@@ -142,6 +142,12 @@ def test_a_command_imports_few_inner_modules_of_tokpar_and_its_readme_names_them
     assert named == found - {"tokpar"}
 
 
+def test_what_engines_share_imports_public_modules_of_tokpar_only() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in modules_of(LIBRARY)]
+    found = {module for source in sources for module in imports_of_tokpar(source)}
+    assert found <= PUBLIC | {"tokpar.testing", "tokpar.disk_cache"}
+
+
 @pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)
 def test_the_pages_for_authors_import_from_one_place(page: Path) -> None:
     imported = set(imports_of_tokpar(fenced(page)))

@@ -18,24 +18,12 @@ from tokpar.testing.adapter import check_tokenizer
 from tokpar.testing.checks import Watch
 from tokpar.testing.differing import describe_ids, show_text, simplest
 from tokpar.testing.executor import check_executor
-from tokpar.testing.fixed_texts import (
-    SEPARATORS,
-    added_contents,
-    all_words,
-    competing,
-    hostile_texts,
-    join_in_groups,
-    separate_words,
-    some_words,
-    surround_contents,
-    words_by_id,
-)
+from tokpar.testing.fixed_texts import added_contents, all_words, hostile_texts, texts_for
 from tokpar.testing.merger import check_merger
 from tokpar.testing.splitter import check_splitter
 from tokpar.testing.strategy import check_strategy
 
 __all__ = [
-    "SEPARATORS",
     "ConformanceError",
     "Watch",
     "added_contents",
@@ -45,14 +33,9 @@ __all__ = [
     "check_splitter",
     "check_strategy",
     "check_tokenizer",
-    "competing",
     "describe_ids",
     "hostile_texts",
-    "join_in_groups",
-    "separate_words",
     "show_text",
     "simplest",
-    "some_words",
-    "surround_contents",
-    "words_by_id",
+    "texts_for",
 ]

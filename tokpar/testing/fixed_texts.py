@@ -17,7 +17,6 @@ TOGETHER = 20
 SURROUNDED = 12
 SEPARATED = 8
 SEPARATORS = ("1", " ", "  ", ".", "\n", "_")
-MOST_IDS = 300_000
 
 
 def all_words(tokenizer: TokenizerAdapter) -> set[str]:
@@ -29,22 +28,14 @@ def all_words(tokenizer: TokenizerAdapter) -> set[str]:
     return set(_whole(token.decode("utf-8", "replace") for token in tokens()))
 
 
-def words_by_id(tokenizer: TokenizerAdapter) -> set[str]:
-    """Returns the tokens of all ids below the highest id of the fixed texts, at most `MOST_IDS`.
-    Returns nothing if the tokenizer lists its vocabulary."""
-    return set() if facts_of(tokenizer).tokens is not None else _decode_words(tokenizer, up_to=True)
-
-
-def _decode_words(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
-    """Returns the valid texts that single ids decode to: the ids of the fixed texts, or with
-    `up_to` all ids below the highest of them, at most `MOST_IDS`."""
+def _decode_words(tokenizer: TokenizerAdapter) -> set[str]:
+    """Returns the valid texts that the single ids of the hostile texts decode to."""
     if not isinstance(tokenizer, Decodes):
         return set()
     try:
         ids = {int(id_) for text in hostile_texts() for id_ in tokenizer.encode(text)}
-        wanted = range(min(max(ids, default=0), MOST_IDS)) if up_to else ids
-        return set(_whole(str(tokenizer.decode([id_])) for id_ in wanted))
-    except (LookupError, TypeError, ValueError, TokparError):  # the comparison reports the error
+        return set(_whole(str(tokenizer.decode([id_])) for id_ in ids))
+    except (LookupError, TypeError, ValueError, TokparError):  # a check reports the error
         return set()
 
 
@@ -65,6 +56,14 @@ def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
         if facts.normalizers:
             yield from (normalize(form, content) for form in ("NFC", "NFD"))
             yield from (content.lower(), content.upper())
+
+
+def texts_for(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
+    """Returns the hostile texts, and texts of the tokenizer's added tokens and vocabulary."""
+    added = tuple(dict.fromkeys(added_contents(tokenizer)))
+    words = vocabulary_words(tokenizer)
+    texts = (*surround_contents(added), *competing(words), *separate_words(words))
+    return (*hostile_texts(), *texts)
 
 
 def vocabulary_words(tokenizer: TokenizerAdapter) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 They are: short texts that are known to break tokenizers, texts made from the vocabulary, all of
 Unicode, and long texts. They are the same on every run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
@@ -11,19 +11,10 @@ from random import Random
 from string import ascii_letters
 from unicodedata import category
 
-from tokpar.plugin import TokenizerAdapter
-from tokpar.testing import (
-    SEPARATORS,
-    added_contents,
-    all_words,
-    competing,
-    hostile_texts,
-    join_in_groups,
-    separate_words,
-    some_words,
-    surround_contents,
-    words_by_id,
-)
+from tokpar.errors import TokparError
+from tokpar.interfaces import Decodes
+from tokpar.plugin import TokenizerAdapter, facts_of
+from tokpar.testing import added_contents, all_words, hostile_texts, texts_for
 
 FOLDING = "\u017f\u212a"
 """The only code points outside ASCII that `(?i:s)` and `(?i:k)` match."""
@@ -31,6 +22,7 @@ APOSTROPHES = "'\u2019"
 CONTRACTIONS = ("s", "t", "re", "ve", "m", "ll", "d")
 BEFORE_CONTRACTIONS = ("", "a", "A", "1", " ", ".", "\u4e2d")
 CONTRACTIONS_TOGETHER = 256
+SEPARATORS = ("1", " ", "  ", ".", "\n", "_")
 COMBINING = ("\u0301", "\u0338", "\u200d", "\xb2")
 """Characters that a normalizer may compose with the character before, or that may belong to the
 word before."""
@@ -48,26 +40,24 @@ LONG = 400_000
 DIVIDED = 3_000_000
 """Code points of a text that engines may divide by themselves. gigatoken 0.10.0 does so from 4 MB
 on."""
+MOST_IDS = 300_000
 SEED = 6
-UNICODE = "13"  # the Unicode version of the oldest supported Python
 
 
 def short_texts(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
     """Returns a few thousand texts of up to a few thousand code points each. `tokenizer`: its
     vocabulary and added tokens occur in the texts."""
     added = tuple(dict.fromkeys(added_contents(tokenizer)))
-    everything = all_words(tokenizer)
-    words = some_words(everything)
+    words = all_words(tokenizer) | words_by_id(tokenizer)
     texts = (
-        *hostile_texts(),
-        *surround_contents(added),
+        *texts_for(tokenizer),
         *beside_everything(added),
-        *competing(words),
+        *shuffle_words(added),
+        *shuffle_words(words),
+        *contraction_texts(words),
+        *all_code_points(),
     )
-    everything |= words_by_id(tokenizer)
-    vocabulary = (*separate_words(words), *shuffle_words(added), *shuffle_words(everything))
-    vocabulary += contraction_texts(frozenset(everything))
-    return tuple(dict.fromkeys((*texts, *vocabulary, *all_code_points())))
+    return tuple(dict.fromkeys(texts))
 
 
 def long_texts(some: Sequence[str]) -> tuple[str, ...]:
@@ -122,7 +112,7 @@ def shuffle_words(words: Iterable[str]) -> tuple[str, ...]:
     return join_in_groups(ordered, TOKENS_TOGETHER)
 
 
-def contraction_texts(words: frozenset[str]) -> tuple[str, ...]:
+def contraction_texts(words: Collection[str]) -> tuple[str, ...]:
     """Returns texts with contractions, also in upper case and with characters that fold to ASCII.
 
     A contraction follows every prefix of a word that ends with an apostrophe, so that a merge of
@@ -145,3 +135,21 @@ def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:
     characters: they matter for the flags of added tokens, for normalization, and for word ends."""
     edges = ("", *SEPARATORS, *COMBINING)
     return tuple("".join(f"b{one}{content}{one}b" for one in edges) for content in contents)
+
+
+def words_by_id(tokenizer: TokenizerAdapter) -> set[str]:
+    """Returns the tokens of all ids below the highest id of the hostile texts, at most `MOST_IDS`,
+    as far as they are valid text. Returns nothing if the tokenizer lists its vocabulary."""
+    if facts_of(tokenizer).tokens is not None or not isinstance(tokenizer, Decodes):
+        return set()
+    try:
+        highest = max(int(tokenizer.encode(text).max(initial=0)) for text in hostile_texts())
+        words = {str(tokenizer.decode([id_])) for id_ in range(min(highest, MOST_IDS))}
+    except (LookupError, TypeError, ValueError, TokparError):  # the comparison reports the error
+        return set()
+    return {word for word in words if word and "\ufffd" not in word}
+
+
+def join_in_groups(parts: Sequence[str], size: int) -> tuple[str, ...]:
+    """Returns texts of `size` parts each: ("a", "b", "c"), 2 -> ("ab", "c")."""
+    return tuple("".join(parts[k : k + size]) for k in range(0, len(parts), size))
