@@ -25,14 +25,13 @@ from tokpar.interfaces import (
 )
 from tokpar.limits import ON_FAILURE, require_choice, require_min_match
 from tokpar.methods import blocks, lopt, recursive
-from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
 from tokpar.methods.overlap import OverlapSplitter
 from tokpar.methods.serial import OneChunk
-from tokpar.overlap.acceptance import by_match, by_midpoint, by_rule
+from tokpar.overlap.acceptance import by_cut, by_match, by_midpoint
 from tokpar.overlap.common_runs import RunMerger
-from tokpar.overlap.mergers import InsideMerger, OverlapMerger
+from tokpar.overlap.mergers import OverlapMerger
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 COMMANDS = (
@@ -69,7 +68,7 @@ def _recursive(*, depth: int | None = None) -> Splitter:
 
 
 SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
-    "auto": AutoSplitter,
+    "auto": CutSplitter,
     "blocks": _blocks,
     "cut": CutSplitter,
     "delimiter": DelimiterSplitter,
@@ -85,7 +84,7 @@ def _build_certified(
 ) -> Merger:
     require_min_match(min_match, least=0)
     require_choice("on_failure", on_failure, ON_FAILURE)
-    return OverlapMerger(partial(by_rule, least=min_match), restart=on_failure == "restart")
+    return OverlapMerger(partial(by_cut, least=min_match), restart=on_failure == "restart")
 
 
 def _build_match(*, min_match: int | Literal["longest"] = 2) -> Merger:
@@ -97,7 +96,6 @@ MERGERS: Mapping[str, Callable[..., Merger]] = {
     "certified": _build_certified,
     "concatenate": ConcatenatingMerger,
     "cut": CutMerger,
-    "inside": InsideMerger,
     "match": _build_match,
     "midpoint": lambda: OverlapMerger(by_midpoint),
     "runs": RunMerger,

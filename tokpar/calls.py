@@ -20,7 +20,7 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import raise_foreign
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import Executor
 from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tokpar.errors import ignored_os_errors
+from tokpar.foreign_errors import ignored_os_errors
 
 VARIABLE = "TOKPAR_CACHE"
 

@@ -9,7 +9,8 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.errors import PluginError, raise_foreign
+from tokpar.errors import PluginError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import (
     Executor,
     Flags,
@@ -159,10 +160,8 @@ def _expected_of_chunk(chunk: Chunk, length: int) -> str:
         and chunk.core_stop <= chunk.stop <= length
     ):
         return "0 <= start <= core_start < core_stop <= stop <= len(text)"
-    if (chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed) or (
-        chunk.kind not in ("text", "run") or (chunk.kind == "run") != (chunk.run is not None)
-    ):
-        return "start == core_start + absorbed; run only for kind='run'"
+    if chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed:
+        return "start == core_start + absorbed"
     return ""
 
 

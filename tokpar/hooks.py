@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from tokpar.errors import PluginError, is_of_handler
+from tokpar.errors import PluginError
+from tokpar.foreign_errors import is_of_handler
 from tokpar.interfaces import (
     Executor,
     Merger,

@@ -56,19 +56,15 @@ class Work:
     plan: Plan
     split: Split
     clock: Clock
-    pieces: dict[tuple[int, int, str], Piece] = field(default_factory=dict)
-    cache_answered: set[tuple[int, int, str]] = field(default_factory=set)
+    pieces: dict[tuple[int, int], Piece] = field(default_factory=dict)
+    cache_answered: set[tuple[int, int]] = field(default_factory=set)
     retries: int = 0
     repairs: int = 0
     encoded_chars: int = 0
     why: str = ""
 
     def open_chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Returns the chunks that are not encoded yet. Runs get their ids from theorem 11."""
-        for chunk in chunks:
-            if chunk.run is not None:
-                token, times = chunk.run
-                self.pieces[_slice(chunk)] = Piece(np.full(times, token, dtype=np.uint32))
+        """Returns the chunks that are not encoded yet."""
         return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
 
     def take(self, chunks: Sequence[Chunk], rows: Rows, is_served: Flags) -> None:
@@ -156,7 +152,6 @@ class Work:
         return JoinedText(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
-        runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
         return Report(
             strategy=self.plan.name,
             plan=self.split.plan or f"{len(chunks):,} chunks",
@@ -165,7 +160,7 @@ class Work:
             chunks=len(chunks),
             retries=self.retries,
             repairs=self.repairs,
-            redundant=self.encoded_chars + runs - len(self.text),
+            redundant=self.encoded_chars - len(self.text),
             serial_regions=self.split.serial_regions,
             agreement=self.plan.traits.agreement,
         )
@@ -319,5 +314,5 @@ def place_in_text(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
     return type(error)(f"{error} {where}", start, stop)
 
 
-def _slice(chunk: Chunk) -> tuple[int, int, str]:
-    return chunk.start, chunk.stop, chunk.kind
+def _slice(chunk: Chunk) -> tuple[int, int]:
+    return chunk.start, chunk.stop

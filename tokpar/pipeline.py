@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, WorkerError, is_foreign
+from tokpar.errors import EngineError, MismatchError, WorkerError
+from tokpar.foreign_errors import is_foreign
 from tokpar.foreign_parts import wrong_look_up
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan

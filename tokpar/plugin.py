@@ -26,6 +26,7 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
+from tokpar.foreign_errors import raise_foreign
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     Executor,
@@ -111,6 +112,7 @@ __all__ = [
     "licensed",
     "meet_at_cut",
     "offsets_of",
+    "raise_foreign",
     "registry",
     "require_choice",
     "require_count",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Batch, Clock, Encoding
-from tokpar.errors import raise_foreign
 from tokpar.executors.serial_executor import engine_error
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import (
     PostProcesses,
     TokenizerAdapter,
@@ -27,6 +27,7 @@ from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import (
     Origin,
     final_spans,
+    other_ids,
     postprocess_own,
     postprocess_single,
     spans_of,
@@ -127,7 +128,10 @@ class Result:
         plan = self.plan
         self.own = self.final = own
         if postprocess and plan.postprocesses is not None:
-            self.final = postprocess_own(plan.postprocesses, own, self.texts)
+            try:
+                self.final = plan.postprocesses.postprocess(own, self.texts)
+            except LookupError as error:
+                raise other_ids(plan.postprocesses, error) from error
         self.clock.lap("convert")
         self.report = Report(
             strategy=plan.name,

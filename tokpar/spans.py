@@ -95,12 +95,17 @@ def postprocess_own(tokenizer: PostProcesses, rows: Rows, texts: Sequence[str]) 
     try:
         return tokenizer.postprocess(rows, texts)
     except LookupError as error:
-        name = getattr(tokenizer, "name", "the tokenizer")
-        raise EngineError(
-            f"{name} cannot post-process the ids that it gave: {error}. It was changed during the "
-            "call, or trained in place and still has ids of the old model in its cache; encode "
-            "again, or make a new tokenizer of the trained one"
-        ) from error
+        raise other_ids(tokenizer, error) from error
+
+
+def other_ids(tokenizer: PostProcesses, error: LookupError) -> EngineError:
+    """Returns the error for ids that the tokenizer gave and no longer knows."""
+    name = getattr(tokenizer, "name", "the tokenizer")
+    return EngineError(
+        f"{name} cannot post-process the ids that it gave: {error}. It was changed during the "
+        "call, or trained in place and still has ids of the old model in its cache; encode again, "
+        "or make a new tokenizer of the trained one"
+    )
 
 
 def stand_in_ids(length: int) -> IdArray:

@@ -11,7 +11,8 @@ import numpy as np
 from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError, raise_foreign
+from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
 from tokpar.spans import postprocess_own
 

@@ -29,10 +29,6 @@ class Rule(StrEnum):
 
     SPACE_AFTER_NONSPACE = "K1"
     LOCAL_PAIR = "K3"
-    NO_TOKEN_ACROSS = "K4"
-    COMMON_BOUNDARIES = "K5"
-    CONSTANT_RUN = "K6"
-    COMMON_WORD = "K8"
     ADDED_TOKEN_EDGE = "K9"
     WINDOW = "K10"
 
@@ -43,12 +39,8 @@ class Theorem(StrEnum):
     """The theorems that license seams: a page in ``proofs/`` each. Equal to its number, "20"."""
 
     LOCAL_PAIR = "4.8"
-    COMMON_BOUNDARIES = "5'"
     ABSORBED_SPACE = "6.4"
-    CONSTANT_RUN = "11"
-    COMMON_WORD = "12"
     SPACE_AFTER_NONSPACE = "20"
-    NO_TOKEN_ACROSS = "24"
     ADDED_TOKEN_EDGE = "29"
     WINDOW = "40"
     WINDOW_OF_SPLITS = "42"
@@ -72,15 +64,8 @@ _RULE_OF = {
 }
 
 
-CERTIFIED_CUTS = (
-    Rule.SPACE_AFTER_NONSPACE,
-    Rule.LOCAL_PAIR,
-    Rule.ADDED_TOKEN_EDGE,
-    Rule.WINDOW,
-)
-"""The rules of certified cuts: either side of such a seam may be encoded without the other side."""
-WITHIN_PRETOKEN = (Rule.NO_TOKEN_ACROSS, Rule.COMMON_BOUNDARIES, Rule.CONSTANT_RUN)
-"""The rules of seams inside a pre-token of BPE."""
+CERTIFIED_CUTS = tuple(Rule)
+"""Each rule certifies cuts: either side of such a seam may be encoded without the other side."""
 Witness = tuple[tuple[str, int | str], ...]
 """(name, value) pairs that a checker needs to verify a seam."""
 
@@ -119,18 +104,15 @@ class Chunk:
     leaves out the first `absorbed` code points of the share (core_start + absorbed == start),
     because the tokenizer puts them back by itself (dummy prefix, theorem absorb). `cut`: what the
     planner proved about the left edge. A cut whose rule is None is a proposal of the planner, which
-    the merger must certify. The tokenizer never encodes a chunk of kind "run": theorem 11 gives its
-    ids, and `run` is (id, how many times). `divisible`: the cuts of the split's `licence` hold
-    everywhere inside the chunk."""
+    the merger must certify. `divisible`: the cuts of the split's `licence` hold everywhere inside
+    the chunk."""
 
     start: int
     stop: int
     core_start: int
     core_stop: int
     absorbed: int = 0
-    kind: Literal["text", "run"] = "text"
     cut: Seam | None = None
-    run: tuple[int, int] | None = None
     divisible: bool = False
 
 
@@ -189,7 +171,7 @@ def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
 
 def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
     """True if slice and core of `chunk` begin at one certified cut, or the chunk is the first."""
-    if chunk.start != chunk.core_start or chunk.run is not None:
+    if chunk.start != chunk.core_start:
         return False
     return first if chunk.cut is None else chunk.cut.rule in CERTIFIED_CUTS
 
@@ -372,18 +354,12 @@ class Facts:
     two added tokens."""
     first_prefix: bool = False
     """Only the segment that begins the text gets a prefix (Metaspace "first")."""
-    pretoken_cuts_refused: str | None = "it is no byte-level BPE whose tokens make up the text"
-    """Why no seam inside a pre-token can be licensed (rules K4 to K6). None if such seams can."""
     tokens: Callable[[], Collection[bytes]] | None = None
-    """Returns the bytes of all tokens of the model, where `pretoken_cuts_refused` is None."""
-    token_count: int = 0
-    """How many tokens `tokens` returns; 0 if not known."""
+    """Returns the bytes of all tokens of the model, if `tiles` is true or `sizes` is given. No
+    proof reads them."""
     sizes: Callable[[IdArray], IntArray] | None = None
-    """Returns the byte length of each id, int64, where `pretoken_cuts_refused` is None and `tiles`
-    is false: tokens tile the segments that the normalizer does not change (theorem 45)."""
-    longest_word: int = 0
-    """WordPiece gives up on a word of this many code points or more (rule K8). 0 for other
-    models."""
+    """Returns the byte length of each id, int64, where only a normalizer keeps `tiles` false:
+    tokens tile the segments that the normalizer does not change (theorem 45)."""
     pre_tokenizers: tuple[NormalizerStage, ...] = ()
     """The pre-tokenizer stages of the scheme "spaces"."""
     chars_before_mark: frozenset[str] | None = None

@@ -20,7 +20,6 @@ from tokpar.registry import build_strategy, registry
 from tokpar.types import Chunk, Piece, Seam
 
 TEXT = "The quick brown fox, 1234567 times over: the lazy dog naps."
-RUN = "thequickbrownfoxjumpsoverthelazydogandrunsawayfromallofthemtoday"
 CELL, HIGH, LEFT, TOP = 11, 24, 70, 34
 
 
@@ -41,7 +40,6 @@ PICTURES = [
     Picture("lopt", "lopt", TEXT, {"chunk_chars": 26, "overlap_chars": 14}),
     Picture("recursive", "recursive", TEXT, {"depth": 1}),
     Picture("blocks", "blocks", TEXT, {"chunk_chars": 24, "overlap_chars": 8}),
-    Picture("auto", "auto", RUN, {"chunk_chars": 30}),
 ]
 
 

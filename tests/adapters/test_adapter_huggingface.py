@@ -480,6 +480,7 @@ def test_components_written_in_python_work_and_are_unprovable() -> None:
         adapter.spec()
 
 
+@pytest.mark.skipif(not hasattr(models.Unigram(), "alpha"), reason="this release samples nothing")
 def test_a_sampling_unigram_is_unprovable_though_its_json_does_not_say_so() -> None:
     tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -2.0)], 0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()

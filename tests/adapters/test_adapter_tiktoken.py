@@ -306,6 +306,8 @@ def test_known_encodings_are_those_of_the_installed_tiktoken(
 ) -> None:
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", download_nothing)
     monkeypatch.setattr(openai_public, "data_gym_to_mergeable_bpe_ranks", download_nothing)
+    if name not in openai_public.ENCODING_CONSTRUCTORS:
+        pytest.skip(f"tiktoken {tiktoken.__version__} does not have it yet")
     installed = openai_public.ENCODING_CONSTRUCTORS[name]()
     assert KNOWN_ENCODINGS[name].special_tokens == installed["special_tokens"]
     assert KNOWN_ENCODINGS[name].pattern == installed["pat_str"]

@@ -27,7 +27,7 @@ from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.space_stages import SURE
 from tokpar.facts.wrong_offsets import _first_characters, why_misplaced
 from tokpar.interfaces import facts_of
-from tokpar.overlap.acceptance import by_rule
+from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Facts, Piece
@@ -111,7 +111,7 @@ def inverted(spans: SpanArray, length: int) -> SpanArray:
 def test_places_that_tokens_cannot_have_license_nothing(misplaced: Any, side: int) -> None:
     right, wrong, text = tokpar.load(falling_back()), Misplacing(misplaced), "aa ab ba aa ab"
     chunks = Chunk(0, 9, 0, 6), Chunk(3, 14, 6, 14)
-    merger = OverlapMerger(by_rule)
+    merger = OverlapMerger(by_cut)
     first, second = (piece_of(right, text[chunk.start : chunk.stop]) for chunk in chunks)
     assert None not in merger.merge(text, chunks, (first, second), right)
     if side == 0:

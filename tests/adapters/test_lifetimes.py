@@ -15,7 +15,7 @@ import tokpar
 from tests.support.paths import VOCAB
 from tests.support.seams import part
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.pretokens import scanner_for
+from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
 
 TEXT = "Some words, 1234567 of them, and " + "aaaabbbbcdcd" * 300 + " at the end of it. " * 300
@@ -56,7 +56,7 @@ def used(make: Callable[[], Any]) -> list[weakref.ref[Any]]:
         assert tokpar.check(encoding, TEXT, adapter).ok
     tokpar.encode(TEXT, adapter)
     assert sum(1 for _ in tokpar.stream([TEXT[:50], TEXT[50:]], adapter)) > 0
-    alive = [adapter, facts, finder_for(facts), scanner_for(facts), encoder]
+    alive = [adapter, facts, finder_for(facts), inert_for(facts), encoder]
     engines = ("_chunks", "_encoding", "_tokenizer")
     alive += [getattr(adapter, name) for name in engines if hasattr(adapter, name)]
     if hasattr(adapter, "caller"):
@@ -75,7 +75,7 @@ def test_nothing_of_a_tokenizer_that_was_used_and_dropped_stays(name: str) -> No
 def test_what_is_derived_of_facts_is_made_once_and_is_theirs_alone() -> None:
     facts = facts_of(SOURCES["bert"]())
     assert finder_for(facts) is finder_for(facts)
-    assert scanner_for(facts) is scanner_for(facts)
+    assert inert_for(facts) is inert_for(facts)
     other = dataclasses.replace(facts, unprovable="changed")
     assert finder_for(other) is not finder_for(facts)
     assert finder_for(other).refusal == "changed"

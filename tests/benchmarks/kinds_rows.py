@@ -17,7 +17,7 @@ from tests.benchmarks.parity import DifferError, same_ids, special_ids
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject, huggingface_subject
 from tests.benchmarks.turns import timed
 from tokpar.arrays import IdArray
-from tokpar.errors import INTERRUPTS
+from tokpar.foreign_errors import INTERRUPTS
 
 OWN, OURS = "own", "tokpar"
 FIRST, HALF, SEEN = "first", "second half", "seen"

@@ -25,7 +25,7 @@ from tests.benchmarks.remembered_sides import (
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject
 from tests.benchmarks.turns import timed
 from tokpar.arrays import IdArray
-from tokpar.errors import INTERRUPTS
+from tokpar.foreign_errors import INTERRUPTS
 
 OURS = "tokpar"
 NEVER_REPEAT = ("base64", "minified JSON")

@@ -26,7 +26,7 @@ import numpy as np
 import tokpar
 from tests.benchmarks.speed_engines import Call, Subject, subjects
 from tests.benchmarks.turns import timed
-from tokpar.errors import INTERRUPTS
+from tokpar.foreign_errors import INTERRUPTS
 
 CJK = "".join(map(chr, range(0x4E00, 0x9FA5)))
 EMOJI = "".join(map(chr, range(0x1F600, 0x1F645)))

@@ -17,7 +17,7 @@ import numpy as np
 
 import tokpar
 from tokpar.arrays import IdArray
-from tokpar.errors import INTERRUPTS
+from tokpar.foreign_errors import INTERRUPTS
 
 FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
 Call = Callable[[str], IdArray]

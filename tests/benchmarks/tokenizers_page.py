@@ -62,8 +62,8 @@ def _cuts(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
     size = results.get("texts", {}).get("speed", 0)
     about = (
         f"All cuts in {told} (code points), by rule;\n"
-        "mean gap, greatest gap. Inside of a pre-token the rules K4 to K6 cut on, which is not\n"
-        "counted here. Ratio: seconds of the tokenizer's own call over those of `Encoder.encode`,\n"
+        "mean gap, greatest gap. Ratio: seconds of the tokenizer's own call over those of "
+        "`Encoder.encode`,\n"
         f"one English text of {size:,} bytes, both warm, median of pairs in turn (least to most).\n"
     )
     head = ("tokenizer", *LANGUAGES, "own MB/s", "ratio", "texts with equal ids")

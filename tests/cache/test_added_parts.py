@@ -76,7 +76,7 @@ def test_the_ids_of_the_parts_are_those_of_the_segment(
 
 def test_what_is_not_certain_of_a_token_leaves_the_segment_whole() -> None:
     plain = [Token("<a>", 1), Token("<ab>", 2), Token("ab>c", 3)]
-    texts = ["x<a>y", "x<ab>", "x<ab>c", "é<a><a>é", "no", "<r> x"]
+    texts = ["x<a>y", "x<ab>", "x<ab>c", "é<a><a>é", "no", "<r> x", "<a>x<ab>c", "<r><a>"]
     _, parted = parted_at(with_tokens(*plain, Token("<r>", 4, rstrip=True)), texts)
     assert dict(zip(parted.segments.tolist(), rows(parted), strict=True)) == {
         0: ["x", "<a>", "y"],

@@ -39,7 +39,7 @@ def test_the_library_itself_loses_one_of_the_two_when_it_writes_them() -> None:
     assert len(json.loads(own.to_str())["model"]["vocab"]) == 258
 
 
-def test_no_pre_token_is_divided_where_merging_goes_by_ids_that_two_tokens_share() -> None:
+def test_tokens_that_share_an_id_do_not_tile_a_text() -> None:
     own = tokenizer_of(sharing())
     assert len(own.encode(LONG).ids) == 2000
     encoding = tokpar.encode(LONG, own, chunk_chars=100)
@@ -47,7 +47,7 @@ def test_no_pre_token_is_divided_where_merging_goes_by_ids_that_two_tokens_share
     assert_lossless(own, f"xyc {LONG[:300]} abc", (7, 64))
     facts = facts_of(tokpar.load(own))
     assert not facts.tiles
-    assert "have one id" in str(facts.pretoken_cuts_refused)
+    assert facts.sizes is None
 
 
 def test_certified_cuts_between_pre_tokens_stay() -> None:
@@ -57,20 +57,10 @@ def test_certified_cuts_between_pre_tokens_stay() -> None:
     assert encoding.ids.tolist() == own.encode(text).ids
 
 
-def test_the_checker_refuses_a_seam_inside_a_pre_token_of_such_a_tokenizer() -> None:
-    own = tokenizer_of(sharing())
-    ids = own.encode("xyc" * 99 + "xy").ids + own.encode("c" + "xyc" * 100).ids
-    position = 3 * 99 + 2
-    witness = (("start", 0), ("stop", 600))
-    seam = Seam(position, "K4", "24", witness, 100)
-    report = tokpar.check(by_hand(ids, seam), "xyc" * 200, tokpar.load(own), level="seams")
-    assert [finding.kind for finding in report.findings] == ["undivided"]
-
-
 def test_what_is_read_from_the_file_is_refused_too(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(sharing()), encoding="utf-8")
-    assert "have one id" in str(facts_from_json(sharing()).pretoken_cuts_refused)
+    assert not facts_from_json(sharing()).tiles
     with pytest.raises(FileFormatError, match="two tokens have one id"):
         tokpar.load(path, engine="pure")
 

@@ -221,9 +221,9 @@ def mutations(seam: Seam) -> Iterator[Seam]:
     """The seam with one field shifted or swapped, its token count left as it is."""
     change = functools.partial(dataclasses.replace, seam)
     yield from (change(position=seam.position + step) for step in (-1, 1))
-    rules: list[Any] = [None, "K1", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
+    rules: list[Any] = [None, "K1", "K3", "K9", "K10"]
     yield from (change(rule=rule) for rule in rules if rule != seam.rule)
-    theorems = ["19", "20", "4.8", "6.4", "5'", "29", "40", "42", "44", ""]
+    theorems = ["19", "20", "4.8", "6.4", "29", "40", "42", "44", ""]
     yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
     yield change(witness=())
     yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", 1),))
@@ -335,7 +335,7 @@ def test_seams_must_rise_and_lie_inside_the_text() -> None:
 
 def test_uncertified_and_unknown_rules_are_told_apart() -> None:
     tokenizer, text, encoding = cl100k_case()
-    rules = ((None, "uncertified"), ("K7", "unknown rule"), ("K4", "theorem"), ("K8", "theorem"))
+    rules = ((None, "uncertified"), ("K7", "unknown rule"), ("K4", "unknown rule"))
     for rule, kind in rules:
         mutant: Any = dataclasses.replace(encoding.seams[0], rule=rule)  # type: ignore[arg-type]
         assert kinds(check(with_seam(encoding, 0, mutant), text, tokenizer)) == {kind}

@@ -48,11 +48,11 @@ NO_SEAMS = Seams.of(())
 def findings_of(tokenizer: Any, **settings: Any) -> list[str]:
     """What the checker finds in the facts, all tokens compared."""
     adapter = tokpar.load(tokenizer, **settings)
-    return [each.message for each in checked_facts(adapter, NO_SEAMS).with_tokens.findings]
+    return [each.message for each in checked_facts(adapter).findings]
 
 
 def notes_of(tokenizer: Any) -> tuple[str, ...]:
-    return checked_facts(tokpar.load(tokenizer), NO_SEAMS).notes
+    return checked_facts(tokpar.load(tokenizer)).notes
 
 
 # ------------------------------------------------------------------------------ read alike
@@ -168,7 +168,7 @@ def test_a_vocabulary_may_lack_a_byte_that_no_text_has(engine: str) -> None:
     gpt2 = (GPT2_PATTERN,)
     vocabulary = Vocabulary("lacking", tokens, "pairs", gpt2, {}, keep_gaps=True, whole_piece=True)
     assert findings_of(vocabulary, engine=engine) == []
-    assert tokpar.load(vocabulary, engine=engine).facts.pretoken_cuts_refused is None
+    assert tokpar.load(vocabulary, engine=engine).facts.tiles
 
 
 # ------------------------------------------------------------------------------ calls of their own
@@ -230,7 +230,7 @@ class Unread(Wrapper):
 
 def test_a_source_of_an_unknown_kind_is_believed_and_the_report_says_so() -> None:
     told = Unread(inner=tokpar.load(byte_level([("a", "b")])))
-    assert checked_facts(told, NO_SEAMS).notes == (AS_TOLD,)
+    assert checked_facts(told).notes == (AS_TOLD,)
 
 
 # ------------------------------------------------------------------------------ changes
@@ -291,17 +291,17 @@ def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[s
 def test_a_change_that_the_adapter_has_not_seen_is_found() -> None:
     own = byte_level([("c", "d")])
     adapter = tokpar.load(own)
-    assert checked_facts(adapter, NO_SEAMS).findings == ()
+    assert checked_facts(adapter).findings == ()
     own.normalizer = normalizers.Lowercase()
-    found = [each.message for each in checked_facts(adapter, NO_SEAMS).findings]
+    found = [each.message for each in checked_facts(adapter).findings]
     assert any(each.startswith("normalizers: the file says (Norm") for each in found)
 
 
 def test_the_last_reading_dies_with_the_tokenizer() -> None:
     own = byte_level([("c", "d")])
     adapter = tokpar.load(own)
-    checked = weakref.ref(checked_facts(adapter, NO_SEAMS))
-    assert checked() is checked_facts(adapter, NO_SEAMS)
+    checked = weakref.ref(checked_facts(adapter))
+    assert checked() is checked_facts(adapter)
     del own, adapter
     gc.collect()
     assert checked() is None
@@ -324,6 +324,6 @@ def test_the_facts_of_the_file_decide_about_a_seam_whatever_the_planner_was_told
 def test_a_refusal_of_the_planner_alone_is_no_finding_and_refuses() -> None:
     adapter = tokpar.load(byte_level([]))
     adapter.facts = replace(facts_of(adapter), unprovable="the adapter knows more")
-    known = checked_facts(adapter, NO_SEAMS)
+    known = checked_facts(adapter)
     assert known.findings == ()
     assert known.facts.unprovable == "the adapter knows more"

@@ -14,7 +14,6 @@ from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, VOCAB
 from tokpar.adapters import hf_version
 from tokpar.certificate.fact_differences import checked_facts
-from tokpar.seams import Seams
 
 if hf_version.installed_release() < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
@@ -32,7 +31,7 @@ PLAIN = {"lstrip": False, "rstrip": False, "single_word": False}
 
 def findings_of(tokenizer: Any, **settings: Any) -> list[str]:
     adapter = tokpar.load(tokenizer, **settings)
-    return [each.message for each in checked_facts(adapter, Seams.of(())).with_tokens.findings]
+    return [each.message for each in checked_facts(adapter).findings]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -25,37 +25,34 @@ def write_rows(path: Path, texts: list[str]) -> None:
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("root").resolve()
-
-
-@given(given_parts=FOLDER_NAMES, out_parts=FOLDER_NAMES, link=st.booleans())
+@given(
+    given_parts=FOLDER_NAMES, out_parts=FOLDER_NAMES, links=st.tuples(st.booleans(), st.booleans())
+)
 def test_a_folder_for_shards_in_a_folder_of_inputs_is_refused_by_both_names(
-    root: Path, given_parts: list[str], out_parts: list[str], link: bool
+    given_parts: list[str], out_parts: list[str], links: tuple[bool, bool]
 ) -> None:
     """However the two are spelt, also through a symbolic link."""
-    for each in root.iterdir():
-        shutil.rmtree(each)
-    inside = root / "x" / "y"
-    for each in ("a/b/shards", "b/a/shards", "shards/a/b"):
-        (inside / each).mkdir(parents=True, exist_ok=True)
-    (root / "x" / "link").symlink_to(inside, target_is_directory=True)
-    base = root / "x" / "link" if link else inside
-    given = Path(os.path.normpath(base.joinpath(*given_parts)))
-    out = Path(os.path.normpath(inside.joinpath(*out_parts))) / "out"
-    if not all(each.resolve().is_relative_to(root) for each in (given, out)):
-        return
-    write_rows(given / "documents.jsonl", ["one two", "three"])
-    if out.resolve().is_relative_to(given.resolve()):
-        with pytest.raises(OptionError, match="lies in the input folder") as error:
-            build([str(given)], out=out, tokenizer="default", workers=1)
-        assert str(given) in str(error.value)
-        assert str(out) in str(error.value)
-        assert not out.exists()
-    else:
-        built = build([str(given)], out=out, tokenizer="default", workers=1)
-        assert sum(shard.documents for shard in built.shards) == 2
+    with TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        inside, link = root / "x" / "y", root / "x" / "link"
+        for each in ("a/b/shards", "b/a/shards", "shards/a/b"):
+            (inside / each).mkdir(parents=True)
+        link.symlink_to(inside, target_is_directory=True)
+        bases = [link if through else inside for through in links]
+        given = Path(os.path.normpath(bases[0].joinpath(*given_parts)))
+        out = Path(os.path.normpath(bases[1].joinpath(*out_parts))) / "out"
+        if not all(each.resolve().is_relative_to(root) for each in (given, out)):
+            return
+        write_rows(given / "documents.jsonl", ["one two", "three"])
+        if out.resolve().is_relative_to(given.resolve()):
+            with pytest.raises(OptionError, match="lies in the input folder") as error:
+                build([str(given)], out=out, tokenizer="default", workers=1)
+            assert str(given) in str(error.value)
+            assert str(out) in str(error.value)
+            assert not out.exists()
+        else:
+            built = build([str(given)], out=out, tokenizer="default", workers=1)
+            assert sum(shard.documents for shard in built.shards) == 2
 
 
 @pytest.mark.parametrize("lines", [False, True])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, models
 
+from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
@@ -24,18 +25,7 @@ from tokpar.pure.added_token_search import AddedTokens
 from tokpar.types import AddedToken
 
 WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])
-ALPHABETS = "ab", "<a>", "aé", "aé中😀\ud800", "<|>0123", "a\n ", "_a-"
 Row = tuple[int, int, int]
-
-
-@st.composite
-def contents_and_text(draw: st.DrawFn) -> tuple[list[str], str]:
-    """Contents that are prefixes, suffixes and parts of each other, and reach into each other."""
-    alphabet = draw(st.sampled_from(ALPHABETS))
-    longest = draw(st.sampled_from([2, 4, 8]))
-    contents = draw(st.lists(st.text(alphabet, min_size=1, max_size=longest), max_size=24))
-    pieces = st.sampled_from([*contents, *alphabet, "x"])
-    return sorted({*contents}), "".join(draw(st.lists(pieces, max_size=24)))
 
 
 def clusters_of(contents: Sequence[str], text: str) -> list[Row]:
@@ -55,15 +45,16 @@ def clusters_of(contents: Sequence[str], text: str) -> list[Row]:
 
 
 @WAYS
-@given(drawn=contents_and_text(), part=st.tuples(st.integers(0, 60), st.integers(0, 60)))
-@example(drawn=(["a" * k for k in range(1, 40)], "a" * 50), part=(0, 50))
-@example(drawn=(sorted("a" * k + "b" for k in range(40)), "a" * 20 + "b"), part=(0, 60))
-@example(drawn=(["<a", "<a>", "a>b"], "<a><a>b<a"), part=(0, 60))
+@given(drawn=contents_and_text(), margins=st.tuples(st.integers(0, 4), st.integers(0, 4)))
+@example(drawn=(["a" * k for k in range(1, 40)], "a" * 50), margins=(0, 0))
+@example(drawn=(sorted("a" * k + "b" for k in range(40)), "a" * 20 + "b"), margins=(0, 0))
+@example(drawn=(["<a", "<a>", "a>b"], "<a><a>b<a"), margins=(0, 0))
 def test_clusters_are_those_of_a_search_at_each_place(
-    way: str, drawn: tuple[list[str], str], part: tuple[int, int]
+    way: str, drawn: tuple[list[str], str], margins: tuple[int, int]
 ) -> None:
     contents, text = drawn
-    lo, hi = sorted(min(p, len(text)) for p in part)
+    lo = min(margins[0], len(text))
+    hi = max(lo, len(text) - margins[1])
     functions = None if way == "none" else twin(way, "_contents")
     with patch.object(kernel_modules, "CONTENTS", functions):
         found = Contents.of(contents).clusters(text, lo, hi)
@@ -76,7 +67,7 @@ def test_clusters_are_those_of_a_search_at_each_place(
 
 
 @WAYS
-@given(drawn=contents_and_text(), start=st.integers(0, 60))
+@given(drawn=contents_and_text(), start=st.integers(0, 4))
 def test_a_text_is_unfinished_from_the_first_place_where_a_content_may_go_on(
     way: str, drawn: tuple[list[str], str], start: int
 ) -> None:

@@ -189,20 +189,6 @@ def test_bert_needs_its_normalizer_with_both_flags() -> None:
     assert facts(model, pre, two).scheme == "spaces"
 
 
-@pytest.mark.parametrize(
-    ("options", "longest"),
-    [({}, 100), ({"max_input_chars_per_word": 50}, 50), ({"continuing_subword_prefix": ""}, 0)],
-)
-def test_words_are_given_up_only_where_continued_ones_are_marked(
-    options: dict[str, Any], longest: int
-) -> None:
-    """K8 goes by the mark: without it a token of a word may begin one."""
-    model = models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]", **options)
-    found = facts(model, pre_tokenizers.BertPreTokenizer(), normalizers.BertNormalizer())
-    assert found.longest_word == longest
-    assert facts(bpe(), byte_level()).longest_word == 0
-
-
 def unigram() -> Any:
     return models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -2.0)], 0)
 

@@ -113,14 +113,15 @@ def test_two_seams_at_one_place_are_one(merger: str) -> None:
     found = tokpar.encode(text, strategy=(Anywhere(5, 4), merger))
     assert found == tokpar.encode(text, strategy="serial")
     assert tokpar.check(found, text).ok
-    twice = [Join(replace(K1, position=3), 3, 0)] * 2
+    text, tokenizer = "one two", tokpar.load()
+    twice = [Join(replace(K1, position=3), 1, 1)] * 2
 
     class Twice:
         def merge(self, *arguments: Any) -> list[Join | None]:
             return [*twice]
 
-    three = [Chunk(0, 3, 0, 3), Chunk(3, 5, 3, 5), Chunk(5, 7, 5, 7)]
-    joins = LicensedMerger(Twice()).merge("one two", three, (), tokpar.load())
+    pieces = [Piece(tokenizer.encode(text))] * 3
+    joins = LicensedMerger(Twice()).merge(text, [Chunk(0, 7, 0, 7)] * 3, pieces, tokenizer)
     assert [join is None for join in joins] == [False, True]
 
 
@@ -138,13 +139,86 @@ def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
             return [Join(self.seam, 1, 0)]
 
     def joined(seam: Seam) -> list[bool]:
-        two = chunks_between(text, [cut])
-        joins = LicensedMerger(Claims(seam)).merge(text, two, (), tokenizer)
+        left_out = dict(seam.witness).get("absorbed", 0)
+        chunks = chunks_between(text, [seam])
+        assert chunks[1].absorbed == left_out
+        pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
+        joins = LicensedMerger(Claims(seam)).merge(text, chunks, pieces, tokenizer)
         return [join is not None for join in joins]
 
     assert joined(cut) == [True]
     assert joined(replace(cut, witness=())) == [False]
     assert joined(replace(cut, rule="K1", witness=())) == [False]
+
+
+CLAIMS = {
+    "K1": replace(K1, position=0),
+    "K3": Seam(0, "K3", "4.8", (("family", "bert"), ("left", "any"), ("right", "space"))),
+    "K4": Seam(0, "K4", "24", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
+    "K5": Seam(0, "K5", "5'", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
+    "K6": Seam(0, "K6", "11", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
+    "K8": Seam(0, "K8", "12", (("token_start", 0),)),  # type: ignore[arg-type]
+    "K9": Seam(0, "K9", "29", (("token", "<s>"), ("edge", "end"))),
+    "K10": Seam(0, "K10", "40", (("family", "gpt2"), ("left", 1), ("right", 1))),
+}
+
+
+@dataclass(frozen=True)
+class ClaimsEach:
+    """Joins every pair of chunks by one rule: it keeps the whole left piece, and drops some ids of
+    the right piece where the chunks overlap."""
+
+    seam: Seam
+    dropped: int
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        joins: list[Join | None] = []
+        for (left, right), piece in zip(pairwise(chunks), pieces, strict=False):
+            dropped = self.dropped if left.stop > right.start else 0
+            joins.append(Join(replace(self.seam, position=left.stop), len(piece.ids), dropped))
+        return joins
+
+
+@pytest.mark.parametrize("rule", CLAIMS)
+@pytest.mark.parametrize("splitter", [Anywhere(5), Anywhere(7, 4), Anywhere(16, 40)])
+@settings(max_examples=drawn(12))
+@given(
+    text=texts(max_size=200)
+    | st.sampled_from(["a" * 90, "unbelievable" * 9, "1" * 40, "中文" * 30]),
+    name=st.sampled_from(TOKENIZERS),
+    dropped=st.integers(0, 3),
+)
+def test_a_rule_that_a_merger_claims_is_none_until_tokpar_finds_it(
+    rule: str, splitter: Anywhere, text: str, name: str, dropped: int
+) -> None:
+    tokenizer = tokpar.load(named_tokenizers()[name])
+    merger = ClaimsEach(CLAIMS[rule], dropped)
+    found = tokpar.encode(text, tokenizer, strategy=(splitter, merger), executor="serial")
+    assert found == tokpar.encode(text, tokenizer, strategy="serial")
+    assert {seam.rule for seam in found.seams} <= {"K1", "K3", "K9", "K10"}
+    assert tokpar.check(found, text, tokenizer).ok
+
+
+@pytest.mark.parametrize(("left", "right"), [(1, 1), (1, 2), (2, 1), (2, 2), (1, 0), (0, 1)])
+def test_a_join_in_an_overlap_keeps_the_ids_that_the_cut_divides(left: int, right: int) -> None:
+    """Both chunks have "one" and " two"; the cut between them is certified."""
+    text, tokenizer = "one two", tokpar.load()
+    piece = Piece(tokenizer.encode(text))
+    assert len(piece.ids) == 2
+
+    class Claims:
+        def merge(self, *arguments: Any) -> list[Join | None]:
+            return [Join(replace(K1, position=3), left, right)]
+
+    chunks = Chunk(0, 7, 0, 3), Chunk(0, 7, 3, 7)
+    [join] = LicensedMerger(Claims()).merge(text, chunks, (piece, piece), tokenizer)
+    assert (join is not None) == ((left, right) == (1, 1))
 
 
 def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import tiktoken
-from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.support.seams import part, plain_settings, serial
 from tests.support.small_models import byte_level
-from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import facts_of
 from tokpar.joining import sound_joins
-from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.recursive import depth_for
-from tokpar.overlap.acceptance import by_cut, by_word, longest_match
+from tokpar.overlap.acceptance import by_cut, longest_match
 from tokpar.overlap.chunks import Edge, chunks_over
 from tokpar.overlap.licences import Licences, overlap_of
-from tokpar.overlap.mergers import OverlapMerger
-from tokpar.plan import Plan
 from tokpar.types import Chunk, Join, Piece, Seam
 
 pytestmark = pytest.mark.ids
@@ -209,90 +202,27 @@ def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> 
     return accept(overlap, Licences.of(text, adapter), last)
 
 
-def whole_words(a: int, b: int, text: str) -> Any:
-    return joined(by_word, "bert_part", a, b, text)
-
-
-@pytest.mark.parametrize(
-    ("accept", "name", "a", "b"),
-    [(by_cut, "cl100k_part", 20, 60), (by_word, "bert_part", 101, 221)],
-)
-def test_a_seam_lies_behind_the_one_before(accept: Any, name: str, a: int, b: int) -> None:
-    text = "the end of the beginning of the end " * 12
-    first = joined(accept, name, a, b, text)
-    second = joined(accept, name, a, b, text, last=first.seam.position)
+def test_a_seam_lies_behind_the_one_before() -> None:
+    text, name, a, b = "the end of the beginning of the end " * 12, "cl100k_part", 20, 60
+    first = joined(by_cut, name, a, b, text)
+    second = joined(by_cut, name, a, b, text, last=first.seam.position)
     assert a < first.seam.position < second.seam.position < b
-    assert joined(accept, name, a, b, text, last=b) is None
+    assert joined(by_cut, name, a, b, text, last=b) is None
 
 
-def test_a_word_that_both_sides_see_licenses_a_seam_from_100_characters_on() -> None:
-    text = "the end of the beginning of the end " * 12
-    join = whole_words(101, 201, text)
-    assert (join.seam.rule, join.seam.theorem) == ("K8", "12")
-    assert 101 <= dict(join.seam.witness)["token_start"] < join.seam.position <= 201
-    assert whole_words(101, 200, text) is None
+def test_a_cut_of_the_text_must_be_one_of_each_chunk() -> None:
+    """Digits go by threes from where a chunk begins."""
+    text, adapter = "1" * 20, tokpar.load(byte_level([("1", "1")]))
 
+    def seam_at(place: int, start: int, a: int, b: int) -> Seam | None:
+        pair = Chunk(start, b, start, a), Chunk(a, len(text), a, len(text))
+        rows = SerialExecutor().map([text[start:b], text[a:]], adapter, False)
+        overlap = overlap_of(text, pair, (rows.piece(0), rows.piece(1)), adapter)
+        return Licences.of(text, adapter).in_all(overlap, place)
 
-@pytest.mark.parametrize("stranger", ["é", "中", "\u0301", "\n", "[SEP]", "\x7f"])
-def test_a_common_word_counts_only_among_plain_characters(stranger: str) -> None:
-    text = "the end of the beginning of the end " * 12
-    assert whole_words(101, 201, text[:150] + stranger + text[150:]) is None
-
-
-@pytest.mark.parametrize("stranger", ["é", "中", "\u0301"])
-def test_a_character_behind_the_common_words_must_be_ascii(stranger: str) -> None:
-    """It may compose with the last one."""
-    text = "the end of the beginning of the end " * 12
-    assert whole_words(101, 221, text[:222] + stranger + text[222:]) is not None
-    assert whole_words(101, 221, text[:221] + stranger + text[221:]) is None
-
-
-def test_common_words_license_nothing_where_no_cut_is_certified() -> None:
-    adapter = tokpar.load(part("bert_part"), add_special_tokens=False)
-    text = "the end of the beginning of the end " * 12
-    adapter.facts = replace(facts_of(adapter), unprovable="not known")  # type: ignore[misc]
-    assert word_join(adapter, 101, 221, text) is None
-
-
-@pytest.mark.parametrize(
-    ("token", "behind"),
-    [
-        (AddedToken("<w>", single_word=True, normalized=False), 0),
-        (AddedToken("<w>", normalized=True), 6),
-    ],
-)
-def test_common_words_are_no_licence_beside_added_tokens(token: AddedToken, behind: int) -> None:
-    """One may be found in a chunk and not in the text; of one in normalized text it is not
-    known."""
-    text = "the end of the beginning of the end " * 12
-    place = text.index(" ", 101) + 1
-    text, a = text[:place] + "<w>" + text[place:], place + 3 + behind
-    own = Tokenizer.from_str(part("bert_part").to_str())
-    plain = tokpar.load(own, add_special_tokens=False)
-    assert word_join(plain, a, 240, text) is not None
-    own.add_tokens([token])
-    assert word_join(tokpar.load(own, add_special_tokens=False), a, 240, text) is None
-
-
-def word_join(adapter: Any, a: int, b: int, text: str) -> Any:
-    left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
-    rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
-    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), adapter)
-    return by_word(overlap, Licences.of(text, adapter))
-
-
-def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:
-    """The splitter plans no cut, the merger takes words only."""
-    tokenizer = part("bert_part")
-    adapter = tokpar.load(tokenizer, add_special_tokens=False)
-    text = "the end of the beginning of the end " * 40
-    splitter = LoptSplitter(chunk_chars=300, overlap_chars=120, plan_cuts=False)
-    plan = Plan(adapter, splitter, SerialExecutor(), OverlapMerger(by_word))
-    encoding = pipeline.encode_batch([text], plan)[0]
-    assert encoding.ids.tolist() == serial(tokenizer, text)
-    assert {seam.rule for seam in encoding.seams} == {"K8"}
-    assert tokpar.check(encoding, text, adapter).ok
-    assert encoding.spans.tolist() == tokpar.encode(text, adapter, strategy="serial").spans.tolist()
+    for start, good in [(0, True), (3, True), (1, False), (2, False)]:
+        assert (seam_at(9, start, 6, 15) is not None) == good
+        assert (seam_at(12, 0, 6 + start, 15) is not None) == good
 
 
 def test_tokens_that_cannot_be_located_are_encoded_serially() -> None:

@@ -66,15 +66,9 @@ import regex
 regex.DEFAULT_VERSION = regex.VERSION1
 assert not regex.fullmatch("[a||b]", "|")
 
-from tokpar.certificate import pretoken_regions as certificate
-from tokpar.cuts import pretokens
 from tokpar.patterns.charclass_members import match_chars, members
 from tokpar.pure.patterns import compile_pattern
-from tokpar.types import Facts
 
-facts = Facts("fancy-regex", "BPE", scheme="regex", patterns=("[a||b]+",))
-for scanner in (pretokens.Scanner(facts), certificate.Scanner(facts)):
-    assert scanner.edges("a|b").tolist() == [0, 3], scanner
 assert compile_pattern("[a||b]", "oniguruma").search("|")
 assert (ord("|"), ord("|")) in members(["[a||b]"], "regex")["[a||b]"]
 assert match_chars("[a||b]", "regex", "b|").tolist() == [True, True]

@@ -86,7 +86,6 @@ def wrong_chunks(draw: st.DrawFn) -> object:
         lambda: [*chunks[:k], replace(chunk, core_start=chunk.core_start + by), *chunks[k + 1 :]],
         lambda: [*chunks[:k], replace(chunk, start=chunk.start + abs(by)), *chunks[k + 1 :]],
         lambda: [*chunks[:k], replace(chunk, stop=chunk.stop - abs(by)), *chunks[k + 1 :]],
-        lambda: [*chunks[:k], replace(chunk, kind="run"), *chunks[k + 1 :]],
         list,
         lambda: iter(chunks),
         lambda: None,

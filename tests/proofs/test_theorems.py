@@ -272,7 +272,7 @@ def test_with_a_shortcut_parts_and_windows_longer_than_the_longest_token_join(
             assert edges(encoded(text[:p])) | edges(encoded(text[p:]), p) == whole
 
 
-# --------------------------------------------------------- corollaries 7 and 8: pairs, folding
+# ------------------------------------------------------------------------ corollary 7: pairs
 
 
 @given(tables(), st.data())
@@ -298,103 +298,11 @@ def test_corollary_7_needs_canonical_tokens_where_there_is_no_pair() -> None:
 def test_a_window_around_a_seam_checks_it_both_ways(
     table: Table, left: str, right: str, rng: random.Random
 ) -> None:
-    """The independent check of rule K5: re-encoding token-aligned windows is sound and complete."""
+    """Encoding the tokens around a seam again is a sound and complete check of it."""
     x, y = encode(table, left), encode(table, right)
     window = x[-rng.randint(1, len(x)) :] + y[: rng.randint(1, len(y))]
     kept = encode(table, "".join(window)) == window
     assert kept == (encode(table, left + right) == x + y)
-
-
-def folded(table: Table, text: str, windows: Sequence[tuple[int, int]]) -> Tokens | None:
-    """Windows joined from left to right, neighbours looking at each other only."""
-    result = encode(table, text[: windows[0][1]])
-    seam, previous = 0, boundaries(table, text[: windows[0][1]])
-    for (_, left_stop), (a, b) in pairwise(windows):
-        tokens = encode(table, text[a:b])
-        places = edges(tokens, a)
-        common = sorted(p for p in previous & places if max(a, seam) <= p <= left_stop)
-        if len(common) < 2:
-            return None
-        seam = common[0]
-        result = before(result, seam) + behind(tokens, seam - a)
-        previous = places
-    return result
-
-
-@given(tables(), adversarial(12, 40), st.integers(3, 9), st.integers(2, 8))
-def test_corollary_8_folding_windows(table: Table, text: str, step: int, overlap: int) -> None:
-    starts = range(0, len(text), step)
-    windows = [(a, min(len(text), a + step + overlap)) for a in starts]
-    result = folded(table, text, windows)
-    assert result is None or result == encode(table, text)
-
-
-def test_folding_does_join_many_windows() -> None:
-    table = Table((("a", "b"), ("ab", "c"), ("c", "a"), ("b", "c")))
-    text = "abcabbcaacbcabca" * 4
-    windows = [(a, min(len(text), a + 14)) for a in range(0, len(text), 7)]
-    assert len(windows) > 8
-    assert folded(table, text, windows) == encode(table, text)
-
-
-# ------------------------------------------------------------------- theorem 11: constant runs
-
-
-def first_token_is(table: Table, length: int, n: int) -> bool:
-    return encode(table, "a" * n)[0] == "a" * length
-
-
-@given(tables(alphabet="a") | tables(alphabet="ab"))
-def test_theorem_11_the_strings_up_to_the_longest_token_settle_all_runs(table: Table) -> None:
-    for length in range(1, 9):
-        token = "a" * length
-        if encode(table, token * 2) != (token, token):
-            continue
-        for least in range(length, 25):
-            if not all(first_token_is(table, length, least + r) for r in range(length)):
-                continue
-            for n in range(least, least + 3 * length):
-                for k in range(n // length + 1):
-                    if n - k * length >= least - length:
-                        rest = encode(table, "a" * (n - k * length))
-                        assert encode(table, "a" * n) == (token,) * k + rest
-            break
-
-
-@given(tables(alphabet="a"))
-def test_theorem_11_a_long_probe_that_begins_with_t_t_shows_that_t_t_is_valid(
-    table: Table,
-) -> None:
-    first, second, *_ = (*encode(table, "a" * 24), "", "")
-    if first == second:
-        assert encode(table, first + second) == (first, second)
-
-
-@pytest.mark.parametrize(
-    ("merges", "token", "least", "n"),
-    [
-        # n0 too small: of n = 2, 3 only the first begins with t
-        ((("a", "a"), ("aa", "a")), "aa", 2, 3),
-        # (t, t) not valid, though n = 2 and 3 both begin with t
-        ((("a", "a"), ("aa", "aa")), "aa", 2, 4),
-    ],
-)
-def test_theorem_11_needs_its_hypotheses(
-    merges: tuple[tuple[str, str], ...], token: str, least: int, n: int
-) -> None:
-    table, length = Table(merges), len(token)
-    begins = [first_token_is(table, length, least + r) for r in range(length)]
-    valid = encode(table, token * 2) == (token, token)
-    assert not (valid and all(begins))
-    k = (n - least) // length + 1
-    assert encode(table, "a" * n) != (token,) * k + encode(table, "a" * (n - k * length))
-
-
-def test_theorem_11_needs_the_start_of_the_run() -> None:
-    """Behind another atom the run has another phase: "baaa" is ba, aa, though E(aaa) = aa, a."""
-    table = Table((("b", "a"), ("a", "a")))
-    assert encode(table, "aaa") == ("aa", "a")
-    assert encode(table, "baaa") == ("ba", "aa")
 
 
 # --------------------------------------------------------------- lemma 24: vocabulary-forced cuts
@@ -427,7 +335,7 @@ def test_lemma_24_needs_the_absence_of_all_tokens_not_of_the_pair() -> None:
     assert encode(table, "a") + encode(table, "bc") != encode(table, "abc")
 
 
-# ---------------------------------------------------------------------- theorem 12: WordPiece
+# ----------------------------------------------------------------- LoPT's claim in WordPiece
 
 
 def wordpiece(vocabulary: frozenset[str], limit: int, text: str, start: int = 0) -> list[Token]:
@@ -451,7 +359,7 @@ lines = st.lists(st.text("ab", min_size=1, max_size=7), min_size=1, max_size=4).
 
 
 @given(vocabularies, st.integers(1, 5), lines, st.integers(0, 2))
-def test_theorem_12_a_common_token_joins(
+def test_lopt_a_common_token_of_wordpiece_joins_where_enough_is_shared(
     vocabulary: frozenset[str], limit: int, text: str, more: int
 ) -> None:
     serial = wordpiece(vocabulary, limit, text)
@@ -461,25 +369,13 @@ def test_theorem_12_a_common_token_joins(
         for token in set(x) & set(y):
             if a <= token[0] and token[1] <= b:
                 assert x[: x.index(token) + 1] + y[y.index(token) + 1 :] == serial
-        # the second form: one edge strictly inside is enough, whatever the ids
-        for p in {p for t in x for p in t[:2]} & {p for t in y for p in t[:2]}:
-            if a < p < b:
-                assert [t for t in x if t[1] <= p] + [t for t in y if t[0] >= p] == serial
 
 
-def test_theorem_12_an_overlap_of_one_less_than_the_limit_is_not_enough() -> None:
+def test_lopt_in_wordpiece_an_overlap_of_one_less_than_the_limit_is_not_enough() -> None:
     """Four letters, words of three at most: both sides see three, the whole is unknown."""
     x, y = wordpiece(PLAIN, 3, "aaa"), wordpiece(PLAIN, 3, "aaa", 1)
     assert set(x) & set(y) == {(2, 3, "##a")}
     assert wordpiece(PLAIN, 3, "aaaa") == [(0, 4, "[UNK]")]
-
-
-def test_theorem_12_needs_the_token_inside_the_overlap_and_not_just_an_edge_of_it() -> None:
-    """The edge a of the overlap is an edge of Y by itself: "aa" cut at 1 loses the mark."""
-    x, y = wordpiece(PLAIN, 1, "aa"), wordpiece(PLAIN, 1, "a", 1)
-    assert (x, y) == ([(0, 2, "[UNK]")], [(1, 2, "a")])
-    left, right = wordpiece(PLAIN, 2, "aa"), wordpiece(PLAIN, 2, "a", 1)
-    assert left[:1] + right != wordpiece(PLAIN, 2, "aa")
 
 
 # ----------------------------------------- theorem 15, window lemma, split closure: pre-tokens

@@ -17,14 +17,14 @@ from tests.recipes.contexts import contexts, decide
 from tests.recipes.machine import explore
 from tests.recipes.pattern import Atom, parse
 from tests.support.added_around import a_safe, bytes_only, with_tokens
-from tests.support.merge_tables import Table, before, behind, boundaries, edges, encode, greedy, run
+from tests.support.merge_tables import Table, boundaries, edges, encode, greedy, run
 from tests.support.pattern_pieces import engine_pieces
 from tests.support.patterns_drawn import atoms_of, clean, pieces, words
 from tests.support.seams import finder, part, serial, wrong_in_fact
 from tests.support.small_models import bert, byte_level
 from tests.support.tokenizers_drawn import Added, plain_copy
 
-# -------------------------------------------------------------- merging: 3, 4, 7, 7.2, 8, 9, 11
+# --------------------------------------------------------------------- merging: 3, 4, 7, 7.2, 9
 
 
 def test_lemma_3_needs_the_leftmost_among_equals() -> None:
@@ -92,15 +92,6 @@ def test_theorem_7_2_needs_a_region_without_added_tokens() -> None:
     assert wrong_in_fact(tokenizer, "x<s>y", 2)
 
 
-def test_corollary_8_needs_seams_in_order() -> None:
-    """Windows joined at 4 and then at 2: what lies between is there twice."""
-    table, text = Table((("c", "c"),)), "ababab"
-    x, y, z = encode(table, text), encode(table, text[1:]), encode(table, text)
-    first = before(x, 4) + behind(y, 3)
-    assert first == encode(table, text)
-    assert before(x, 4) + behind(z, 2) != encode(table, text)
-
-
 def chain(longest: int) -> tuple[Table, str]:
     """Pairs of neighbours, the last ones first: each merge takes what the next one needs."""
     letters = "abcdefghijklmnop"[: longest + 1]
@@ -123,39 +114,6 @@ def test_theorem_9_has_no_counterpart_on_the_left(n: int) -> None:
     table = Table((("a", "a"),))
     places, moved = boundaries(table, "a" * n), boundaries(table, "a" * (n - 1), 1)
     assert places & moved == {n}
-
-
-def test_theorem_11_needs_enough_left_over() -> None:
-    table = Table((("a", "a"), ("aa", "a")))
-    assert encode(table, "aaaa") == ("aa", "aa")
-    assert encode(table, "a" * 5) == ("aa", "aaa")
-    assert encode(table, "a" * 5) != ("aa", "aa", *encode(table, "a"))
-
-
-def test_theorem_11_needs_the_end_of_the_run() -> None:
-    table = Table((("a", "b"), ("a", "a")))
-    assert encode(table, "aa") == ("aa",)
-    assert encode(table, "aab") == ("a", "ab")
-
-
-def test_theorem_11_is_about_one_atom_and_not_about_one_character() -> None:
-    """The bytes C3 A9 C3 A9 ... of é, and a merge of A9 with the C3 behind it."""
-    table = Table((("9", "3"),))
-    assert encode(table, "39" * 3) == ("3", "93", "93", "9")
-
-
-def test_theorem_12_counts_normalized_characters() -> None:
-    """140 characters shared, 70 of them left by the normalizer, out of a word of 120."""
-    tokenizer, text = part("bert_part"), "e\u0301" * 120
-    assert serial(tokenizer, text) == [tokenizer.token_to_id("[UNK]")]
-    left, right = serial(tokenizer, text[:200]), serial(tokenizer, text[60:])
-    assert tokenizer.token_to_id("[UNK]") not in left + right
-    assert len(left) + len(right) > 2
-
-
-def test_theorem_12_needs_ends_safe_for_added_tokens() -> None:
-    tokenizer = with_tokens(bert().to_str(), (Added("ab"),))
-    assert wrong_in_fact(tokenizer, "xab", 2)
 
 
 def by_shared_ids() -> Tokenizer:

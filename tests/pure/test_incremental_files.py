@@ -121,17 +121,13 @@ def test_a_whole_pre_token_is_looked_up_before_bytes_are_dropped() -> None:
     assert native.encode("\U00040000").ids == [301]
 
 
-def test_nothing_is_divided_inside_pre_tokens_where_a_byte_may_be_dropped() -> None:
+def test_tokens_do_not_tile_a_text_where_a_byte_may_be_dropped() -> None:
     whole, config = lacking(), lacking(HIDDEN)
-    assert facts_with_tokens(whole).pretoken_cuts_refused is None
+    assert facts_with_tokens(whole).tiles
     for engine in ("pure", "incremental"):
         facts = loaded(config, engine).facts
         assert not facts.tiles
-        assert (
-            facts.pretoken_cuts_refused
-            == facts_with_tokens(config).pretoken_cuts_refused
-            is not None
-        )
+        assert facts.sizes is None
 
 
 @pytest.mark.parametrize(

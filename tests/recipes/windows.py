@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.recipes.pattern import Atom
-from tests.recipes.unbroken import unbroken_sets
 from tokpar.patterns.charclass_members import members
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.window_proof import prove_windows
@@ -64,7 +63,6 @@ def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
         "cut": tables.cut.tolist(),
         "right": tables.right.tolist(),
         "certain": tables.certain.astype(int).tolist(),
-        "unbroken": unbroken_sets(windows.decision.stages),
     }
 
 

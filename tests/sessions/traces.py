@@ -23,7 +23,7 @@ from tests.support.adapters_drawn import (
 from tests.support.tokenizers_drawn import is_panic
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of, token_bytes_of
-from tokpar.sessions import editing, endless
+from tokpar.sessions import editing
 from tokpar.sessions.session import Patch, Session
 from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
@@ -65,25 +65,6 @@ def check_costable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[
             whole, at = before + text + rng.choice(further), len(before) + p
             right = ids_of(adapter, whole[at + seam.absorbed :])
             assert ids_of(adapter, whole) == ids_of(adapter, whole[:at]) + right, (whole, at)
-
-
-def check_endless(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]) -> None:
-    """Appends to a text of one kind of character, as often one endless pre-token (theorem 37)."""
-    letters = rng.choice(("ab", "a", "abc", "=-", "中文字", "AB", "aA", "1", " ", "😀"))
-    session = tokpar.Encoder(adapter).session()
-    with (
-        mock.patch.multiple(editing, _LONG_SEGMENT=1, SEGMENT=4),
-        mock.patch.object(endless, "_FIRST_TOKENS", rng.choice((1, 2, 4))),
-        mock.patch.object(editing, "grown_ids", wraps=endless.grown_ids) as grown,
-    ):
-        for _ in range(12):
-            old = session.unprocessed_ids.tolist()
-            patch = session.append("".join(rng.choices(letters, k=rng.choice((1, 2, 7, 30)))))
-            check_patch(adapter, old, patch, session)
-            seen["appends to one kind of character"] += 1
-            seen["asked of theorem 37"] += grown.called
-            seen["encoded by theorem 37"] += grown.called and patch.encoded < len(session) - 1
-            grown.reset_mock()
 
 
 def check_patch(adapter: TokenizerAdapter, old: list[int], patch: Patch, session: Session) -> None:
@@ -279,7 +260,6 @@ def check_tokenizer(rng: random.Random, seen: Counter[str], steps: int = 14) -> 
             check_trace(rng, adapter, steps, seen)
             seen["traces"] += 1
         if token_bytes_of(adapter) is not None and facts_of(adapter).byte_level:
-            check_endless(rng, adapter, seen)
             for _ in range(3):
                 check_pins(rng, adapter, seen)
     except EngineError:

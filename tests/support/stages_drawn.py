@@ -22,7 +22,8 @@ NORMALIZERS = (
 PRE_TOKENIZERS = (
     *("WhitespaceSplit", "Whitespace", "BertPreTokenizer", "Metaspace", "Metaspace", "Whole"),
     *("Punctuation", "Digits", "CharDelimiterSplit", "Split", "Split", "Regex", "Regex"),
-    *("UnicodeScripts", "FixedLength", "ByteLevel", "ByteLevel"),
+    *("UnicodeScripts", "ByteLevel", "ByteLevel"),
+    *(["FixedLength"] if hasattr(pre_tokenizers, "FixedLength") else []),  # since tokenizers 0.22
 )
 SPACES = ("a", "b", " ", " ", " ")
 CHARACTERS = (

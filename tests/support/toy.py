@@ -93,7 +93,6 @@ class Toy:
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self.spelled.values())),
-            pretoken_cuts_refused=None if tiles else "added tokens take white space",
             tokens=lambda: frozenset(self.tokens),
         )
 

@@ -33,7 +33,7 @@ from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.overlap.acceptance import by_rule
+from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
@@ -353,13 +353,6 @@ class ListsTooFewTokens(Toy):
         return self.told(tokens=lambda: frozenset(self.tokens) - {longest})
 
 
-class SplitsLikeNobodyElse(Toy):
-    """Words of at most five letters, under a pattern that says otherwise."""
-
-    def pieces(self, text: str) -> list[str]:
-        return [piece[i : i + 5] for piece in super().pieces(text) for i in range(0, len(piece), 5)]
-
-
 class SplitsNothing(Toy):
     def pieces(self, text: str) -> list[str]:
         return [text] if text else []
@@ -395,16 +388,6 @@ class LongestMatch(Toy):
             ids.append(self.tokens[whole[:size]])
             whole = whole[size:]
         return ids
-
-
-class MergesWordsOfEvenLength(Toy):
-    """And spells the others out, in what it calls BPE: both ends of a word count."""
-
-    def merged_anew(self, piece: str) -> list[int]:
-        whole = piece.encode()
-        if len(whole) % 2 == 0:
-            return super().merged_anew(piece)
-        return [self.tokens[bytes([byte])] for byte in whole]
 
 
 class LocatesCodePoints(Toy):
@@ -627,7 +610,6 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "MergesTheRightmostPairFirst": (MergesTheRightmostPairFirst, "reference"),
     "StopsMergingOneTooEarly": (StopsMergingOneTooEarly, "reference"),
     "LongestMatch": (LongestMatch, "reference"),
-    "MergesWordsOfEvenLength": (MergesWordsOfEvenLength, "strategy auto"),
     "ForgetsLstrip": (lambda: ForgetsAFlag("lstrip", STRIPPING), "facts.added_tokens"),
     "ForgetsRstrip": (lambda: ForgetsAFlag("rstrip", STRIPPING), "facts.added_tokens"),
     "ForgetsSingleWord": (lambda: ForgetsAFlag("single_word", PLAIN), "facts.added_tokens"),
@@ -668,11 +650,9 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ASchemeOfNoTable": (told(scheme="metaspace", family="spaces"), "facts.family"),
     "TilesAndStrips": (told(added=STRIPPING, tiles=True), "facts.tiles"),
     "TilesWithoutBytes": (told(byte_level=False), "facts"),
-    "DividedWithoutTokens": (told(tokens=None), "facts"),
-    "DividedWordPiece": (told(model="WordPiece"), "facts"),
+    "SizesWithoutANormalizer": (told(sizes=len), "facts"),
     "HidesAnAddedToken": (HidesAnAddedToken, "facts.tokens"),
     "ListsTooFewTokens": (ListsTooFewTokens, "facts.tokens"),
-    "SplitsLikeNobodyElse": (SplitsLikeNobodyElse, "strategy auto"),
     "SplitsNothing": (SplitsNothing, "certified cuts"),
     "LooksBack": (LooksBack, "certified cuts"),
     "LocatesCodePoints": (LocatesCodePoints, "facts.tiles"),
@@ -847,7 +827,7 @@ class Marks:
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         split = self.splitter.split(text, tokenizer, attempt)
         chunks = [
-            replace(chunk, divisible=chunk.run is None and self.which(split.chunks, k, text))
+            replace(chunk, divisible=self.which(split.chunks, k, text))
             for k, chunk in enumerate(split.chunks)
         ]
         return replace(split, chunks=chunks, licence=self.licence)
@@ -879,7 +859,6 @@ SPLITTERS: dict[str, tuple[Any, str]] = {
     "without the end": (Changes(without_the_end), "split"),
     "no chunk": (Changes(lambda chunks, text: []), "split"),
     "tuples": (Changes(lambda chunks, text: [(0, len(text))]), "split"),
-    "run without ids": (Changes(last(kind="run")), "split"),
     "absorbed nothing": (Changes(last(absorbed=1)), "split"),
     "fails on empty texts": (FailsOnEmptyTexts(), "split"),
     "cuts the unknown": (CutsTheUnknown(), "split: unknown tokenizer"),
@@ -1308,7 +1287,7 @@ MERGERS: dict[str, Any] = {
     "joins the open ones": JoinsTheOpenOnes(),
     "joins proposals": JoinsProposals(),
     "joins one piece": JoinsOnePiece(),
-    "forgets what overlaps": ForgetsWhatOverlaps(by_rule),
+    "forgets what overlaps": ForgetsWhatOverlaps(by_cut),
     "mends badly": MendsBadly(),
     "mends nothing": MendsNothing(),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic
-from tokpar.errors import raise_foreign
+from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.parts import stages
 
 _KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}

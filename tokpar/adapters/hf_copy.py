@@ -16,10 +16,11 @@ from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError, raise_foreign
-from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
+from tokpar.errors import EngineError, OptionError
+from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 
@@ -79,8 +80,7 @@ def facts_of_copy(
         unprovable=unknown or facts.unprovable or random,
         added_token_cuts_refused=unknown or facts.added_token_cuts_refused or random,
     )
-    if facts.pretoken_cuts_refused is None:
-        facts = dividing(facts, tokens, copy.get_vocab_size(with_added_tokens=False), config)
+    facts = with_tokens(facts, tokens)
     return facts, token_lengths(config) if facts.tiles else None, read.source
 
 

@@ -60,10 +60,11 @@ from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import OptionError, raise_foreign
+from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.wrong_offsets import why_misplaced
+from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
 

@@ -56,7 +56,6 @@ _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "trunc
 MOST_KEPT = 4
 """So many tokenizer objects are kept with their facts. Weak references to them are not possible."""
 # a million spaces: 2 ms, and 200 ms to find cuts inside them; random letters: no difference
-_FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it are found"
 
 
 def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
@@ -339,7 +338,7 @@ def json_facts_of(own: Any) -> JsonFacts:
         added_token_cuts_refused=facts.added_token_cuts_refused
         or _added_reason(facts)
         or _edge_reason(facts),
-        pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
+        sizes=None,
     )
     return JsonFacts(
         hashlib.sha256(_json_of(own).encode()).hexdigest(),

@@ -165,9 +165,7 @@ class PureTokenizer(_InPython):
             tiles=tiles,
             longest_token=max(map(len, vocabulary.tokens)),
             added_token_cuts_refused=None,
-            pretoken_cuts_refused=None if tiles else "its pattern may leave text out",
             tokens=partial(frozenset, vocabulary.tokens),
-            token_count=len(vocabulary.tokens),
         )
 
     @property

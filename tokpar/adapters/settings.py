@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
-from tokpar.errors import EngineError, FileFormatError, OptionError, raise_foreign
+from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.bert import bert_config
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")

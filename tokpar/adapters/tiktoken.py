@@ -34,8 +34,9 @@ from tokpar.cache.merges import ranks_of
 from tokpar.cache.new_segments import Pieces, pieces_for
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
@@ -168,7 +169,6 @@ class TiktokenTokenizer(EncodingAdapter):
         specials = self.encoding._special_tokens
         by_chance = shadowed_reason(specials, self._allowed_specials)
         tiles = family is not None and not self._shared_ids
-        complete = all(bytes([byte]) in self.encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -185,11 +185,7 @@ class TiktokenTokenizer(EncodingAdapter):
             longest_token=int(self._ranks[1].max()),
             unprovable=by_chance,
             added_token_cuts_refused=by_chance,
-            pretoken_cuts_refused=None
-            if tiles and complete
-            else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
-            token_count=len(self.encoding._mergeable_ranks),
         )
 
     @property

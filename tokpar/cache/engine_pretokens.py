@@ -18,7 +18,7 @@ from tokpar.cache.machine_tables import DEAD, HIT, Machine
 from tokpar.cache.new_segments import SolvedSegments
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
-from tokpar.errors import raise_foreign
+from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts
 

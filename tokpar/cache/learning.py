@@ -22,7 +22,8 @@ from tokpar.cache.generations import Generations
 from tokpar.cache.new_segments import LONGEST, SolvedSegments, SolvesSegments
 from tokpar.cache.segments import NO_IDS, EncodeMany, SegmentIds, Segments, Unbatcher
 from tokpar.cache.text_parts import in_threads
-from tokpar.errors import MismatchError, raise_foreign
+from tokpar.errors import MismatchError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Rows
 
 LEAST_NEW = 1 << 15

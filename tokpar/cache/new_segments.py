@@ -21,7 +21,8 @@ from tokpar.cache.merges import GateError, Merges, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
 from tokpar.cache.stored_tables import Source, forget, key_of, read, write
-from tokpar.errors import MismatchError, raise_foreign
+from tokpar.errors import MismatchError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Facts
 
 SAMPLED = 4096

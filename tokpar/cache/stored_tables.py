@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges, Tokens
 from tokpar.disk_cache import digest, directory
-from tokpar.errors import ignored_os_errors, raise_foreign
+from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 from tokpar.types import Facts
 
 KIND = "pieces"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
@@ -55,19 +55,6 @@ def once(
     if isinstance(found, RefusedError):
         raise RefusedError(found.kind, str(found))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class SeamContext:
-    """A seam, the previous seam, and the two parts next to the seam.
-
-    The left part is [start, position of the seam), the right part [position, stop), code points.
-    Each part reaches to the next seam or to an end of the text."""
-
-    seam: Seam
-    previous: Seam | None
-    start: int
-    stop: int
 
 
 class CheckContext:
@@ -207,11 +194,3 @@ def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:
     found = tuple(name for name, _ in seam.witness)
     require(found == names, "witness", f"expected {', '.join(names)}, got {seam.witness!r}")
     return tuple(value for _, value in seam.witness)
-
-
-def witness_numbers(seam: Seam, *names: str) -> tuple[int, ...]:
-    """As `witness_values`, for non-negative whole numbers."""
-    numbers = tuple(v for v in witness_values(seam, *names) if type(v) is int and v >= 0)
-    whole = len(numbers) == len(names)
-    require(whole, "witness", f"expected whole numbers, got {seam.witness!r}")
-    return numbers

@@ -16,7 +16,6 @@ from tokpar.certificate.certificate_file import StoredCertificate, text_digest
 from tokpar.certificate.check_context import (
     CheckContext,
     RefusedError,
-    SeamContext,
     require,
     witness_values,
 )
@@ -32,7 +31,7 @@ from tokpar.certificate.space_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import CERTIFIED_CUTS, Facts, Rule, Seam, Theorem
+from tokpar.types import Facts, Rule, Seam, Theorem
 
 HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
@@ -61,19 +60,17 @@ def check(
 
     `level`: what is to be proved (`Level`).
     `seams`: each seam is licensed by its rule. Tokens that tile the text must spell it; else ids
-    are not looked at. A rule may tokenize a little. K5: a few tokens around each seam, or both
-    parts if truncation or padding hides the ids. K6: as many short runs as the token has bytes. K8:
-    both windows.
+    are not looked at. No rule tokenizes.
     `ids`: also, the ids are those of the tokenizer's own serial call (theorem 31).
     `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
     Raises OptionError for an unknown level."""
     wanted = Level.of(level)
     seams = in_columns(encoding.seams)
-    known = checked_facts(tokenizer, seams)
+    known = checked_facts(tokenizer)
     core = text_ids(encoding.ids, text, tokenizer)
-    probe = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
+    probe = TokenizerProbe(tokenizer, text, core.ids)
     findings = [*_other_text(encoding, text), *known.findings]
-    findings += seam_findings(seams, text, known.facts, probe)
+    findings += seam_findings(seams, text, known.facts, probe.utf8)
     licensed = not findings
     cuts = _cuts(seams, probe.utf8) if licensed else NO_INTS
     tiles, again = known.facts.tiles, wanted is not Level.SEAMS
@@ -128,12 +125,11 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
 
 
 def seam_findings(
-    seams: Sequence[Seam], text: str, facts: Facts, probe: TokenizerProbe | None = None
+    seams: Sequence[Seam], text: str, facts: Facts, utf8: Utf8Text | None = None
 ) -> Iterator[Finding]:
     """Yield the findings about seams, at most one for each planned seam.
 
-    The check uses the text and the facts. K5, K6 and K8 also use `probe`; without `probe` these
-    rules license nothing."""
+    The check uses the text and the facts. `utf8`: the text as UTF-8, if known."""
     columns = in_columns(seams)
     planned, everywhere = columns.planned, columns.everywhere
     dense = 0 if everywhere is None else len(everywhere.regions)
@@ -144,7 +140,7 @@ def seam_findings(
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if (Utf8Text(text) if probe is None else probe.utf8).has_surrogates:
+    if (Utf8Text(text) if utf8 is None else utf8).has_surrogates:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
     if not well_formed(planned):
@@ -152,19 +148,15 @@ def seam_findings(
         return
     ground = CheckContext(text, facts, load_tables(), columns.proofs)
     held = np.ones(len(planned), dtype=np.bool_)
-    for finding in _planned_findings(planned, ground, probe):
+    for finding in _planned_findings(planned, ground):
         held[finding.seam] = False
         yield finding
     if everywhere is not None:
-        certain = np.array([rule in CERTIFIED_CUTS for rule, _, _ in planned.licences], np.bool_)
-        held &= certain[planned.codes] if len(planned) else held
         ends = planned.positions[held]
         yield from everywhere_findings(everywhere, np.sort(planned.positions), ends, ground)
 
 
-def _planned_findings(
-    planned_seams: Columns, ground: CheckContext, probe: TokenizerProbe | None
-) -> Iterator[Finding]:
+def _planned_findings(planned_seams: Columns, ground: CheckContext) -> Iterator[Finding]:
     """Yield the findings about planned seams.
 
     The fast check accepts most seams. The rules check the remaining seams one by one."""
@@ -172,12 +164,12 @@ def _planned_findings(
     edges = np.concatenate(([0], planned_seams.positions, [length]))
     before = np.maximum.accumulate(edges)[:-2]
     placed = (planned_seams.positions > before) & (planned_seams.positions < length)
-    rules = RuleChecker(ground, probe)
+    rules = RuleChecker(ground)
     for k in np.flatnonzero(~surely_licensed(planned_seams, placed, ground, rules)).tolist():
-        seam, previous = planned_seams.seam(k), planned_seams.seam(k - 1) if k else None
+        seam = planned_seams.seam(k)
         try:
             _require_place(seam, int(before[k]), length)
-            rules.require_licence(SeamContext(seam, previous, int(edges[k]), int(edges[k + 2])))
+            rules.require_licence(seam)
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
 
@@ -231,8 +223,8 @@ def everywhere_findings(
 ) -> Iterator[Finding]:
     """Yield the findings about regions. Each region is checked once, as a whole.
 
-    `planned_positions`: the positions of the planned seams, ascending. `certain`: the planned seams
-    that are certified cuts. Every seam inside a region is before a space after a character that is
+    `planned_positions`: the positions of the planned seams, ascending. `certain`: the positions of
+    the licensed ones. Every seam inside a region is before a space after a character that is
     not a space. Theorem 6.1 holds at all of them if no dangerous added token overlaps or touches
     the region. An added token is dangerous if it contains such a seam, may strip the space after
     it, or is a `single_word` token that begins with a space. A token that strips white space across
@@ -289,9 +281,7 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
     rules = RuleChecker(ground)
     for p in sorted(alike.values()):
         try:
-            rules.require_licence(
-                SeamContext(replace(everywhere.licence, position=p), None, 0, len(text))
-            )
+            rules.require_licence(replace(everywhere.licence, position=p))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"a cut at every space: {refusal}", p)
 

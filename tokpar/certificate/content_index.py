@@ -32,7 +32,8 @@ class ContentIndex:
 
     def contents_at(self, text: str, place: int, stop: int) -> Iterator[str]:
         """Yield each content that begins at `place` and ends at `stop` or before, longest first."""
-        for head in (text[place : place + size] for size in self._head_sizes):
+        for head_size in self._head_sizes:
+            head = text[place : place + head_size] if place + head_size <= stop else ""
             for size in self._sizes.get(head, ()):
                 content = text[place : place + size]
                 if place + size <= stop and content in self.contents:

@@ -1,7 +1,6 @@
 """Check the conditions of rules K1 and K3, from the proofs alone. A check returns or refuses.
 
-The other rules are in within_pretoken_rule.py, common_word_rule.py, token_edge_rule.py and
-window_rule.py. Theorem 50 is in space_rule.py.
+Rule K9 is in token_edge_rule.py, rule K10 in window_rule.py, theorem 50 in space_rule.py.
 """
 
 from __future__ import annotations
@@ -14,17 +13,13 @@ from typing import TYPE_CHECKING
 from tokpar.certificate.check_context import (
     CheckContext,
     RefusedError,
-    SeamContext,
     require,
     witness_values,
 )
-from tokpar.certificate.common_word_rule import Words
 from tokpar.certificate.frozen_tables import SPACES, Family
 from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACES
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.token_edge_rule import Edges
-from tokpar.certificate.tokenizer_probe import TokenizerProbe
-from tokpar.certificate.within_pretoken_rule import WithinPretokenRule
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem
 
@@ -53,11 +48,9 @@ _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
 
 class RuleChecker:
-    """Checks the seams of one text, one by one.
+    """Checks the seams of one text, one by one."""
 
-    `probe` calls the tokenizer. Without `probe`, the rules that need it license nothing."""
-
-    def __init__(self, ground: CheckContext, probe: TokenizerProbe | None = None) -> None:
+    def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
         by_characters: dict[Theorem, Callable[[Seam], None]] = {
             Theorem.SPACE_AFTER_NONSPACE: self._universal,
@@ -68,33 +61,17 @@ class RuleChecker:
             Theorem.ANCHORED_WINDOW: self._window,
             Theorem.STAGES_AT_SPACE: Spaces(ground).require,
         }
-        inside, words = (
-            WithinPretokenRule(ground, self._require_cut, probe),
-            Words(ground, probe),
-        )
-        by_parts: dict[Theorem, Callable[[SeamContext], None]] = {
-            Theorem.NO_TOKEN_ACROSS: inside.no_token_across,
-            Theorem.COMMON_BOUNDARIES: inside.agreeing,
-            Theorem.CONSTANT_RUN: inside.run,
-            Theorem.COMMON_WORD: words.common,
-        }
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             (theorem.rule, theorem): check for theorem, check in by_characters.items()
         }
-        self._wider_rules: dict[tuple[str, str], Callable[[SeamContext], None]] = {
-            (theorem.rule, theorem): check for theorem, check in by_parts.items()
-        }
         self._edges = Edges(ground)
 
-    def require_licence(self, context: SeamContext) -> None:
+    def require_licence(self, seam: Seam) -> None:
         """Refuse unless the seam's rule holds where the seam lies. RefusedError says why."""
-        seam = context.seam
         key = (str(seam.rule), seam.theorem)
         if key in self._rules:
             self.require_characters(seam)
             self._ground.require_added_safe(seam.position)
-        elif key in self._wider_rules:
-            self._wider_rules[key](context)
         elif key == _EDGE:
             self._edges.require(seam)
         else:
@@ -104,25 +81,11 @@ class RuleChecker:
     @property
     def known_rules(self) -> list[tuple[str, str]]:
         """Each (rule, theorem) that may license a seam."""
-        return [*self._rules, *self._wider_rules, _EDGE]
+        return [*self._rules, _EDGE]
 
     def require_characters(self, seam: Seam) -> None:
         """Refuse unless the seam's rule, K1, K3 or K10, holds. Does not check added tokens."""
         self._rules[str(seam.rule), seam.theorem](seam)
-
-    def _require_cut(self, position: int) -> None:
-        """Refuse unless the two characters at the position license a cut in every text."""
-        ground = self._ground
-        family, rows = ground.family(ground.facts.family), len(ground.facts.patterns) > 1
-        named = ("family", family.name)
-        space = (named, ("left", _UNIVERSAL[0]), ("right", _UNIVERSAL[1]))
-        window = (named, ("left", 1), ("right", 1))
-        try:
-            self._universal(Seam.licensed_by(Theorem.SPACE_AFTER_NONSPACE, position, space))
-        except RefusedError:
-            theorem = Theorem.WINDOW_OF_SPLITS if rows else Theorem.WINDOW
-            self._window(Seam.licensed_by(theorem, position, window))
-        ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
         """Theorem 20: a character that is not a space, then a space that is no line end."""

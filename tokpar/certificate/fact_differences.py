@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,26 +11,26 @@ import numpy as np
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.own_facts import facts_of_file
 from tokpar.certificate.own_postprocess import postprocess_differences, postprocess_of
+from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.tokenizer_file import (
     CustomPartError,
+    RankFile,
     TokenizerFile,
     read_origin,
     state_of,
 )
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import TokenizerAdapter, facts_of, origin_of
-from tokpar.seams import Seams
-from tokpar.types import Facts, NormalizerStage, Origin, Rule
+from tokpar.types import Facts, NormalizerStage, Origin
 
 AS_TOLD = "facts as the adapter tells them: no file is known to read them from again"
 _ALWAYS = ("engine", "model", "added_tokens")
 _FOR_EDGES = ("first_prefix",)
 _FOR_CUTS = (
     *("scheme", "family", "patterns", "normalizers", "pre_tokenizers"),
-    *("prefix_space", "first_prefix", "longest_word", "chars_before_mark", "tiles"),
+    *("prefix_space", "first_prefix", "chars_before_mark", "tiles"),
 )
-_INSIDE = ("longest_token",)
-_REFUSALS = ("unprovable", "added_token_cuts_refused", "pretoken_cuts_refused")
+_REFUSALS = ("unprovable", "added_token_cuts_refused")
 _SHOWN = 160
 _MOST_KEPT = 4
 
@@ -49,19 +48,10 @@ class CheckedFacts:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
-    @cached_property
-    def with_tokens(self) -> CheckedFacts:
-        """With the findings about the bytes of all tokens, which one rule alone needs."""
-        given, read = self.told_facts.tokens, self.facts.tokens
-        if given is None or self.told_facts.pretoken_cuts_refused is not None:
-            return self
-        found = _set_difference("tokens", given(), () if read is None else read())
-        return replace(self, findings=(*self.findings, *found))
 
-
-def checked_facts(tokenizer: TokenizerAdapter, seams: Seams) -> CheckedFacts:
+def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
     """Returns the facts of a tokenizer as the checker reads them, and how the planner's differ, as
-    far as `seams` may rest on them.
+    far as a seam may rest on them.
 
     The file is read once for each state of the tokenizer."""
     told = facts_of(tokenizer)
@@ -74,8 +64,7 @@ def checked_facts(tokenizer: TokenizerAdapter, seams: Seams) -> CheckedFacts:
         found = _read(told, origin, tokenizer)
         readings[:] = [(state, found), *readings[: _MOST_KEPT - 1]]
     found.facts.proofs.update(told.proofs)
-    needs_tokens = any(rule == Rule.NO_TOKEN_ACROSS for rule, _, _ in seams.planned.licences)
-    return found.with_tokens if needs_tokens else found
+    return found
 
 
 def _readings(_: Facts) -> list[tuple[object, CheckedFacts]]:
@@ -98,12 +87,12 @@ def _read(told_facts: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> Che
         findings += _postprocess_findings(file, origin, tokenizer)
     if told_facts.unprovable is None or told_facts.added_token_cuts_refused is None:
         findings += differences(told_facts, own)
+        findings += _size_differences(told_facts, own, file)
     decided = replace(
         own,
         unprovable=own.unprovable or told_facts.unprovable,
         added_token_cuts_refused=own.added_token_cuts_refused
         or told_facts.added_token_cuts_refused,
-        pretoken_cuts_refused=own.pretoken_cuts_refused or told_facts.pretoken_cuts_refused,
     )
     return CheckedFacts(decided, told_facts, tuple(findings))
 
@@ -125,12 +114,8 @@ def differences(told_facts: Facts, own: Facts) -> Iterator[Finding]:
         names += _FOR_EDGES
     if told_facts.unprovable is None:
         names += _FOR_CUTS
-        if told_facts.pretoken_cuts_refused is None:
-            names += _INSIDE
     for name in dict.fromkeys(names):
         yield from _difference(name, getattr(told_facts, name), getattr(own, name))
-    if told_facts.token_count and told_facts.unprovable is None:
-        yield from _difference("token_count", told_facts.token_count, own.token_count)
     for name in _REFUSALS:
         reason = getattr(own, name)
         if getattr(told_facts, name) is None and reason is not None:
@@ -138,11 +123,22 @@ def differences(told_facts: Facts, own: Facts) -> Iterator[Finding]:
     if told_facts.unprovable is None and told_facts.adjacent is not None:
         pairs = () if own.adjacent is None else own.adjacent()
         yield from _set_difference("adjacent", told_facts.adjacent(), pairs)
-    if told_facts.sizes is not None and own.sizes is not None:
-        ids = np.arange(own.token_count + len(own.added_tokens), dtype=np.uint32)
-        given, read = told_facts.sizes(ids), own.sizes(ids)
-        for k in np.flatnonzero(given != read)[:1].tolist():
-            yield _finding(f"sizes of id {k}", given[k], read[k])
+
+
+def _size_differences(
+    told_facts: Facts, own: Facts, file: TokenizerFile | RankFile | None
+) -> Iterator[Finding]:
+    """Yields a finding for the first id whose bytes the planner was told otherwise."""
+    if told_facts.sizes is None:
+        return
+    if own.sizes is None or not isinstance(file, TokenizerFile):
+        yield _finding("sizes", "the bytes of each id", None)
+        return
+    added_ids = {token.id for token in own.added_tokens}
+    ids = np.array(sorted({*OwnVocabulary(file.config["model"]).ids.values(), *added_ids}))
+    given, read = told_facts.sizes(ids), own.sizes(ids)
+    for k in np.flatnonzero(given != read)[:1].tolist():
+        yield _finding(f"sizes of id {ids[k]}", given[k], read[k])
 
 
 def _difference(name: str, told_value: object, own: object) -> Iterator[Finding]:

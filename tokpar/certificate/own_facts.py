@@ -96,7 +96,7 @@ def _of_json(file: TokenizerFile) -> Facts:
         facts = _by_stages(facts, parts)
     if file.line_one:
         facts = _of_line_one(facts)
-    return _with_tokens(facts, parts)
+    return facts
 
 
 def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
@@ -128,8 +128,7 @@ def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
         chars_before_mark=model.before_marks if scheme == "dummy" else None,
         added_token_cuts_refused=_unknown_part(parts) or parts.hiding_refusal,
         first_prefix=any(setting(piece, "prepend_scheme") == "first" for piece in parts.pieces),
-        pretoken_cuts_refused=_undividable(covered, normalizers),
-        longest_word=model.longest_word,
+        sizes=model.sizes(listed) if covered and _may_stay(normalizers) else None,
     )
 
 
@@ -154,15 +153,6 @@ def _of_line_one(facts: Facts) -> Facts:
     )
 
 
-def _with_tokens(facts: Facts, parts: _Parts) -> Facts:
-    """Adds what cuts inside pre-tokens need."""
-    if facts.pretoken_cuts_refused is not None:
-        return facts
-    model = parts.model
-    sizes = None if facts.tiles else model.sizes(parts.listed_tokens)
-    return replace(facts, tokens=model.token_bytes, token_count=len(model.ids), sizes=sizes)
-
-
 def _by_stages(facts: Facts, parts: _Parts) -> Facts:
     """The facts for cuts before spaces (theorem 50), if some stage cuts at a space and nothing
     refuses the cuts at all spaces."""
@@ -184,11 +174,10 @@ def _by_stages(facts: Facts, parts: _Parts) -> Facts:
     return facts if why is not None or not cuts_at_spaces(found) else found
 
 
-def _undividable(covers_text: bool, normalizers: Stages) -> str | None:
-    if not covers_text:
-        return "tokens are not known to cover the text"
-    others = {stage.kind for stage in normalizers} - _INVARIANT
-    return f"no text is known to stay as it is behind {min(others)}" if others else None
+def _may_stay(normalizers: Stages) -> bool:
+    """True if there are normalizers, and some text is known to stay as it is behind them."""
+    kinds = {stage.kind for stage in normalizers}
+    return bool(kinds) and kinds <= _INVARIANT
 
 
 def _normalizer_refusal(normalizers: Stages) -> str | None:

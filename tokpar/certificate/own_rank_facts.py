@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from tokpar.certificate.own_stages import as_read, family_named
 from tokpar.certificate.tokenizer_file import RankFile
 from tokpar.types import Facts
-
-_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
-"""The bytes that occur in UTF-8."""
 
 
 def facts_of_ranks(file: RankFile) -> Facts:
@@ -17,7 +12,6 @@ def facts_of_ranks(file: RankFile) -> Facts:
     patterns = as_read(file.engine, file.patterns)
     family = family_named(file.engine, patterns)
     tiles = (file.keeps_gaps or family is not None) and not _share_ids(file)
-    bytes_known = all(bytes((byte,)) in file.tokens for byte in _OF_UTF8)
     chance = _begins_alike(file) if file.drops_prefixes else None
     return Facts(
         engine=file.engine,
@@ -30,9 +24,6 @@ def facts_of_ranks(file: RankFile) -> Facts:
         longest_token=max(map(len, file.tokens)),
         unprovable=chance,
         added_token_cuts_refused=chance,
-        pretoken_cuts_refused=None if tiles and bytes_known else "tokens may not cover the text",
-        tokens=partial(frozenset, file.tokens),
-        token_count=len(file.tokens),
     )
 
 

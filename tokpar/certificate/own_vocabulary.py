@@ -37,12 +37,6 @@ def _kind(model: Mapping[str, Any]) -> str:
 
 
 LETTERS = _letters()
-_FOREIGN = "\uffff"
-_AS_LATIN = {
-    **dict.fromkeys(range(256), _FOREIGN),
-    **{ord(letter): chr(byte) for letter, byte in LETTERS.items()},
-}
-"""Letters become their bytes as Latin-1; other characters cannot be written in Latin-1."""
 
 
 class OwnVocabulary:
@@ -87,14 +81,6 @@ class OwnVocabulary:
         """True for a byte fallback beside marks of words, where the engine misplaces tokens."""
         return self.kind == "BPE" and bool(self._model.get("byte_fallback")) and self.marks_words
 
-    @property
-    def longest_word(self) -> int:
-        """The number of characters from which on WordPiece gives up on a word; 0 for others."""
-        prefix = self._model.get("continuing_subword_prefix", "##")
-        if self.kind != "WordPiece" or prefix in ("", None):
-            return 0
-        return int(self._model.get("max_input_chars_per_word", 100))
-
     def longest(self, added_tokens: Collection[AddedToken], byte_level: bool) -> int:
         """Returns the most bytes of text that one token covers, added tokens included."""
         prefix = self._model.get("continuing_subword_prefix") or ""
@@ -114,10 +100,6 @@ class OwnVocabulary:
             if _is_spelled(spelled):
                 sizes[self.ids[spelled]].add(len(spelled))
         return all(len(some) == 1 for some in sizes.values())
-
-    def token_bytes(self) -> frozenset[bytes]:
-        """Returns the bytes of all byte-level tokens. A token with other letters is never made."""
-        return frozenset(map(_bytes_of, self.ids))
 
     def sizes(self, added_tokens: Collection[AddedToken]) -> Callable[[IdArray], IntArray]:
         """Returns a function from ids to the bytes of text that they cover, int64; 0 for other
@@ -175,10 +157,3 @@ def _has_inner_mark(token: str) -> bool:
 def _is_spelled(token: str) -> bool:
     """True if all characters stand for bytes."""
     return all(letter in LETTERS for letter in token)
-
-
-def _bytes_of(token: str) -> bytes:
-    try:
-        return token.translate(_AS_LATIN).encode("latin-1")
-    except UnicodeEncodeError:
-        return token.encode()

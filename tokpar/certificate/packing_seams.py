@@ -164,7 +164,8 @@ def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
         raise FileFormatError(f"{where}: expected an object, got {data!r}")
     rule, theorem = data.get("rule", ""), data.get("theorem")
     rules = (None, *Rule)
-    expect(rule in rules, f"{where}.rule: expected a rule or null, got {rule!r}")
+    known = f"expected null or one of {', '.join(Rule)}, got {rule!r}"
+    expect(rule in rules, f"{where}.rule: {known}")
     expect(isinstance(theorem, str), f"{where}.theorem: expected str, got {theorem!r}")
     witness = tuple(_pair(pair, where, numbers) for pair in _list(data, "witness", f"{where}."))
     return rules[rules.index(rule)], theorem, witness

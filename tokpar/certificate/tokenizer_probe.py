@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, byte_starts, utf8_bytes
+from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, utf8_bytes
 from tokpar.certificate.check_context import RefusedError, once, require
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.errors import EngineError
@@ -113,11 +113,6 @@ class Utf8Text:
         return found
 
 
-OF_THE_TEXT, FOR_A_SEAM = 64, 4096
-"""The checker tokenizes parts with at most 64 times the text's characters, plus 4096 for each seam.
-An encoding needs less, unless the overlap of its chunks is many times a chunk."""
-
-
 @dataclass(frozen=True, eq=False)
 class IdsWithSpans:
     """Ids, and their spans in the text: int64, (n, 2), UTF-8 bytes from the start of the text."""
@@ -125,42 +120,22 @@ class IdsWithSpans:
     ids: IdArray
     spans: SpanArray
 
-    @cached_property
-    def numbers(self) -> dict[tuple[int, int], list[int]]:
-        """Map each span to the indices of the tokens with this span."""
-        found: dict[tuple[int, int], list[int]] = {}
-        for number, (start, stop) in enumerate(self.spans.tolist()):
-            found.setdefault((start, stop), []).append(number)
-        return found
-
 
 class TokenizerProbe:
     """Calls one tokenizer on parts of one text.
 
-    `ids`: the text's own ids in an encoding, None if post-processing hides them. `chars_tokenized`:
-    how many characters were tokenized so far; the text length and `seams` limit this number."""
+    `ids`: the text's own ids in an encoding, None if post-processing hides them."""
 
-    def __init__(
-        self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0
-    ) -> None:
+    def __init__(self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None) -> None:
         self.tokenizer = tokenizer
         self.text = text
         self.ids = ids
-        self.chars_tokenized = 0
-        self._most = OF_THE_TEXT * len(text) + FOR_A_SEAM * seams
         self._edges: dict[str, IntArray | RefusedError] = {}
-        # the right part of one seam is the left part of the next
-        self.part = lru_cache(maxsize=2)(self._part)
 
     @cached_property
     def utf8(self) -> Utf8Text:
         """The text as UTF-8."""
         return Utf8Text(self.text)
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """Byte offset of each code point, then the total."""
-        return byte_starts(self.text)
 
     def edges(self) -> IntArray:
         """The byte offset of each id, then the end. Refused unless the ids tile the text."""
@@ -178,19 +153,6 @@ class TokenizerProbe:
         ids = self.encode(text)
         return IdsWithSpans(ids, self._locate(ids, text))
 
-    def position_at(self, byte: int) -> int | None:
-        """The code point that begins at a byte; None if the byte is inside a code point."""
-        place = int(self.starts.searchsorted(byte))
-        return place if self.starts[place] == byte else None
-
-    def _part(self, start: int, stop: int) -> IdsWithSpans:
-        """The ids of text[start:stop] by itself; spans from the text's start. May be refused."""
-        self.chars_tokenized += stop - start
-        many = f"parts of over {self._most} characters were to be tokenized again"
-        require(self.chars_tokenized <= self._most, "work", many)
-        laid = self.encode_with_spans(self.text[start:stop])
-        return IdsWithSpans(laid.ids, laid.spans + self.starts[start])
-
     def _tiling(self) -> IntArray:
         assert self.ids is not None
         return tiling_edges(self._locate(self.ids, self.text), 0, len(self.utf8.codes))
@@ -203,13 +165,6 @@ class TokenizerProbe:
         except (LookupError, ValueError, OverflowError, TypeError, EngineError) as error:
             raise RefusedError("ids", f"expected ids that can be located, got {error}") from error
         return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
-
-
-def require_probe(probe: TokenizerProbe | None) -> TokenizerProbe:
-    """Return `probe`. Refused if the tokenizer may not be called."""
-    if probe is None:
-        raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-    return probe
 
 
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:

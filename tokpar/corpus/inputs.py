@@ -113,16 +113,16 @@ def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
     return found
 
 
-def require_folder_beside(out: str, names: Sequence[str]) -> None:
-    """Raises OptionError if the folder `out` of a build lies in a folder of its inputs, because the
+def require_folder_beside(shard_folder: str, names: Sequence[str]) -> None:
+    """Raises OptionError if the folder of the shards lies in a folder of its inputs, because the
     next run would read what this one wrote."""
-    real = os.path.realpath(out)
+    real = os.path.realpath(shard_folder)
     for name in names:
         folder = os.path.realpath(name)
         if "://" not in name and os.path.isdir(name) and _is_in(real, folder):
             raise OptionError(
-                f"--out {out} lies in the input folder {name}: its journal and shards would become "
-                "documents; choose a folder beside it"
+                f"--out {shard_folder} lies in the input folder {name}: its journal and "
+                "shards would become documents; choose a folder beside it"
             )
 
 

@@ -23,7 +23,7 @@ from tokpar.cuts.local_pairs import LocalPairs
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
-from tokpar.types import Facts, Rule, Seam, Theorem, Witness
+from tokpar.types import Facts, Seam, Theorem, Witness
 
 if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
@@ -230,19 +230,6 @@ class CutFinder:
             start, size = end, min(4 * size, window)
         return None
 
-    def find_pair(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
-        """The first seam in [start, stop), code points, that a pair of characters licenses.
-
-        None for a tokenizer without windows."""
-        for lo in range(max(start, 1), stop if self.windows is not None else 0, window):
-            hi = min(lo + window, stop, len(text))
-            seam = self._find_space(text, lo, hi)
-            if seam is None and self.windows is not None:
-                seam = self.windows.find_pair(text, lo, hi)
-            if seam is not None:
-                return seam
-        return None
-
     def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
         """Yield the seams in [start, stop), 0 < start, that a pair of unnormalized characters
         licenses, ascending.
@@ -423,14 +410,3 @@ def _finder(facts: Facts) -> CutFinder:
         NormalizerGuard(facts.normalizers, normalized_tokens),
         TokenEdges(facts),
     )
-
-
-def at_pair(seam: Seam) -> bool:
-    """True if the two characters at the seam license the cut in every surrounding text.
-
-    This holds for U1 and for a window of two characters. The same two characters license a cut in
-    every tokenizer with the same regex."""
-    sides = tuple(value for _, value in seam.witness[1:])
-    if seam.rule != Rule.WINDOW or seam.theorem == Theorem.ANCHORED_WINDOW:
-        return seam.rule == Rule.SPACE_AFTER_NONSPACE
-    return sides in ((1, 1), ("non-space", "space"))

@@ -123,15 +123,6 @@ class WindowSeams:
     def _crossed_positions(self, text: str, start: int, stop: int) -> NDArray[np.bool_] | None:
         return crossed_positions(self.token_guard, self.normalizer_guard, text, start, stop)
 
-    def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
-        """The first seam in [start, stop), code points, that two characters license, or None."""
-        for first, _, status in self._symbol_runs(text, start, stop):
-            for p in _places_in(np.flatnonzero(status == SURE) + 1 + first, start, stop):
-                seam = self.certify(text, p)
-                if seam is not None:
-                    return seam
-        return None
-
     def likely(self, text: str, start: int, stop: int) -> set[int]:
         """The positions in [start, stop), 0 < start, that `certify` may certify.
 
@@ -205,8 +196,8 @@ class WindowSeams:
     ) -> Iterator[Candidate]:
         """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
 
-        Leaves out the positions of `reached_over` (`_crossed_positions`); else added tokens are not checked.
-        `known_anchor` is used if no nearer anchor is found."""
+        Leaves out the positions of `reached_over` (see `_crossed_positions`); else added tokens are
+        not checked. `known_anchor` is used if no nearer anchor is found."""
         runs = list(self._symbol_runs(text, start, stop))
         if reached_over is not None:
             for first, _, status in runs:

@@ -13,9 +13,10 @@ from typing import cast
 import numpy as np
 
 from tokpar.cores import cpu_count
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, ThreadPool, blocks
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import (
     CachedRows,
     EncodesMany,

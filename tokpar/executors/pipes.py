@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.errors import TokparError, WorkerError, raise_foreign
+from tokpar.errors import TokparError, WorkerError
+from tokpar.foreign_errors import raise_foreign
 
 SECONDS_TO_END = 5.0
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from tokpar.errors import OptionError, WorkerError, is_foreign, raise_foreign
+from tokpar.errors import OptionError, WorkerError
 from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
 from tokpar.executors.serial_executor import check_spans, encode_rows
 from tokpar.executors.threads import ThreadPool, deal_blocks
+from tokpar.foreign_errors import is_foreign, raise_foreign
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import Rows
 

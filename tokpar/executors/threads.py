@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from tokpar.arrays import offsets_of
-from tokpar.errors import is_foreign
 from tokpar.executors.serial_executor import check_spans, encode_rows
+from tokpar.foreign_errors import is_foreign
 from tokpar.interfaces import TokenizerAdapter, traits_of
 from tokpar.limits import worker_count
 from tokpar.types import Rows

@@ -15,7 +15,6 @@ from tokpar.facts.hf_vocabulary import (
     VocabularyArrays,
     joined_to_marks,
     longest_token,
-    longest_word,
     model_kind,
     neighbours,
     shared_id,
@@ -83,8 +82,9 @@ def facts_from_json(
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     hidden = _skipped_reason(matched_tokens, skipped_tokens, staged)
     loose = prefix_space or pretokenizer.scheme == "dummy"
-    shared = shared_id(model)
-    kept = byte_level and not loose and shared is None and tiles(pieces, model, everything)
+    single = byte_level and not loose and shared_id(model) is None
+    kept = single and tiles(pieces, model, everything)
+    by_sizes = kept and bool(normalizers) and all(stage.kind in _INERT for stage in normalizers)
     facts = Facts(
         engine=ENGINE,
         model=model_kind(model),
@@ -107,10 +107,7 @@ def facts_from_json(
         or _unknown_reason(pieces, staged, model)
         or hidden,
         first_prefix=any(piece.get("prepend_scheme") == "first" for piece in pieces),
-        pretoken_cuts_refused=_changing_reason(normalizers)
-        if kept
-        else shared or "its tokens are not known to make up the text",
-        longest_word=longest_word(model),
+        sizes=token_lengths(config).lengths_of if by_sizes else None,
     )
     if facts.unprovable is None:
         return facts
@@ -152,22 +149,15 @@ def _at_spaces(
 
 
 def facts_with_tokens(config: Json, *, lists_classes: bool = False) -> Facts:
-    """As `facts_from_json`, with the bytes of all tokens if cuts inside pre-tokens are possible."""
+    """As `facts_from_json`, with the bytes of all tokens if tokens tile the text."""
     facts = facts_from_json(config, lists_classes=lists_classes)
-    if facts.pretoken_cuts_refused is not None:
-        return facts
-    tokens = tuple(config["model"]["vocab"])
-    return dividing(facts, partial(token_bytes, tokens), len(tokens), config)
+    return with_tokens(facts, partial(token_bytes, tuple(config["model"]["vocab"])))
 
 
-def dividing(
-    facts: Facts, tokens: Callable[[], Collection[bytes]], count: int, config: Json
-) -> Facts:
-    """Add to the facts what cuts inside pre-tokens need: token bytes, token count and sizes.
-
-    `pretoken_cuts_refused` must be None."""
-    sizes = None if facts.tiles else token_lengths(config).lengths_of
-    return replace(facts, tokens=tokens, token_count=count, sizes=sizes)
+def with_tokens(facts: Facts, tokens: Callable[[], Collection[bytes]]) -> Facts:
+    """The facts with the bytes of all tokens, if tokens tile the text, or what no normalizer
+    changes of it."""
+    return replace(facts, tokens=tokens) if facts.tiles or facts.sizes is not None else facts
 
 
 def token_lengths(config: Json) -> TokenLengths:
@@ -270,12 +260,6 @@ def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
         if stage.kind == "Replace" and not isinstance(stage.setting("pattern"), str):
             return "nothing is proved about the normalizer Replace with a regex"
     return None
-
-
-def _changing_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
-    """Why no text is known to stay unchanged under the stages, or None."""
-    other = next((stage.kind for stage in stages if stage.kind not in _INERT), None)
-    return other and f"nothing is proved about text that the normalizer {other} leaves alone"
 
 
 def _model_reason(model: Json, scheme: Scheme) -> str | None:

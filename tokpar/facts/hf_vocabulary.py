@@ -159,12 +159,6 @@ def _ambiguous(added_tokens: Iterable[AddedToken], bytes_by_id: dict[int, int]) 
     )
 
 
-def longest_word(model: Json) -> int:
-    if model_kind(model) != "WordPiece" or not model.get("continuing_subword_prefix", "##"):
-        return 0
-    return int(model.get("max_input_chars_per_word", 100))
-
-
 def longest_token(model: Json, added_tokens: Iterable[AddedToken], byte_level: bool) -> int:
     vocab, prefix = model["vocab"], model.get("continuing_subword_prefix") or ""
     if isinstance(vocab, VocabularyArrays) and byte_level and not prefix:

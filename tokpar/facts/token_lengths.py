@@ -1,19 +1,14 @@
-"""Token lengths by id, and positions that no token crosses (lemma 24)."""
+"""Token lengths by id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_length, spans_between
-from tokpar.types import Facts
 
-_HEAD = 3
 _BLOCK = 1 << 15  # ids per block: their lengths fit in the processor's cache
-_SOON = 1 << 15  # tokens: a vocabulary of this size is ready in some milliseconds
-_PAYS = 8  # code points per token: encoding them takes several times as long as preparing a token
 _DENSE = 8  # the highest id may be this many times the number of tokens for a table of all ids
 
 
@@ -104,81 +99,3 @@ class TokenLengths:
 
 def _integers(some: Iterable[int] | IntArray) -> IntArray:
     return some if isinstance(some, np.ndarray) else np.fromiter(some, np.int64)
-
-
-class Vocabulary:
-    """All tokens, indexed by their first bytes. `longest`: bytes of the longest token."""
-
-    def __init__(self, tokens: Iterable[bytes]) -> None:
-        self._tokens = frozenset(tokens)
-        some = list(self._tokens)
-        lengths = np.fromiter(map(len, some), np.int64, len(some))
-        self.longest = int(lengths.max(initial=0))
-        heads = np.array(some, dtype="S3").astype("S4").view(">u4").astype(np.int64)
-        keys = np.sort((heads << 24 | lengths)[lengths >= _HEAD])  # sooner than by a dictionary
-        self._keys = keys[np.diff(keys, prepend=-1) > 0]
-        self._sizes = lru_cache(1 << 16)(self._sizes_of)
-
-    def longest_at(self, data: bytes, least: int = 1) -> int:
-        """The length of the longest token, at least `least` bytes, that is a prefix of `data`.
-
-        {a, ab}, b"abc" -> 2. 0 if there is none."""
-        for size in (*self._sizes(data[:_HEAD]), 2, 1):
-            if size < least:
-                return 0
-            if size <= len(data) and data[:size] in self._tokens:
-                return size
-        return 0
-
-    def _sizes_of(self, head: bytes) -> Sequence[int]:
-        """Lengths of the tokens that begin with the three bytes `head`, longest first.
-
-        The result may contain lengths of other tokens, too."""
-        first = int.from_bytes(head.ljust(4, b"\0"), "big") << 24
-        low, high = np.searchsorted(self._keys, (first, first + (1 << 32)))
-        return tuple((self._keys[low:high][::-1] - first).tolist())
-
-    def find_uncrossed(
-        self, text: str, piece: tuple[int, int], start: int, stop: int
-    ) -> int | None:
-        """The first position in [start, stop) that no token occurrence in text[slice(*piece)]
-        crosses, or None.
-
-        All positions are code points; piece[0] < start, stop <= piece[1]."""
-        low = max(piece[0], start - self.longest)
-        data = text[low : min(piece[1], stop + self.longest)].encode()
-        offset = len(text[low:start].encode())
-        reached, place = 0, start
-        for at in range(max(0, offset - self.longest + 1), len(data)):
-            if at >= offset and data[at] & 0xC0 != 0x80:
-                if reached <= at:
-                    return place
-                place += 1
-                if place >= stop:
-                    return None
-            least = max(reached, offset) - at + 1
-            reached = max(reached, at + self.longest_at(data[at : at + self.longest], least))
-        return None
-
-
-def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
-    """The `Vocabulary` of the facts' tokens, or None.
-
-    None if the facts have no tokens, or a token longer than `longest_token`. Also None while the
-    vocabulary does not pay: 200,000 tokens take 0.1 to 0.4 s to prepare. It pays after the callers
-    have asked for enough text; this call adds `text` code points."""
-    asked = facts.derive(_asked_chars)
-    asked[0] += text
-    if facts.token_count > max(_SOON, asked[0] // _PAYS):
-        return None
-    return facts.derive(_vocabulary)
-
-
-def _asked_chars(_: Facts) -> list[int]:
-    """Count the code points for which callers asked for the tokens. Threads may lose counts."""
-    return [0]
-
-
-def _vocabulary(facts: Facts) -> Vocabulary | None:
-    made = None if facts.tokens is None else Vocabulary(facts.tokens())
-    return None if made is None or made.longest > facts.longest_token else made

@@ -29,7 +29,8 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
@@ -126,6 +127,8 @@ def _rebuild_view(
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view):
         encoder = state.encoder()  # to learn a tokenizer is not left to the first call
+        if isinstance(encoder.current, HuggingFaceTokenizer):
+            state.has_copies(encoder.current)
         try:
             encoder.unprocessed_batch([_ANY_TEXT], encoder.tokenizer)
         except Exception as error:  # a call whose text the tokenizer refuses raises its error
@@ -160,6 +163,7 @@ class Acceleration:
         self._encoder: Encoder | None = None
         self._making = threading.Lock()
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
+        self._copies: tuple[object, bool] = (None, False)
 
     def encoder(self) -> Encoder:
         """The Encoder of the original tokenizer, made at the first call."""
@@ -221,18 +225,26 @@ class Acceleration:
     def with_private_engine(self) -> Any:
         """The original tokenizer with a copy of its engine, whose settings no other thread changes;
         the original itself where no copy has the same ids."""
-        encoder = self.encoder()
-        adapter = encoder.tokenizer
-        if not isinstance(adapter, HuggingFaceTokenizer):
-            return self.original
-        if adapter.postprocess_refused and why_copy_differs(adapter.caller, adapter.engine):
+        adapter = self.encoder().tokenizer
+        if not isinstance(adapter, HuggingFaceTokenizer) or not self.has_copies(adapter):
             return self.original
         other: Any = object.__new__(type(self.original))
-        engine = private_copy(adapter.engine)
-        if adapter.caller.own.post_processor is not None:
-            engine.post_processor = adapter.caller.own.post_processor
-        other.__dict__ = {**self.original.__dict__, "_tokenizer": engine}
+        other.__dict__ = {**self.original.__dict__, "_tokenizer": _whole_copy(adapter)}
         return other
+
+    def has_copies(self, adapter: HuggingFaceTokenizer) -> bool:
+        """True if copies of the engine have its ids.
+
+        They are compared once for each state of the engine, the first time before any call: a call
+        of another thread may truncate what is compared."""
+        known, is_equal = self._copies
+        if known is not adapter:
+            is_equal = not (
+                adapter.postprocess_refused
+                and why_copy_differs(adapter.caller, _whole_copy(adapter))
+            )
+            self._copies = adapter, is_equal
+        return is_equal
 
     def own_call(self, call: Callable[[Any], Any], settings: object) -> Any:
         """`call` of the original tokenizer. While other calls run with other settings on its
@@ -262,6 +274,14 @@ class Acceleration:
         with _counting:
             self.calls += texts
             _calls += texts
+
+
+def _whole_copy(adapter: HuggingFaceTokenizer) -> Any:
+    """Returns a copy of the engine with its post-processor, without truncation and padding."""
+    engine = private_copy(adapter.engine)
+    if adapter.caller.own.post_processor is not None:
+        engine.post_processor = adapter.caller.own.post_processor
+    return engine
 
 
 def _plain(text: Any) -> Any:

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from tokpar.encoder import Encoder
-from tokpar.errors import OptionError, TokparError, raise_foreign
+from tokpar.errors import OptionError, TokparError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.integrations import require_options_of_as_hf
 
 VARIABLE = "TOKPAR_PATCH_TRANSFORMERS"

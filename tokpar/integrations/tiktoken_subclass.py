@@ -21,7 +21,8 @@ from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate, plain_text
 from tokpar.encoding import Batch
-from tokpar.errors import EngineError, OptionError, raise_foreign
+from tokpar.errors import EngineError, OptionError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
-from tokpar.overlap.acceptance import by_midpoint, by_rule
-from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, without_overlaps
+from tokpar.overlap.acceptance import by_cut, by_midpoint
+from tokpar.overlap.chunks import Edge, at_cut, chunks_over, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
@@ -38,15 +39,15 @@ class BlocksSplitter:
         return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
 
     def _edges(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Edge]:
-        planner = planner_of(text, tokenizer, self.plan_cuts)
+        facts = facts_of(tokenizer)
+        finder = finder_for(facts) if self.plan_cuts else None
         reach = self.overlap_chars
         if reach is None:
-            longest = facts_of(tokenizer).longest_token
-            reach = CERTIFIED_REACH if planner else reach_without_boundary(longest)
+            reach = CERTIFIED_REACH if finder else reach_without_boundary(facts.longest_token)
         edges: list[Edge] = []
         place = size
         while place < len(text):
-            edges.append(at_cut(planner, text, Edge(place, reach), len(text)))
+            edges.append(at_cut(finder, text, Edge(place, reach), len(text)))
             place = edges[-1].position + size
         return edges
 
@@ -70,7 +71,7 @@ def build(
     require_choice("acceptance", acceptance, ACCEPTANCES)
     paper = acceptance == "paper"
     splitter = BlocksSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
-    return splitter, OverlapMerger(by_midpoint if paper else by_rule)
+    return splitter, OverlapMerger(by_midpoint if paper else by_cut)
 
 
 STRATEGY = Strategy(

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of, traits_of
 from tokpar.limits import require_sizes
 from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licence_of_texts, licensed
 from tokpar.policy import chunk_chars_for
-from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Rule, Seam, Split
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split
 
 WINDOW = 4096
-_KINDS: dict[str | None, str] = {None: "windows (K5)", Rule.CONSTANT_RUN: "runs (K6)"}
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,16 @@ class CutSplitter:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        wants_one_thread = traits_of(tokenizer).wants_one_thread
+        if self.chunk_chars is None and wants_one_thread is not None and wants_one_thread([text]):
+            return Split.whole(
+                text, "pre-tokens are so short that threads would wait for each other"
+            )
         refused = finder.refusal_for(text)
         if refused is not None:
             return Split.whole(text, refused)
         seams = finder.find_each(text, size, min(WINDOW, max(8, size)))
-        return make_split(text, tokenizer, chunks_between(text, seams), size)
+        return _make_split(text, tokenizer, chunks_between(text, seams), size)
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ class CutMerger:
         return joins_at_cuts(chunks, pieces)
 
 
-def make_split(
-    text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int, because: str = ""
+def _make_split(
+    text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int
 ) -> Split:
     """Returns the split into these chunks. Much too long chunks become `serial_regions` (K7)."""
     if len(chunks) == 1:
@@ -64,25 +68,13 @@ def make_split(
     regions = tuple(
         (chunk.core_start, chunk.core_stop)
         for chunk in chunks
-        if chunk.run is None and chunk.core_stop - chunk.core_start > 2 * size + WINDOW
+        if chunk.core_stop - chunk.core_start > 2 * size + WINDOW
     )
-    why = f"{len(regions)} regions without a certified cut{because}"
-    split = Split(chunks, _describe_rules(chunks), why if regions else "no region is left", regions)
+    rules = Counter(chunk.cut.rule for chunk in chunks if chunk.cut is not None)
+    counts = ", ".join(f"{rules[rule]:,} {rule}" for rule in CERTIFIED_CUTS if rules[rule])
+    why = f"{len(regions)} regions without a certified cut" if regions else "no region is left"
+    split = Split(chunks, f"certified cuts: {counts}", why, regions)
     return licensed(split, text, tokenizer)
-
-
-def _describe_rules(chunks: Sequence[Chunk]) -> str:
-    """Returns words such as "certified cuts: 12 K1; inside pre-tokens: 3 K4, 1 runs (K6)"."""
-    rules = Counter(_KINDS.get(chunk.cut.rule, chunk.cut.rule) for chunk in chunks if chunk.cut)
-    kinds = {
-        "certified cuts": CERTIFIED_CUTS,
-        "inside pre-tokens": (Rule.NO_TOKEN_ACROSS, *_KINDS.values()),
-    }
-    parts = []
-    for kind, names in kinds.items():
-        counts = [f"{rules[name]:,} {name}" for name in names if rules[name]]
-        parts += [f"{kind}: {', '.join(counts)}"] if counts else []
-    return "; ".join(parts)
 
 
 def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:

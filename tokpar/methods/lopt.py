@@ -1,7 +1,7 @@
 """`lopt`: joins overlapping chunks where both sides found the same tokens at the same places.
 
-Such a match is no proof. `acceptance="certified"` joins at certified cuts, in pre-tokens
-(K5), after words (K8), and, without overlap, at the edges of added tokens (K9)."""
+Such a match is no proof. `acceptance="certified"` joins at certified cuts, and, without overlap, at
+the edges of added tokens (K9)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from tokpar.interfaces import Strategy, TokenizerAdapter
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import (
     ACCEPTANCES,
     ON_FAILURE,
@@ -18,8 +19,8 @@ from tokpar.limits import (
     require_min_match,
     require_sizes,
 )
-from tokpar.overlap.acceptance import by_match, by_rule
-from tokpar.overlap.chunks import FAR, SOON, planner_of, without_overlaps
+from tokpar.overlap.acceptance import by_cut, by_match
+from tokpar.overlap.chunks import FAR, SOON, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.policy import chunk_chars_for
 from tokpar.types import Chunk, Rule, Split, Theorem
@@ -52,7 +53,7 @@ class LoptSplitter:
         return Split(chunks, f"{len(chunks):,} chunks of {share}", why)
 
     def _chunks(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Chunk]:
-        planner = planner_of(text, tokenizer, self.plan_cuts)
+        finder = finder_for(facts_of(tokenizer)) if self.plan_cuts else None
         chunks: list[Chunk] = []
         start, cut = 0, None
         while True:
@@ -60,7 +61,7 @@ class LoptSplitter:
             if edge + self.overlap_chars >= len(text):
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
             far = min(len(text), edge + 1 + max(FAR, self.overlap_chars))
-            planned = None if planner is None else planner.next_cut(text, edge + 1, far, SOON)
+            planned = None if finder is None else finder.find(text, edge + 1, far, SOON)
             if planned is not None and planned.rule == Rule.ADDED_TOKEN_EDGE:
                 place = planned.position  # nothing need overlap there
                 chunks.append(Chunk(start, place, start, place, cut=cut))
@@ -94,7 +95,7 @@ def build(
     require_choice("on_failure", on_failure, ON_FAILURE)
     require_min_match(min_match)
     paper = acceptance == "paper"
-    accept = partial(by_match if paper else by_rule, least=min_match)
+    accept = partial(by_match if paper else by_cut, least=min_match)
     splitter = LoptSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
     return splitter, OverlapMerger(accept, restart=on_failure == "restart")
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.within_pretoken import PretokenPlanner
+from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
-from tokpar.overlap.acceptance import by_midpoint, by_rule
-from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, without_overlaps
+from tokpar.overlap.acceptance import by_cut, by_midpoint
+from tokpar.overlap.chunks import Edge, at_cut, chunks_over, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
@@ -44,9 +44,10 @@ class RecursiveSplitter:
         found = without_overlaps(text, tokenizer, max(1, len(text) >> depth), self.plan_cuts)
         if found is not None:
             return found
-        planner = planner_of(text, tokenizer, self.plan_cuts)
-        longest = max(1, facts_of(tokenizer).longest_token)
-        edges = list(_halve(text, 0, len(text), depth, longest, planner))
+        facts = facts_of(tokenizer)
+        finder = finder_for(facts) if self.plan_cuts else None
+        longest = max(1, facts.longest_token)
+        edges = list(_halve(text, 0, len(text), depth, longest, finder))
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks_over(len(text), edges), f"{len(edges) + 1:,} chunks by halving", why)
 
@@ -57,14 +58,14 @@ def depth_for(length: int) -> int:
 
 
 def _halve(
-    text: str, start: int, stop: int, depth: int, longest: int, planner: PretokenPlanner | None
+    text: str, start: int, stop: int, depth: int, longest: int, finder: CutFinder | None
 ) -> Iterator[Edge]:
     if depth == 0 or stop - start < 2:
         return
-    edge = at_cut(planner, text, _boundary(text, start, stop, longest), stop)
-    yield from _halve(text, start, edge.position, depth - 1, longest, planner)
+    edge = at_cut(finder, text, _boundary(text, start, stop, longest), stop)
+    yield from _halve(text, start, edge.position, depth - 1, longest, finder)
     yield edge
-    yield from _halve(text, edge.position, stop, depth - 1, longest, planner)
+    yield from _halve(text, edge.position, stop, depth - 1, longest, finder)
 
 
 def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
@@ -90,7 +91,7 @@ def build(
         require_count("depth", depth, least=0)
     require_choice("acceptance", acceptance, ACCEPTANCES)
     paper = acceptance == "paper"
-    return RecursiveSplitter(depth, not paper), OverlapMerger(by_midpoint if paper else by_rule)
+    return RecursiveSplitter(depth, not paper), OverlapMerger(by_midpoint if paper else by_cut)
 
 
 STRATEGY = Strategy(

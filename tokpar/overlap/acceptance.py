@@ -2,23 +2,16 @@
 
 Each function looks at one overlap and returns a join, or None."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from tokpar.cuts.within_pretoken import PretokenPlanner, Region
 from tokpar.overlap.licences import Licences, Overlap
-from tokpar.types import Facts, Join, Seam, Theorem
+from tokpar.types import Facts, Join, Seam
 
 LeastMatch = int | Literal["longest"]
-
-_MOST_TRIED = 16
-_PLAIN = re.compile("[ -~]*")
-
 
 Accept = Callable[[Overlap, Licences, int], Join | None]
 """The last argument is the position of the seam before, code points."""
@@ -115,20 +108,6 @@ def _as_published(
     return join if position < 0 else licences.as_certified(overlap, join, position) or join
 
 
-def by_rule(
-    overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
-) -> Join | None:
-    """Returns a join that a rule licenses, or None.
-
-    The join is at a certified cut, inside a pre-token that both sides share, or after a word that
-    both sides contain."""
-    return (
-        by_cut(overlap, licences, last, least)
-        or by_pre_token(overlap, licences, last)
-        or by_word(overlap, licences, last)
-    )
-
-
 def by_cut(
     overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
 ) -> Join | None:
@@ -142,81 +121,4 @@ def by_cut(
         match = match_around(overlap, join) if least else None
         if not least or (match is not None and match.enough(least, licences.finder.facts)):
             return join
-    return None
-
-
-def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None:
-    """Returns the join at two token edges that both sides found strictly inside one pre-token (K5).
-
-    The pre-token is known from a scan of the text between two K1 cuts (theorem 5'). Both chunks
-    must scan as the text does. None after a normalizer, where the edges of chunks that begin or end
-    at any place are not exact."""
-    text, planner = overlap.text, licences.planner
-    if licences.has_no_pretoken_cuts or not planner.facts.tiles:
-        return None
-    if not planner.scanner.is_one(text[overlap.start : overlap.stop]):
-        return None
-    region = licences.region_around(overlap.start, overlap.stop)
-    if region is None:
-        return None
-    for chunk in (overlap.left, overlap.right):
-        if not planner.is_closed(text, region, chunk.start, chunk.stop):
-            return None
-    return by_two_edges(overlap, (overlap.start + overlap.stop) // 2, region, planner, last)
-
-
-def by_two_edges(
-    overlap: Overlap, target: int, region: Region, planner: PretokenPlanner, last: int
-) -> Join | None:
-    """Returns the join at the first of two token edges that both sides found in the overlap (K5).
-
-    Takes the pair nearest to `target`. Both parts of the pre-token stay longer than any token.
-    `target`, `last` (the seam before): code points."""
-    piece = region.piece(target)
-    start, stop = overlap.start, overlap.stop
-    if not (piece[0] <= start and stop <= piece[1]):
-        return None
-    parts = overlap.left.start, overlap.right.stop
-    if not planner.facts.tiles and not (region.start <= parts[0] and parts[1] <= region.stop):
-        return None  # a normalizer may change what is outside the region (theorem 45)
-    least = planner.facts.longest_token + 1
-    low, high = max(piece[0], last) + least, piece[1] - least
-    common = [place for place in overlap.shared_edges() if start < place < stop]
-    pairs = [pair for pair in pairwise(common) if low <= pair[0] <= high]
-    pairs.sort(key=lambda pair: abs(pair[0] - target))
-    for place, second in pairs[:_MOST_TRIED]:
-        if planner.is_closed_nearby(overlap.text, piece, place):
-            known = ("right_start", start), ("second", second), ("left_stop", stop)
-            witness = *region.witness, *known
-            return overlap.join(Seam.licensed_by(Theorem.COMMON_BOUNDARIES, place, witness))
-    return None
-
-
-def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
-    """Returns the join after a common token of WordPiece, or None (K8, theorem 12).
-
-    The overlap must have as many normalized characters as the longest word that is not given up.
-    Printable ASCII only, where one character stays one character."""
-    text, finder = overlap.text, licences.finder
-    a, b, least = overlap.start, overlap.stop, finder.facts.longest_word
-    if licences.has_no_cuts or finder.facts.scheme != "bert" or not least or b - a < least:
-        return None
-    if _PLAIN.fullmatch(text, a, b) is None or not text[b : b + 1].isascii():
-        return None
-    if finder.normalizer_guard.tokens or not finder.token_guard.clear(text, a, b):
-        return None
-    if not all(p in (0, len(text)) or finder.tokens_safe(text, p) for p in (a, b)):
-        return None
-    for i, j in zip(*overlap.match_tokens(), strict=True):
-        start, stop = overlap.left_spans[i].tolist()
-        if start >= 0 and last < a + stop <= min(b, len(text) - 1):
-            witness = (
-                ("left_start", overlap.left.start),
-                ("left_stop", b),
-                ("right_start", a),
-                ("right_stop", overlap.right.stop),
-                ("token_start", a + start),
-            )
-            seam = Seam.licensed_by(Theorem.COMMON_WORD, a + stop, witness)
-            return Join(seam, overlap.left_first + int(i) + 1, int(j) + 1)
     return None

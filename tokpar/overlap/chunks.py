@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.within_pretoken import Place, PretokenPlanner, place_at, pretoken_planner
 from tokpar.errors import OptionError
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
@@ -26,23 +25,23 @@ def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
                 "chunks_between needs seams, which finder_for(facts).certify(text, place) returns, "
                 f"got {seam!r}"
             )
-    return chunks_at(len(text), [place_at(seam) for seam in seams])
+    return _chunks_at(len(text), [(seam, 0) for seam in seams])
 
 
-def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
-    """Returns the chunks that these places divide a text of `length` code points into.
+def _chunks_at(length: int, seams: Sequence[tuple[Seam, int]]) -> list[Chunk]:
+    """Returns the chunks of a text of `length` code points, with (seam, reach) between them.
 
-    Without overlap, the right chunk leaves out the space that the cut absorbs (6.4)."""
+    Both chunks reach so many code points over their seam. Without overlap, the right chunk leaves
+    out the space that the cut absorbs (6.4)."""
     chunks = []
     start = core_start = left_out = 0
     cut: Seam | None = None
-    for place in places:
-        stop, core_stop, run = place.stop, place.seam.position, place.run
-        chunk = Chunk(start, stop, core_start, core_stop, left_out, cut=cut)
-        chunks.append(chunk if run is None else replace(chunk, kind="run", run=run))
-        cut, core_start = place.seam, core_stop
-        left_out = cut.absorbed if place.start == stop else 0
-        start = place.start + left_out
+    for seam, reach in seams:
+        edge = seam.position
+        chunks.append(Chunk(start, edge + reach, core_start, edge, left_out, cut=cut))
+        cut, core_start = seam, edge
+        left_out = 0 if reach else seam.absorbed
+        start = edge - reach + left_out
     return [*chunks, Chunk(start, length, core_start, length, left_out, cut=cut)]
 
 
@@ -63,23 +62,22 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
 
     An overlap reaches at most half of the way to the next edge."""
     ends = [0, *(edge.position for edge in edges), length]
-    places = []
+    seams = []
     for before, edge, after in zip(ends, edges, ends[2:], strict=False):
         reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
         if edge.cut is not None and edge.cut.theorem == Theorem.ANCHORED_WINDOW:
             reach -= reach % 3  # digits are mostly grouped by threes
         if edge.cut is not None and edge.cut.rule == Rule.ADDED_TOKEN_EDGE:
             reach = 0  # neither side must see the other
-        seam = edge.cut or Seam(edge.position, None, "")
-        places.append(Place(seam, edge.position - reach, edge.position + reach))
-    return chunks_at(length, places)
+        seams.append((edge.cut or Seam(edge.position, None, ""), reach))
+    return _chunks_at(length, seams)
 
 
-def at_cut(planner: PretokenPlanner | None, text: str, edge: Edge, stop: int) -> Edge:
+def at_cut(finder: CutFinder | None, text: str, edge: Edge, stop: int) -> Edge:
     """Returns the edge, moved to the next near certified cut before `stop` if there is one."""
-    if planner is None:
+    if finder is None:
         return edge
-    cut = planner.next_cut(text, edge.position, min(stop, edge.position + FAR), SOON)
+    cut = finder.find(text, edge.position, min(stop, edge.position + FAR), SOON)
     return edge if cut is None else Edge(cut.position, edge.reach, cut)
 
 
@@ -118,18 +116,7 @@ def refusal(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> str | No
     With `plan_cuts`: why they cannot be joined by a rule, or None."""
     if has_surrogate(text):
         return SURROGATE
-    if not plan_cuts:
-        return None
-    planner = pretoken_planner(tokenizer)
-    if planner.facts.unprovable is None and planner.refusal is None:
-        return None
-    return planner.finder.refusal_for(text)
-
-
-def planner_of(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> PretokenPlanner | None:
-    """Returns the finder of certified cuts, or None if the text has none or none are wanted."""
-    planner = pretoken_planner(tokenizer)
-    return planner if plan_cuts and planner.finder.refusal_for(text) is None else None
+    return finder_for(facts_of(tokenizer)).refusal_for(text) if plan_cuts else None
 
 
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:

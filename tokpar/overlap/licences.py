@@ -1,12 +1,11 @@
-"""Compares two overlapping chunks, and finds what licenses a seam in the overlap.
-
-A seam is licensed by a certified cut, or by a pre-token that is known between two K1 cuts."""
+"""Compares two overlapping chunks, and finds the certified cuts that license a seam there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -18,14 +17,12 @@ from tokpar.arrays import (
     byte_starts,
     clean_split,
     equal_tokens,
-    has_surrogate,
+    spans_from_lengths,
 )
-from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.pretokens import spans_of
-from tokpar.cuts.within_pretoken import PretokenPlanner, Region, pretoken_planner
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.overlap.chunks import FAR
-from tokpar.types import Chunk, Join, Piece, Rule, Seam
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.normalizer_invariant import inert_for
+from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
+from tokpar.types import Chunk, Join, Piece, Seam
 
 _MOST_TRIED = 16
 
@@ -58,11 +55,6 @@ class Overlap:
         if not self.spans_fit:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
-
-    def shared_edges(self) -> list[int]:
-        """Returns the positions where both sides have a token edge, code points, ascending."""
-        shared = {*self.left_spans.ravel().tolist()}.intersection(self.right_spans.ravel().tolist())
-        return [k for k, edge in enumerate(self.edges.tolist(), self.start) if edge in shared]
 
     def position(self, offset: int) -> int:
         """Returns the position, code points, of a byte offset from `start`; -1 inside of one."""
@@ -143,7 +135,22 @@ def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -
     # isinstance of a protocol takes longer
     if getattr(tokenizer, "locate", None) is None:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    return spans_of(tokenizer, piece.ids, text[chunk.start : chunk.stop])
+    return _spans_of(tokenizer, piece.ids, text[chunk.start : chunk.stop])
+
+
+def _spans_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> SpanArray:
+    """Returns the UTF-8 byte spans of the ids of a text, for a tokenizer that `Locates`.
+
+    If the facts have token sizes and the normalizer leaves the text unchanged, the token lengths
+    give the spans (theorem 45). Otherwise the tokenizer locates the ids, and several tokens of one
+    character share the character's span. Raises LookupError if the spans cannot be found."""
+    sizes, inert = facts_of(tokenizer).sizes, inert_for(facts_of(tokenizer)).inert
+    if sizes is None or not inert(text):
+        return cast(Locates, tokenizer).locate(ids, text)
+    spans = spans_from_lengths(sizes(ids))
+    if int(spans[-1, 1] if len(spans) else 0) != byte_length(text):
+        raise LookupError("the tokens' bytes do not tile the text")
+    return spans
 
 
 def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
@@ -161,29 +168,19 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
 
 @dataclass(frozen=True)
 class Licences:
-    """Finds the licensed seams of one text. `regions`: scanned regions, each once (theorem 14)."""
+    """Finds the licensed seams of one text."""
 
     text: str
-    planner: PretokenPlanner
-    regions: dict[tuple[int, int], Region | None] = field(default_factory=dict)
+    finder: CutFinder
 
     @classmethod
     def of(cls, text: str, tokenizer: TokenizerAdapter) -> Licences:
-        return cls(text, pretoken_planner(tokenizer))
-
-    @property
-    def finder(self) -> CutFinder:
-        return self.planner.finder
+        return cls(text, finder_for(facts_of(tokenizer)))
 
     @cached_property
     def has_no_cuts(self) -> bool:
         """True if no place of the text is a certified cut."""
         return self.finder.refusal_for(self.text) is not None
-
-    @cached_property
-    def has_no_pretoken_cuts(self) -> bool:
-        """True if no pre-token of the text may be divided."""
-        return self.planner.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
         """Returns the seam at a certified cut of the text that both chunks also have, or None.
@@ -228,65 +225,3 @@ class Licences:
         seam = self.in_all(overlap, position, end)
         found = None if seam is None else overlap.join(seam)
         return found if found is not None and replace(found, seam=join.seam) == join else None
-
-    def region_of(self, seam: Seam) -> Region | None:
-        """Returns the region that the witness of a seam names, or None."""
-        named = dict(seam.witness)
-        if not {"start", "stop"} <= named.keys():
-            return None
-        return self._region_between(int(named["start"]), int(named["stop"]))
-
-    def region_around(self, start: int, stop: int) -> Region | None:
-        """Returns the region around [start, stop), or None if it cannot be known.
-
-        The region lies between the nearest K1 cuts that are found, or the ends of the text."""
-        for (first, last), region in self.regions.items():
-            if first <= start and stop <= last:
-                return region
-        return self._region_between(self._cut_before(start), self._cut_behind(stop))
-
-    def part_scans_alike(self, seam: Seam, start: int, stop: int) -> bool:
-        """True if the part [start, stop) next to a seam scans as the text does.
-
-        Only the seam's region is compared."""
-        region = self.region_of(seam)
-        return region is not None and self.planner.is_closed(self.text, region, start, stop)
-
-    def filter_joins(self, joins: Sequence[Join | None]) -> list[Join | None]:
-        """Returns the joins, with None for a join by K5 next to a part that scans differently.
-
-        Parts end at seams. Where a join is missing, the chunks are encoded again in any case."""
-        places = (None if join is None else join.seam.position for join in joins)
-        ends = [0, *places, len(self.text)]
-
-        def scans_alike(seam: Seam, start: int | None, stop: int | None) -> bool:
-            return start is None or stop is None or self.part_scans_alike(seam, start, stop)
-
-        return [
-            join
-            if join is None
-            or join.seam.rule != Rule.COMMON_BOUNDARIES
-            or (scans_alike(join.seam, before, here) and scans_alike(join.seam, here, after))
-            else None
-            for join, before, here, after in zip(joins, ends, ends[1:], ends[2:], strict=False)
-        ]
-
-    def _region_between(self, start: int, stop: int) -> Region | None:
-        if (start, stop) not in self.regions:
-            self.regions[start, stop] = self.planner.region(self.text, start, stop)
-        return self.regions[start, stop]
-
-    def _cut_before(self, place: int) -> int:
-        """Returns a K1 cut at or before a place, or 0. The search steps grow."""
-        reach = FAR
-        while self.planner.finder.refusal is None and place > reach:
-            cut = self.planner.last_cut(self.text, place - reach, place + 1)
-            if cut is not None:
-                return cut
-            reach *= 4
-        return 0
-
-    def _cut_behind(self, place: int) -> int:
-        """Returns the first K1 cut found at or after a place, or the end of the text."""
-        seam = self.finder.find_pair(self.text, place, len(self.text))
-        return len(self.text) if seam is None else seam.position

@@ -9,32 +9,27 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
-from tokpar.cuts.finder import finder_for
 from tokpar.foreign_parts import mend_chunks, merge_pieces, split_text
 from tokpar.interfaces import (
     Merger,
     Splitter,
     TokenizerAdapter,
-    facts_of,
     matches_spans,
     mend_of,
 )
-from tokpar.overlap.acceptance import Accept, by_two_edges
-from tokpar.overlap.chunks import FAR, joins_at_cuts, licensed
+from tokpar.overlap.acceptance import Accept
+from tokpar.overlap.chunks import joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, PieceLocator, overlap_of
 from tokpar.types import (
     CERTIFIED_CUTS,
-    WITHIN_PRETOKEN,
     Chunk,
     Chunks,
     Join,
     Joins,
     Piece,
     Pieces,
-    Rule,
     Seam,
     Split,
-    fuse_chunks,
     unite_chunks,
 )
 
@@ -60,8 +55,7 @@ class OverlapMerger:
             overlap = overlap_of(text, pair, sides, tokenizer, locator)
             return self.accept(overlap, licences, last)
 
-        joins = _joins(chunks, pieces, join)
-        return joins if licences.has_no_pretoken_cuts else licences.filter_joins(joins)
+        return _joins(chunks, pieces, join)
 
     def mend(
         self,
@@ -85,68 +79,13 @@ class OverlapMerger:
             first = 1 + max(left.start, mended[-1].stop if mended else 0)
             after = chunks[i + 1] if i + 1 < len(chunks) else None
             limit = right.stop if after is None else min(after.start, after.core_start)
-            cut, middle, planner = None, max(first, right.start + 1), licences.planner
+            cut, middle, finder = None, max(first, right.start + 1), licences.finder
             if not licences.has_no_cuts:  # the first cut after the overlap's start, else before it
-                cut = planner.next_cut(text, middle, limit, FAR)
-                cut = cut or planner.next_cut(text, first, middle, FAR)
+                cut = finder.find(text, middle, limit) or finder.find(text, first, middle)
             mended += (
                 [unite_chunks(left, right)] if cut is None else _put_cut_between(left, right, cut)
             )
         return mended
-
-
-@dataclass(frozen=True)
-class InsideMerger:
-    """Joins at the seams that the planner has proved, and certifies the seams that it proposes.
-
-    A proposed seam lies inside one pre-token. It needs two token edges that both sides share
-    (theorem 5', K5)."""
-
-    def merge(
-        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
-    ) -> Joins:
-        joins = joins_at_cuts(chunks, pieces)
-        if all(joins):
-            return joins
-        licences, locator = Licences.of(text, tokenizer), PieceLocator(text, tokenizer)
-
-        def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
-            cut = pair[1].cut
-            region = None if cut is None or cut.rule is not None else licences.region_of(cut)
-            if cut is None or region is None:
-                return None
-            overlap = overlap_of(text, pair, sides, tokenizer, locator)
-            return by_two_edges(overlap, cut.position, region, licences.planner, last)
-
-        return licences.filter_joins(_joins(chunks, pieces, join))
-
-    def mend(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed_seams: Sequence[int],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Chunk]:
-        """Returns one chunk around each failed seam.
-
-        The chunk unites more neighbours where the text would otherwise be scanned differently."""
-        licences, broken = Licences.of(text, tokenizer), set(failed_seams)
-        while True:
-            mended = fuse_chunks(chunks, sorted(broken))
-            firsts = [i for i in range(len(chunks)) if i not in broken]
-            more: set[int] = set()
-            for whole, (first, after) in zip(mended, pairwise([*firsts, len(chunks)]), strict=True):
-                ends = {i: _divides(chunks[i]) for i in (first, after) if i < len(chunks)}
-                inner_cuts = {i: cut for i, cut in ends.items() if cut is not None}
-                same_scans = (
-                    licences.part_scans_alike(cut, whole.start, whole.stop)
-                    for cut in inner_cuts.values()
-                )
-                if after > first + 1 and not all(same_scans):
-                    more.update(inner_cuts)
-            if not more:
-                return mended
-            broken |= more
 
 
 @dataclass(frozen=True)
@@ -165,10 +104,11 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without the joins that tokpar cannot license.
+    """A merger without the joins that tokpar does not license.
 
-    Drops each join that names no rule, and each join by K1, K2, K3, K9 or K10 where tokpar finds no
-    certified cut. Id counts and all other rules are taken from the merger unchecked."""
+    Keeps a join where tokpar itself certifies the cut, and divides the tokens of both sides as the
+    merger does. Whatever rule and witness the merger names, the seam gets those that tokpar finds.
+    """
 
     merger: Merger
 
@@ -180,16 +120,11 @@ class LicensedMerger:
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
         joins = merge_pieces(self.merger, text, chunks, pieces, tokenizer)
-        facts = facts_of(tokenizer)
-        edges_only = facts.unprovable is not None
-        if has_surrogate(text) or (edges_only and finder_for(facts).edges.refusal is not None):
-            return [None] * len(joins)
+        licences, locator = Licences.of(text, tokenizer), PieceLocator(text, tokenizer)
         kept: list[Join | None] = []
         last = 0
-        for join in joins:
-            found = None if join is None else _license_join(join, text, tokenizer)
-            if edges_only and found is not None and found.seam.rule != Rule.ADDED_TOKEN_EDGE:
-                found = None
+        for join, pair, sides in zip(joins, pairwise(chunks), pairwise(pieces), strict=True):
+            found = None if join is None else _license_join(join, pair, sides, licences, locator)
             if found is not None and found.seam.position <= last:  # a second seam at one place
                 found = None
             kept.append(found)
@@ -224,12 +159,6 @@ def _joins(
     return joins
 
 
-def _divides(chunk: Chunk) -> Seam | None:
-    """Returns the seam at the left edge of a chunk if the seam may divide a pre-token."""
-    cut = chunk.cut
-    return cut if cut is not None and cut.rule in (None, *WITHIN_PRETOKEN) else None
-
-
 def _put_cut_between(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     """Returns the two chunks with `cut` between them. An absorbed space is left out."""
     place, left_out = cut.position, cut.absorbed
@@ -239,17 +168,30 @@ def _put_cut_between(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     ]
 
 
-def _license_join(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
+def _license_join(
+    join: Join,
+    pair: tuple[Chunk, Chunk],
+    sides: tuple[Piece, Piece],
+    licences: Licences,
+    locator: PieceLocator,
+) -> Join | None:
     """Returns the join with the rule and witness that tokpar finds itself, or None.
 
+    Chunks that overlap are joined at a certified cut of the text and of both chunks (window lemma).
     The kept ids depend on whether a space was left out (6.4), so both must agree on that."""
-    seam = join.seam
-    if seam.rule not in CERTIFIED_CUTS:
-        return None if seam.rule is None else join
-    finder = finder_for(facts_of(tokenizer))
-    if finder.refusal_for(text) is not None:
+    claimed, (left, right) = join.seam, pair
+    if claimed.rule not in CERTIFIED_CUTS or licences.has_no_cuts:
         return None
-    found = finder.certify(text, seam.position)
-    if found is None or found.absorbed != seam.absorbed:
+    if left.stop > right.start:
+        try:
+            overlap = overlap_of(licences.text, pair, sides, locator.tokenizer, locator)
+        except LookupError:
+            return None
+        found = licences.as_certified(overlap, join, claimed.position, end=claimed.absorbed == 0)
+        return found if found is not None and found.seam.absorbed == claimed.absorbed else None
+    seam = licences.finder.certify(licences.text, claimed.position)
+    if seam is None or seam.absorbed != claimed.absorbed:
         return None
-    return replace(join, seam=found)
+    if (left.stop, right.start) != (seam.position, seam.position + seam.absorbed):
+        return None
+    return replace(join, seam=seam)

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from tokpar.disk_cache import digest, directory, write
-from tokpar.errors import raise_foreign
+from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.charclass_members import (
     CODE_POINTS,
     SURROGATES,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.errors import raise_foreign
+from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.class_tables import Ranges, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 

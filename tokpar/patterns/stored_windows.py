@@ -53,14 +53,12 @@ class DecidedWindows:
 
     `symbol_of`: uint8, (0x110000,); the symbol `size` stands for all unknown code points. `proof`:
     where a checker finds the proof of the windows: the name of a family, or the sha256, in hex, of
-    the proof in `Facts.proofs`. `unbroken_sets`: pairs of symbol sets; a text over the first set
-    that ends with a symbol of the second set is one pre-token."""
+    the proof in `Facts.proofs`."""
 
     symbol_of: SymbolArray
     size: int
     tables: WindowTables
     proof: tuple[str, str]
-    unbroken_sets: tuple[tuple[bytes, bytes], ...] = ()
 
 
 @lru_cache(maxsize=16)
@@ -81,5 +79,4 @@ def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Decid
         symbol_of[ord(char)] = symbol
     left, cut, right = (np.array(entry[name], np.int32) for name in ("left", "cut", "right"))
     tables = WindowTables(left, cut, right, np.array(entry["certain"], np.bool_))
-    unbroken_sets = tuple((bytes(chars), bytes(lasts)) for chars, lasts in entry["unbroken"])
-    return DecidedWindows(symbol_of, entry["size"], tables, ("family", family), unbroken_sets)
+    return DecidedWindows(symbol_of, entry["size"], tables, ("family", family))

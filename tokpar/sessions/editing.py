@@ -15,7 +15,6 @@ import numpy as np
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.encoding import Batch, Encoding
 from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
-from tokpar.sessions.endless import grown_ids
 from tokpar.sessions.rope import (
     Rope,
     Segment,
@@ -36,7 +35,7 @@ _FIRST_REACH = 512
 _MOST_EDGES = 64
 """How many edges of segments are checked before the search takes more text."""
 _LONG_SEGMENT = 1024
-"""From so many code points on, an append encodes only the end of a segment (theorem 37)."""
+"""From so many code points on, an append searches only the end of the last segment for cuts."""
 _MOST_DIRECT_CHARS = 1 << 13
 """For at most so many code points, the tokenizer's own call is faster than the pipeline."""
 
@@ -87,7 +86,7 @@ class Editing:
         self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
         self._rope, self._start, self._stop, self._text = rope, start, stop, text
         self._length = 0 if rope is None else rope.chars
-        self._chars = self._first = self._absorbed_chars = self._skipped_chars = 0
+        self._chars = self._first = self._absorbed_chars = 0
         self._left_context = ""
 
     def result(self) -> Edit:
@@ -109,7 +108,7 @@ class Editing:
         why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
         stop = whole if old_stop is None else whole - (self._length - old_stop)
         replace_from = kept + _equal_at_start(old_ids, new_ids)
-        return Edit(rope, replace_from, self._chars, old_start + self._skipped_chars, stop, why)
+        return Edit(rope, replace_from, self._chars, old_start, stop, why)
 
     def _check(self) -> None:
         """Raise the tokenizer's error if the edit makes a string that the tokenizer refuses."""
@@ -184,8 +183,7 @@ class Editing:
         if not text:
             own = ids_of(self._tokenizer, "") if left_rope is None and stop is None else ()
             return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
-        absorbed_chars, old = self._absorbed_chars, self._grown_segment(start)
-        searched_chars = 0 if old is None else old.searched_chars
+        absorbed_chars, searched_chars = self._absorbed_chars, self._known_searched_chars(start)
         edges = self._edges(text[absorbed_chars:], searched_chars, stop is None)
         edges = [
             (c + absorbed_chars, a)
@@ -194,11 +192,6 @@ class Editing:
         ]
         if stop is not None:
             edges = [(c, a) for c, a in edges if c <= len(before) + len(self._text)]
-        if old is not None and not edges:
-            grown = grown_ids(self._tokenizer, old.text, old.ids, self._text)
-            if grown is not None:
-                self._chars, self._skipped_chars = grown[1], len(text) - grown[1]
-                return [Segment(text, grown[0], 0, self._searched_chars(text))]
         places = [(0, absorbed_chars), *edges, (len(text), 0)]
         parts = [(text[at:end], skipped) for (at, skipped), (end, _) in pairwise(places)]
         ids = self._encode_each([part[skipped:] for part, skipped in parts])
@@ -224,10 +217,11 @@ class Editing:
         margin = max(_FIRST_REACH // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
         return max(0, len(text) - margin)
 
-    def _grown_segment(self, start: int) -> Segment | None:
-        """The old last segment, if it is long and the edit only appends to it; else None."""
+    def _known_searched_chars(self, start: int) -> int:
+        """The `searched_chars` of the old last segment, if it is long and the edit only appends to
+        it; else 0."""
         if self._stop != self._start or self._start != self._length:
-            return None
+            return 0
         last = next(segments_before(self._rope, self._length), None)
         if (
             last is None
@@ -235,8 +229,8 @@ class Editing:
             or last[1].absorbed_chars
             or last[1].chars < _LONG_SEGMENT
         ):
-            return None
-        return last[1]
+            return 0
+        return last[1].searched_chars
 
     def _edges(self, text: str, searched_chars: int, open_end: bool) -> list[tuple[int, int]]:
         """The cuts in `text` behind `searched_chars`, each with the number of code points it

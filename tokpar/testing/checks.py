@@ -13,7 +13,8 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
-from tokpar.errors import INTERRUPTS, ConformanceError, EngineError
+from tokpar.errors import ConformanceError, EngineError
+from tokpar.foreign_errors import INTERRUPTS
 from tokpar.testing.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]

@@ -65,25 +65,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (not facts.tiles or facts.byte_level, "tiles=True needs byte_level=True"),
         (not (facts.tiles and facts.normalizers), "tiles=True with a normalizer"),
         (not facts.tiles or isinstance(tokenizer, Locates), "tiles=True needs locate(ids, text)"),
-        (
-            facts.pretoken_cuts_refused is not None
-            or facts.tiles
-            or (facts.sizes and facts.normalizers),
-            "pretoken_cuts_refused=None needs tiles=True, or sizes and normalizers",
-        ),
-        (
-            facts.pretoken_cuts_refused is not None or facts.tokens,
-            "pretoken_cuts_refused=None needs tokens",
-        ),
-        (
-            facts.pretoken_cuts_refused is not None or facts.longest_token > 0,
-            "pretoken_cuts_refused=None: longest_token",
-        ),
-        (
-            facts.pretoken_cuts_refused is not None or facts.model == "BPE",
-            "pretoken_cuts_refused=None is for BPE",
-        ),
-        (facts.longest_word == 0 or facts.model == "WordPiece", "longest_word is for WordPiece"),
+        (not facts.sizes or facts.normalizers, "sizes are for tokenizers with a normalizer"),
         (isinstance(facts.first_prefix, bool), "first_prefix is a bool"),
     )
     broken = [said for holds, said in rules if not holds]

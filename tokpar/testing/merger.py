@@ -16,7 +16,6 @@ from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mend_of
 from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
@@ -28,7 +27,7 @@ from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check,
 from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
-from tokpar.types import WITHIN_PRETOKEN, Chunk, Join, Piece, Report, Rule, Seam, Split, fuse_chunks
+from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fuse_chunks
 
 MOST_ROUNDS = 8  # rounds; after each, chunks at open seams are fused and merged again
 
@@ -68,8 +67,6 @@ def _proposal(seam: Seam | None, place: int) -> Seam:
 SPLITTERS: tuple[Splitter, ...] = (
     CutSplitter(3),
     CutSplitter(25),
-    AutoSplitter(2),
-    AutoSplitter(20),
     LoptSplitter(9, 12, plan_cuts=True),
     BlocksSplitter(12, 10, plan_cuts=True),
     Anywhere(1),
@@ -116,18 +113,11 @@ def merger_checks(
 def make_pieces(
     merger: Merger, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], text: str
 ) -> list[Piece]:
-    """The piece of each chunk, as the pipeline gives them to a merger. The piece of a run chunk
-    repeats its token; the other chunks are encoded."""
+    """The piece of each chunk, as the pipeline gives them to a merger."""
     spans = Plan(tokenizer, SPLITTERS[0], SerialExecutor(), merger).spans
-    texts = [text[chunk.start : chunk.stop] for chunk in chunks if chunk.run is None]
+    texts = [text[chunk.start : chunk.stop] for chunk in chunks]
     rows = SerialExecutor().map(texts, tokenizer, spans)
-    encoded = map(rows.piece, range(len(rows)))
-    return [next(encoded) if chunk.run is None else _run(chunk.run) for chunk in chunks]
-
-
-def _run(run: tuple[int, int]) -> Piece:
-    token, times = run
-    return Piece(np.full(times, token, dtype=np.uint32))
+    return [rows.piece(k) for k in range(len(rows))]
 
 
 @check("merge")
@@ -193,16 +183,12 @@ def joins_complaint(
 def _licence_complaint(
     seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter
 ) -> Complaint | None:
-    """Return the complaint about the first seam that nothing licenses, or None.
-
-    Seams of rules K4 to K8 are left out: the checker needs all ids for them, and other seams of
-    the text may still be open. They must name a rule."""
+    """Return the complaint about the first seam that nothing licenses, or None."""
     if any(seam.rule is None for seam in seams):
         bare = next(seam for seam in seams if seam.rule is None)
         return Complaint("a join without a rule: None is for what nothing licenses", got=repr(bare))
-    known = [seam for seam in seams if seam.rule not in (*WITHIN_PRETOKEN, Rule.COMMON_WORD)]
-    for finding in seam_findings(known, text, facts_of(tokenizer)):
-        got = "" if finding.seam is None else repr(known[finding.seam])
+    for finding in seam_findings(seams, text, facts_of(tokenizer)):
+        got = "" if finding.seam is None else repr(seams[finding.seam])
         return Complaint(f"the seam is not licensed: {finding.message}", got=got)
     return None
 

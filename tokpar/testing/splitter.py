@@ -93,14 +93,12 @@ def _place(k: int, chunk: Chunk, contract: str) -> Complaint:
 
 @check("split: cuts")
 def licensed_cuts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """a cut that names rule K1, K2, K3, K9 or K10 is one that the certificate's checker licenses"""
+    """a cut that names rule K1, K3, K9 or K10 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
 def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
-    """The first finding of the certificate's checker about the certified cuts, or None.
-
-    Cuts of rules K4 to K8 are left out: the checker needs ids for them."""
+    """The first finding of the certificate's checker about the certified cuts, or None."""
     cuts = [chunk.cut for chunk in split.chunks if chunk.cut is not None]
     seams = [cut for cut in cuts if cut.rule in CERTIFIED_CUTS]
     for finding in seam_findings(seams, text, facts_of(tokenizer)):

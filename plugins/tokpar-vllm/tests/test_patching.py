@@ -153,7 +153,11 @@ def test_importing_the_plugin_imports_no_transformers():
 
 @pytest.mark.parametrize("server", GROUPS)
 @pytest.mark.parametrize(
-    "fault", [ImportError("no such name"), TypeError("an argument"), RuntimeError("no x here"), OSError("no disk")]
+    "fault",
+    [
+        *(ImportError("no such name"), TypeError("an argument")),
+        *(RuntimeError("no x here"), OSError("no disk")),
+    ],
 )
 @pytest.mark.parametrize("place", ["patch_transformers", "version", "_show_counter"])
 def test_no_fault_of_tokpar_ends_a_server(place, fault, server, folder, monkeypatch, caplog):

@@ -22,10 +22,6 @@ from tokpar.pure.bpe import RankBPE
 from tokpar.pure.formats import vocabulary_of
 from tokpar.pure.vocabulary import Vocabulary
 
-UNDIVIDED = (
-    "its tokens are longest matches from the left of a pre-token on, and the theorems about places "
-    "inside one (5', 11, 24) are about the merges of BPE"
-)
 _PREFIX = 3
 _SHORT = (2, 1)
 
@@ -101,10 +97,8 @@ class TreeTokenizer(PureTokenizer):
 
     @cached_property
     def facts(self) -> Facts:
-        """The facts of the exact tokenizer, without cuts inside pre-tokens.
+        """The facts of the exact tokenizer, without its tokens.
 
         Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 assumes nothing
         about how one pre-token is encoded."""
-        return replace(
-            super().facts, model="TokenTree", pretoken_cuts_refused=UNDIVIDED, tokens=None
-        )
+        return replace(super().facts, model="TokenTree", tokens=None)

@@ -12,8 +12,7 @@ from importlib import metadata
 from unicodedata import unidata_version
 
 from tokpar.disk_cache import digest, directory, write
-from tokpar.errors import raise_foreign
-from tokpar.plugin import TokenizerAdapter
+from tokpar.plugin import TokenizerAdapter, raise_foreign
 
 EDITION = "4"
 """Part of the key of every cached result. Change it when the texts or the comparisons change."""

@@ -18,7 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tokpar.errors import raise_foreign
 from tokpar.interfaces import PostProcesses, inserted_ids
 from tokpar.plugin import (
     EngineError,
@@ -35,6 +34,7 @@ from tokpar.plugin import (
     facts_of,
     finder_for,
     has_surrogate,
+    raise_foreign,
 )
 from tokpar.types import DecodingParts, Loader
 from tokpar_engines.agreement import FileTexts, release, require_agreement

@@ -1,4 +1,4 @@
-"""Texts without certified cuts, divided inside their pre-tokens."""
+"""Texts that are one endless pre-token, and their encodings."""
 
 from __future__ import annotations
 
