@@ -36,7 +36,7 @@ from tests.support.profiles import drawn as drawn
 from tokpar import kernel_modules
 from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges
-from tokpar.parity.result_cache import directory as directory_of_results
+from tokpar.disk_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 for profile, count in EXAMPLES.items():

@@ -304,3 +304,11 @@ def clean_split(spans: SpanArray, offset: int) -> int | None:
         return None
     empty_there = (spans[:, 0] == offset) & (spans[:, 1] == offset)
     return None if np.count_nonzero(empty_there) else count
+
+
+def first_difference(expected: IdArray, got: IdArray) -> int:
+    """Returns the index of the first id that differs: [1, 2], [1, 3] -> 1. Returns the shorter
+    length if there is none."""
+    length = min(len(expected), len(got))
+    different = np.flatnonzero(expected[:length] != got[:length])
+    return int(different[0]) if len(different) else length

@@ -210,6 +210,7 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
                 yield kind, each
 
 
-def install(package: str) -> str:
-    """Returns how to install a package of this project, in words. No package index has it yet."""
-    return f"pip install ./plugins/{package}, in a checkout of tokpar"
+def install(*packages: str) -> str:
+    """Returns how to install packages of this project, in words. No package index has them yet."""
+    paths = " ".join(f"./plugins/{package}" for package in packages)
+    return f"pip install {paths}, in a checkout of tokpar"

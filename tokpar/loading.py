@@ -14,10 +14,13 @@ from tokpar.registry import registry
 from tokpar.types import Loader
 
 DEFAULT_TOKENIZER = "default"
-PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
-    name: f"tokpar-{name}" for name in ("fastokens", "gigatoken", "sentencepiece", "tokie")
+PLUGIN_ENGINES = {
+    "sentencepiece": ("tokpar-sentencepiece",),
+    "tokentree": ("tokpar-bench",),
+    **{name: ("tokpar-engines", f"tokpar-{name}") for name in ("fastokens", "gigatoken", "tokie")},
 }
-"""Engines that other packages of this project install, and the package of each engine."""
+"""Engines that other packages of this project install: the packages to install, the one with the
+engine last."""
 
 
 @runtime_checkable
@@ -107,9 +110,9 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
     if engine is not None and engine not in known_names:
         advice = ""
         if engine in PLUGIN_ENGINES:
-            package = PLUGIN_ENGINES[engine]
+            packages = PLUGIN_ENGINES[engine]
             loaded = "`tokpar plugins` shows what is loaded"
-            advice = f"it comes with {package}: {install(package)} ({loaded})"
+            advice = f"it comes with {packages[-1]}: {install(*packages)} ({loaded})"
         raise UnknownNameError("engine", engine, known_names, advice)
     if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object

@@ -1,18 +1,16 @@
 """All that a plugin needs, in one import: ``from tokpar.plugin import hookimpl, TokenizerSource``.
 
 Hooks and what they offer; the values that go from text to ids; what a part must be able to do; what
-licenses a cut; help for executors, options and engines of other packages. Imports no engine."""
+licenses a cut; help for executors and options. Imports no engine."""
 
 from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from tokpar.arrays import (
     IdArray,
     IntArray,
     SpanArray,
     byte_starts,
+    first_difference,
     has_surrogate,
     offsets_of,
     spans_from_lengths,
@@ -28,6 +26,7 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
+from tokpar.foreign_errors import raise_foreign
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     Executor,
@@ -61,27 +60,13 @@ from tokpar.types import (
     Witness,
 )
 
-if TYPE_CHECKING:
-    from tokpar.adapters.engine import (
-        Calls,
-        Engine,
-        EngineTokenizer,
-        engine_source,
-        load_engine,
-        unhonoured,
-    )
-    from tokpar.adapters.engine_files import JsonFile, RankFile
-
 __all__ = [
     "KNOWN_ENCODINGS",
     "AddedToken",
-    "Calls",
     "Chunk",
     "Command",
     "CutFinder",
-    "Engine",
     "EngineError",
-    "EngineTokenizer",
     "EngineTraits",
     "Executor",
     "ExecutorKind",
@@ -90,7 +75,6 @@ __all__ = [
     "IdArray",
     "IntArray",
     "Join",
-    "JsonFile",
     "Merger",
     "MergerKind",
     "NormalizerStage",
@@ -98,7 +82,6 @@ __all__ = [
     "Origin",
     "Piece",
     "PluginError",
-    "RankFile",
     "Rows",
     "Rule",
     "Scheme",
@@ -120,28 +103,19 @@ __all__ = [
     "chunks_between",
     "encode_piece",
     "encode_rows",
-    "engine_source",
     "facts_of",
     "finder_for",
+    "first_difference",
     "has_surrogate",
     "hookimpl",
     "join_at_cut",
     "licensed",
-    "load_engine",
     "meet_at_cut",
     "offsets_of",
+    "raise_foreign",
     "registry",
     "require_choice",
     "require_count",
     "spans_from_lengths",
     "traits_of",
-    "unhonoured",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """What brings along tokenizers and tiktoken: imported when a plugin asks for it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "engine_files" if name in ("JsonFile", "RankFile") else "engine"
-    return getattr(import_module(f"tokpar.adapters.{module}"), name)

@@ -29,9 +29,9 @@ from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.native import CachedExecutor
-from tokpar.parity.compared_texts import hostile_texts
 from tokpar.patterns.class_tables import load_atoms, load_families
 from tokpar.testing import check_tokenizer
+from tokpar.testing.fixed_texts import hostile_texts
 
 RELEASE = hf_version.installed_release()
 if RELEASE < (1,):

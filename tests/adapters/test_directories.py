@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -28,11 +27,8 @@ from tests.support.directories_drawn import (
     special_tokens,
     write_directory,
 )
-from tests.support.plugged_engines import ENGINE
 from tests.support.profiles import divided
 from tokpar import named_tokenizers
-from tokpar.adapters.directory import load as directory_of_transformers
-from tokpar.adapters.engine import engine_source
 from tokpar.errors import FileFormatError, OptionError, TokparError
 from tokpar.interfaces import loader_of
 
@@ -319,27 +315,6 @@ def test_an_engine_that_reads_files_gets_what_transformers_made_or_an_error(
     for text in ("the two", TEXT):
         assert ids_of(tokpar.Encoder(pure).encode, text) == ids_of(tokenizer, text)
     assert loader_of(pure) == loader_of(tokpar.load(directory))
-
-
-def test_an_engine_of_a_plugin_gets_a_file_of_the_directory_and_its_fingerprint_the_loader(
-    transformers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sources = SimpleNamespace(tokenizer_sources=lambda: [engine_source(ENGINE)])
-    monkeypatch.setattr("tokpar.loading.registry", lambda: sources)
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    settings = {"engine": ENGINE.name, "trust": True}
-    adapter: Any = tokpar.load(directory, **settings)
-    expected = auto(transformers, directory)(TEXT).input_ids
-    assert adapter.encode_whole(TEXT).tolist() == expected
-    assert str(adapter.loader).startswith("AutoTokenizer, class LlamaTokenizer")
-    written = directory_of_transformers(str(directory))
-    same: Any = tokpar.load(Path(written), **settings)
-    assert same.encode_whole(TEXT).tolist() == expected
-    assert (same.loader, same.fingerprint == adapter.fingerprint) == (None, False)
-    file: Any = tokpar.load(directory / "tokenizer.json", **settings)
-    assert file.encode_whole(TEXT).tolist() != expected
 
 
 def test_an_engine_that_reads_files_refuses_what_no_file_says(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +15,8 @@ from hypothesis import strategies as st
 import tokpar
 from tests.conftest import cases
 from tests.support.paths import VOCAB
-from tests.support.plugged_engines import ENGINE
 from tests.support.seams import part
 from tokpar import arrays
-from tokpar.adapters.engine import EngineTokenizer, load_engine
 from tokpar.errors import EngineError
 from tokpar.explain import trace
 from tokpar.pure.formats import read_ranks
@@ -43,16 +39,6 @@ def refusing() -> tiktoken.Encoding:
     )
 
 
-@cache
-def plugin() -> EngineTokenizer:
-    """The same through an engine of another package."""
-    path = VOCAB / "cl100k_part.tiktoken"
-    settings = {"pat_str": refusing()._pat_str, "special_tokens": {REFUSED: 300_000}}
-    adapter = load_engine(ENGINE, path, trust=True, **settings)
-    assert adapter is not None
-    return adapter
-
-
 LOSSLESS = {
     "auto": {"chunk_chars": 4},
     "cut": {"chunk_chars": 4},
@@ -62,20 +48,18 @@ LOSSLESS = {
     "serial": {},
 }
 APPROXIMATE = ("delimiter", "overlap")
-SOURCES: dict[str, Callable[[], Any]] = {"tiktoken": refusing, "plugin": plugin}
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("executor", ["threads", "serial"])
 @pytest.mark.parametrize("strategy", [*LOSSLESS, *APPROXIMATE])
 @given(before=st.sampled_from(["", "x", FAR]), behind=st.sampled_from(["", " ", FAR]))
 def test_a_refused_special_token_is_refused_by_every_strategy(
-    source: str, executor: str, strategy: str, before: str, behind: str
+    executor: str, strategy: str, before: str, behind: str
 ) -> None:
     text = before + REFUSED + behind
     with tokpar.Encoder(
-        SOURCES[source](),
+        refusing(),
         strategy=strategy,
         executor=executor,
         workers=2,
@@ -91,14 +75,13 @@ def test_a_refused_special_token_is_refused_by_every_strategy(
             encoder.count(text)
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @given(cuts=st.sets(st.integers(1, 60), max_size=4))
-def test_a_refused_special_token_is_refused_in_a_stream(source: str, cuts: set[int]) -> None:
+def test_a_refused_special_token_is_refused_in_a_stream(cuts: set[int]) -> None:
     text = "one two " + REFUSED + FAR
     edges = [0, *sorted(cuts), len(text)]
     chunks = [text[a:b] for a, b in pairwise(edges)]
     with pytest.raises(ValueError, match="disallowed special token"):
-        list(tokpar.stream(chunks, SOURCES[source]()))
+        list(tokpar.stream(chunks, refusing()))
 
 
 def test_a_refused_special_token_is_refused_by_the_view() -> None:

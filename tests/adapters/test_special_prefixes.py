@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.paths import VOCAB
-from tests.support.plugged_engines import ENGINE
 from tests.support.special_prefixes import BOTH, NAMED
-from tokpar.adapters.engine import load_engine
 from tokpar.errors import OptionError
 from tokpar.pure.formats import rank_vocabulary
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -35,13 +33,6 @@ def test_no_engine_of_tokpar_s_own_reads_such_special_tokens(engine: str) -> Non
     one = {content: id_ for content, id_ in BOTH.items() if content != "<a>"}
     adapter = tokpar.load(FILE, engine=engine, pat_str=PATTERN, special_tokens=one)
     assert 300_001 in adapter.encode("a<a>b")
-
-
-def test_no_engine_of_another_package_reads_such_special_tokens() -> None:
-    settings = {"pat_str": PATTERN, "special_tokens": BOTH}
-    with pytest.raises(OptionError, match="'<a>' is a prefix of '<a>b'"):
-        load_engine(ENGINE, FILE, trust=True, allowed_special={"<a>"}, **settings)
-    assert load_engine(ENGINE, FILE, trust=True, **settings) is not None  # none is allowed
 
 
 def test_no_ranks_are_written_for_such_special_tokens(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import Encoder, load, strategies
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
-from tokpar.parity.compared_texts import hostile_texts
+from tokpar.testing.fixed_texts import hostile_texts
 
 CUT_LETTERS = 30_000
 """Code points of each language that the cuts are counted on."""

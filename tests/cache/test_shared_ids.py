@@ -17,7 +17,6 @@ import tokpar
 from tests.support.seams import assert_adapter_lossless, assert_lossless
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
 from tests.support.tokenizers_drawn import random_merges
-from tokpar.adapters.engine_files import JsonFile
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_from_json
@@ -61,7 +60,7 @@ def test_certified_cuts_between_pre_tokens_stay() -> None:
 def test_what_is_read_from_the_file_is_refused_too(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(sharing()), encoding="utf-8")
-    assert not JsonFile(path).facts.tiles
+    assert not facts_from_json(sharing()).tiles
     with pytest.raises(FileFormatError, match="two tokens have one id"):
         tokpar.load(path, engine="pure")
 

@@ -23,10 +23,13 @@ import tokpar
 from tests.support.pages import PAGES as EXAMPLES
 from tests.support.pages import blocks, public_names
 from tests.support.paths import ROOT
-from tokpar import errors, explain, hooks, interfaces, parity, plugin, pure, testing, types
+from tokpar import errors, explain, hooks, interfaces, plugin, pure, testing, types
 
 API = ROOT / "docs" / "api"
-SOURCES_OF_PACKAGES = (ROOT, ROOT / "plugins" / "tokpar-train" / "src")
+SOURCES_OF_PACKAGES = (
+    ROOT,
+    *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in ("train", "engines")),
+)
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
 ALIASES = {
     "tokpar.hooks.hookimpl",
@@ -132,7 +135,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, plugin, testing, parity, explain):
+    for package in (tokpar, plugin, testing, explain):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)

@@ -26,7 +26,7 @@ from tests.recipes.tokenizer_files import pieces  # noqa: E402
 from tests.recipes.tokenizer_files.shapes import SHAPES, Shape, lines  # noqa: E402
 from tests.recipes.tokenizer_files.training import train  # noqa: E402
 from tests.support.engines import trained as trained_pieces  # noqa: E402
-from tokpar.parity.compared_texts import hostile_texts  # noqa: E402
+from tokpar.testing.fixed_texts import hostile_texts  # noqa: E402
 
 pytestmark = pytest.mark.tables_kept
 

@@ -45,7 +45,6 @@ INNER = {
     "tokpar-bench": OF_COMMANDS
     | {
         "tokpar.adapters.pure",
-        "tokpar.parity.differing",
         "tokpar.cli.encodings",
         "tokpar.cli.texts",
         "tokpar.cores",
@@ -71,7 +70,9 @@ INNER = {
 """Commands of many modules, with what they work on or share with the commands of tokpar."""
 FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
 """Plugins of other programs, with the groups of entry points in which those look."""
-OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS]
+LIBRARY = ROOT / "plugins" / "tokpar-engines"
+"""What the plugins of engines share: it has several modules, and no hook."""
+OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS and path != LIBRARY]
 OF_PARTS = [path for path in OF_TOKPAR if path.name not in INNER]
 """One module each."""
 HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
@@ -111,6 +112,8 @@ def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None
     module = plugin.name.replace("-", "_")
     if plugin in OF_TOKPAR:
         assert list(said["entry-points"]["tokpar"].values()) == [module]
+    elif plugin == LIBRARY:
+        assert "entry-points" not in said
     else:
         tables = said["entry-points"]
         assert set(tables) == FOR_SERVERS[plugin.name]
@@ -137,6 +140,12 @@ def test_a_command_imports_few_inner_modules_of_tokpar_and_its_readme_names_them
     said = (plugin / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(tokpar\.[\w.]+)`", said)) - {"tokpar.train"}
     assert named == found - {"tokpar"}
+
+
+def test_what_engines_share_imports_public_modules_of_tokpar_only() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in modules_of(LIBRARY)]
+    found = {module for source in sources for module in imports_of_tokpar(source)}
+    assert found <= PUBLIC | {"tokpar.testing", "tokpar.disk_cache"}
 
 
 @pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)

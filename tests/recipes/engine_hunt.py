@@ -29,7 +29,7 @@ import tokpar
 from tests.support.adversarial_texts import adversarial_texts
 from tests.support.engine_files_drawn import DrawnFile, drawn_file
 from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.parity.differing import show_text, simplest
+from tokpar.testing.differing import show_text, simplest
 
 ENGINES = ("fastokens", "gigatoken", "tokie")
 LONG = 60  # pieces of every twentieth text

@@ -36,8 +36,6 @@ from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.overlap.mergers import LicensedMerger
-from tokpar.parity.compared_texts import hostile_texts, surrogate_texts
-from tokpar.parity.differing import simplest, smallest
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
@@ -49,6 +47,8 @@ from tokpar.testing import (
 )
 from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import require
+from tokpar.testing.differing import simplest, smallest
+from tokpar.testing.fixed_texts import hostile_texts, surrogate_texts
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
 from tokpar.testing.strategy import checks_of, small_options, strategy_checks
 from tokpar.types import Rows

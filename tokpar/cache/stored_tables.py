@@ -2,7 +2,7 @@
 vocabulary and compares its pieces with the engine's.
 
 A file is no authority: it counts only if it is whole, and has the arrays that it should have. Where
-it is kept: `tokpar.parity.result_cache`."""
+it is kept: `tokpar.disk_cache`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tokpar.cache.machine_tables import Machine
 from tokpar.cache.merges import Merges, Tokens
+from tokpar.disk_cache import digest, directory
 from tokpar.foreign_errors import ignored_os_errors, raise_foreign
-from tokpar.parity.result_cache import digest, directory
 from tokpar.types import Facts
 
 KIND = "pieces"

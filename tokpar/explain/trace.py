@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import pipeline
-from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, first_difference
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
@@ -21,7 +21,6 @@ from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.joining import JoinedText
 from tokpar.loading import DEFAULT_TOKENIZER
-from tokpar.parity.differing import first_difference
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, fit_for
 from tokpar.results import encode_in_one_call

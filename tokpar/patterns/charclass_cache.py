@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from tokpar.disk_cache import digest, directory, write
 from tokpar.foreign_errors import raise_foreign
-from tokpar.parity.result_cache import digest, directory, write
 from tokpar.patterns.charclass_members import (
     CODE_POINTS,
     SURROGATES,

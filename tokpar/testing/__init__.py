@@ -14,10 +14,11 @@ except ImportError as error:
     ) from error
 
 from tokpar.errors import ConformanceError
-from tokpar.parity.compared_texts import hostile_texts
 from tokpar.testing.adapter import check_tokenizer
 from tokpar.testing.checks import Watch
+from tokpar.testing.differing import describe_ids, show_text, simplest
 from tokpar.testing.executor import check_executor
+from tokpar.testing.fixed_texts import added_contents, all_words, hostile_texts, texts_for
 from tokpar.testing.merger import check_merger
 from tokpar.testing.splitter import check_splitter
 from tokpar.testing.strategy import check_strategy
@@ -25,10 +26,16 @@ from tokpar.testing.strategy import check_strategy
 __all__ = [
     "ConformanceError",
     "Watch",
+    "added_contents",
+    "all_words",
     "check_executor",
     "check_merger",
     "check_splitter",
     "check_strategy",
     "check_tokenizer",
+    "describe_ids",
     "hostile_texts",
+    "show_text",
+    "simplest",
+    "texts_for",
 ]

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from tokpar.errors import ConformanceError, EngineError
 from tokpar.foreign_errors import INTERRUPTS
-from tokpar.parity.differing import show_text, simplest, smallest
+from tokpar.testing.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]

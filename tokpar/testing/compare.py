@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tokpar.arrays import IdArray, byte_starts
+from tokpar.arrays import IdArray, byte_starts, first_difference
 from tokpar.errors import TokparError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.parity.differing import describe_ids, first_difference, position_of
 from tokpar.spans import postprocess_single
 from tokpar.testing.checks import Complaint, SetAsideError, prefix_complaint
+from tokpar.testing.differing import describe_ids, position_of
 from tokpar.types import Piece, Rows
 
 

@@ -16,11 +16,11 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.parity.differing import show_text, token
 from tokpar.patterns.class_tables import family_named, recognise
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
+from tokpar.testing.differing import show_text, token
 from tokpar.types import AddedToken, Facts
 
 MOST_ADDED = 12  # added tokens that are tried between other texts; a vocabulary may have hundreds

@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.parity.compared_texts import (
+from tokpar.testing.checks import Pools
+from tokpar.testing.fixed_texts import (
     added_contents,
     competing,
     hostile_texts,
@@ -25,8 +26,7 @@ from tokpar.parity.compared_texts import (
     surround_contents,
     vocabulary_words,
 )
-from tokpar.parity.compared_texts import surrogate_texts as fixed_surrogates
-from tokpar.testing.checks import Pools
+from tokpar.testing.fixed_texts import surrogate_texts as fixed_surrogates
 from tokpar.testing.text_strategies import Texts, made_of, surrogate_texts, texts
 from tokpar.types import Piece, Rows
 

@@ -15,8 +15,15 @@ from typing import Any, TypeVar
 
 import tokpar
 from tokpar.interfaces import CachedRows, look_up_of, without_cache_of
-from tokpar.parity.differing import first_difference
-from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
+from tokpar.plugin import (
+    EngineError,
+    Executor,
+    IdArray,
+    Rows,
+    TokenizerAdapter,
+    TokparError,
+    first_difference,
+)
 from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults
 from tokpar_bench.subjects import ComparedMethod, Resources, Subject

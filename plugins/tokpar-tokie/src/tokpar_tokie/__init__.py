@@ -8,19 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from tokpar_engines import Calls, Engine, JsonFile, engine_source, unhonoured
 
-from tokpar.plugin import (
-    Calls,
-    Engine,
-    IdArray,
-    JsonFile,
-    Rows,
-    TokenizerSource,
-    engine_source,
-    hookimpl,
-    offsets_of,
-    unhonoured,
-)
+from tokpar.plugin import IdArray, Rows, TokenizerSource, hookimpl, offsets_of
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:

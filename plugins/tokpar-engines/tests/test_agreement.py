@@ -16,20 +16,20 @@ import numpy as np
 import pytest
 import tiktoken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_engines import compared_texts, comparison
+from tokpar_engines.agreement import FileTexts, release, require_agreement
+from tokpar_engines.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
+from tokpar_engines.drawn_texts import drawn_texts
+from tokpar_engines.engine import certified_slices
+from tokpar_engines.engine_files import JsonFile
+from tokpar_engines.probing import make_probing_file, meetings
 
 import tokpar
 from tests.conftest import cases
-from tokpar.adapters.engine import certified_slices
-from tokpar.adapters.engine_files import JsonFile
-from tokpar.adapters.probing import make_probing_file, meetings
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.parity import Drawn, compared_texts, comparison, release, require_agreement
-from tokpar.parity.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
-from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.parity.result_cache import digest, directory
 from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"
@@ -334,7 +334,7 @@ def test_an_edge_shows_if_some_token_lies_across_it(tmp_path: Path) -> None:
             file = split_by(tmp_path / "tokenizer.json", pattern, merges)
             probe = make_probing_file(file, texts, tmp_path)
             assert probe is not None
-            ids[k, pattern] = [probe.reference().encode(text).tolist() for text in texts]
+            ids[k, pattern] = [probe.own.encode(text).tolist() for text in texts]
     differ = [
         text
         for text, *two in zip(texts, ids[0, GPT2], ids[0, other], strict=True)
@@ -346,13 +346,13 @@ def test_an_edge_shows_if_some_token_lies_across_it(tmp_path: Path) -> None:
 
 def test_where_an_engine_divides_is_compared_whatever_the_vocabulary_has() -> None:
     odd = Points(only("  \u180e"))
-    drawn = Drawn(lambda: ["a", "  \u180e"], lambda texts: (odd, Points()))
+    odd_texts = FileTexts(lambda: ["a", "  \u180e"], lambda texts: (odd, Points()))
     with pytest.raises(EngineError, match=r"with the stages of this file (.|\n)*'  \\u180e'"):
-        agree(drawn)
-    whole = Drawn(lambda: ["a", "  \u180e"], lambda texts: None)
+        agree(odd_texts)
+    whole = FileTexts(lambda: ["a", "  \u180e"], lambda texts: None)
     assert agree(whole).startswith("same ids")
     with pytest.raises(EngineError, match=r"text +'\\u0378\\u0378\\u0378' \(3 code"):
-        agree(Drawn(lambda: ["\u0378" * 3], lambda texts: None), Points(only("\u0378" * 3)))
+        agree(FileTexts(lambda: ["\u0378" * 3], lambda texts: None), Points(only("\u0378" * 3)))
 
 
 def test_meetings_are_what_tokens_have_of_two_characters() -> None:
@@ -363,9 +363,14 @@ def test_meetings_are_what_tokens_have_of_two_characters() -> None:
     }
 
 
-def agree(drawn: Drawn, adapter: TokenizerAdapter | None = None) -> str:
+def agree(file_texts: FileTexts, adapter: TokenizerAdapter | None = None) -> str:
     return require_agreement(
-        adapter or Points(), Points, key=[repr(drawn)], engine="e", library="l", drawn=drawn
+        adapter or Points(),
+        Points,
+        key=[repr(file_texts)],
+        engine="e",
+        library="l",
+        file_texts=file_texts,
     )
 
 
@@ -384,12 +389,6 @@ def test_another_file_engine_or_library_is_asked_anew(other: dict[str, str]) -> 
     agreement(Points())
     with pytest.raises(AssertionError, match="the reference was called"):
         agreement(Points(), never, **other)
-
-
-def test_parts_of_the_key_do_not_run_together() -> None:
-    keys = (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""))
-    assert len({digest(key) for key in keys}) == len(keys)
-    assert digest(["a"]) == digest([b"a"]) == digest(["a"])
 
 
 @pytest.mark.parametrize(
@@ -442,21 +441,7 @@ def test_an_empty_variable_keeps_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOKPAR_CACHE", "")
     agreement(Points())
-    assert directory() is None
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_directory_is_that_of_the_variable_or_of_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert directory() == tmp_path / "cache" / "agreement"
-    monkeypatch.delenv("TOKPAR_CACHE")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert directory() == tmp_path / "xdg" / "tokpar" / "agreement"
-    for unusable in ("", "relative"):
-        monkeypatch.setenv("XDG_CACHE_HOME", unusable)
-        assert directory() == tmp_path / "home" / ".cache" / "tokpar" / "agreement"
 
 
 def test_a_release_is_a_name_and_a_version() -> None:
@@ -464,10 +449,10 @@ def test_a_release_is_a_name_and_a_version() -> None:
     assert release("no-such-package") == "no-such-package (version unknown)"
 
 
-def test_the_comparison_is_not_imported_with_tokpar_and_needs_no_hypothesis() -> None:
+def test_hypothesis_is_imported_for_a_comparison_only() -> None:
     code = (
-        "import sys, tokpar; early = 'tokpar.parity' in sys.modules; import tokpar.parity; "
-        "print(early, 'hypothesis' in sys.modules)"
+        "import sys, tokpar, tokpar_engines; from tokpar_engines.engine import require_agreement; "
+        "print('hypothesis' in sys.modules, 'tokpar_engines.comparison' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ

@@ -7,8 +7,8 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from tokpar.parity.compared_texts import CODE_POINTS, FOLDING, SEED, is_assigned, join_in_groups
-from tokpar.types import AddedToken
+from tokpar.plugin import AddedToken
+from tokpar_engines.compared_texts import CODE_POINTS, FOLDING, SEED, is_assigned, join_in_groups
 
 CHARACTERS = (
     "aAszKé1٣½²Ⅷ中ǅʰªא\u0301\u0903\u0488\u200d.'’-_/▁$<😀 \n\r\t\0\x0c\x1c"

@@ -8,34 +8,39 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-import tokpar
-import tokpar.registry as registry_module
-from tests.conftest import cases, is_quick
-from tests.support.engines import VOCABULARIES
-from tests.support.plugged_engines import ENGINE, of_json
-from tests.support.tokenizers_drawn import DATA, VOCAB
-from tokpar.adapters.engine import (
+from hypothesis import given
+from hypothesis import strategies as st
+from plugged_engines import ENGINE, of_json
+from tokpar_engines import compared_texts, comparison
+from tokpar_engines.compared_texts import short_texts
+from tokpar_engines.engine import (
     TRUSTED,
     Calls,
     Engine,
     EngineTokenizer,
+    engine_source,
     load_engine,
     unhonoured,
 )
-from tokpar.adapters.engine_files import JsonFile
+from tokpar_engines.engine_files import JsonFile, RankFile
+
+import tokpar
+from tests.conftest import is_quick
+from tests.support.special_prefixes import BOTH
+from tests.support.tokenizers_drawn import DATA, VOCAB
 from tokpar.arrays import IdArray
-from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
+from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import inserted_ids
-from tokpar.parity import compared_texts, comparison
-from tokpar.parity.compared_texts import hostile_texts, short_texts
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.registry import registry
-from tokpar.testing import check_tokenizer
+from tokpar.testing import check_tokenizer, hostile_texts
 
 pytestmark = pytest.mark.tables_kept
 
@@ -50,7 +55,7 @@ def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenize
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> None:
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     if is_quick():
         monkeypatch.setattr(compared_texts, "LONG", 100_000)
@@ -164,6 +169,21 @@ def test_a_text_is_one_call_unless_the_caller_wants_cuts(monkeypatch: pytest.Mon
     assert parts == whole
     assert parts.report.agreement == whole.report.agreement
     assert tokpar.check(parts, text, adapter).ok
+
+
+def test_a_pattern_of_no_known_family_proves_nothing_about_an_engine(tmp_path: Path) -> None:
+    """tokpar asks a library about such a pattern, and can ask only the library of the file."""
+    byte_level = {"type": "ByteLevel", "use_regex": False}
+    byte_level |= {"add_prefix_space": False, "trim_offsets": False}
+    split = {"type": "Split", "pattern": {"Regex": r"[a-y]+|\s+|[^a-y\s]+"}}
+    split |= {"behavior": "Isolated", "invert": False}
+    stages = {"type": "Sequence", "pretokenizers": [split, byte_level]}
+    path = changed(tmp_path, pre_tokenizer=stages)
+    ranks = RankFile(VOCAB / "cl100k_part.tiktoken", {"pat_str": r"\s+|\S+", **CL100K})
+    for file in (JsonFile(path), ranks):
+        assert file.own.facts.unprovable is None
+        assert "no known family" in str(file.facts.unprovable)
+    assert JsonFile(DEFAULT).facts.unprovable is None
 
 
 def test_cuts_need_the_comparison() -> None:
@@ -304,93 +324,93 @@ def test_directories_and_names_are_left_to_load_which_finds_their_files(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    "content",
     [
-        ("{", "expected JSON"),
-        ('{"model": {}}', "is no tokenizer.json"),
-        (
-            '{"model": {"type": "BPE", "vocab": {}, "merges": []}, "padding": 5}',
-            "padding: expected",
-        ),
-        (
-            '{"model": {"type": "BPE", "vocab": {}}, "post_processor": {"type": "Other"}}',
-            "post-processor Other is not supported",
-        ),
+        "{",
+        '{"model": {}}',
+        '{"model": {"type": "BPE", "vocab": {}, "merges": []}, "padding": 5}',
+        '{"model": {"type": "BPE", "vocab": {}}, "post_processor": {"type": "Other"}}',
     ],
 )
-def test_a_file_that_is_not_what_it_should_be_is_named(
-    tmp_path: Path, content: str, said: str
-) -> None:
+def test_a_file_that_is_not_what_it_should_be_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(content)
-    with pytest.raises(FileFormatError, match=said) as error:
+    with pytest.raises(FileFormatError, match=r"is not a tokenizer\.json of Hugging Face") as error:
         load(path)
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("engine", "package"),
-    [
-        ("fastokens", "tokpar-fastokens"),
-        ("gigatoken", "tokpar-gigatoken"),
-        ("sentencepiece", "tokpar-sentencepiece"),
-        ("tokentree", "tokpar-bench"),
-        ("tokie", "tokpar-tokie"),
-    ],
-)
-def test_an_engine_of_a_plugin_that_is_not_there_is_named_with_the_command(
-    engine: str, package: str, monkeypatch: pytest.MonkeyPatch
+def test_special_tokens_that_begin_with_one_another_are_refused() -> None:
+    path, pattern = VOCAB / "cl100k_part.tiktoken", KNOWN_ENCODINGS["cl100k_base"].pattern
+    settings = {"pat_str": pattern, "special_tokens": BOTH}
+    with pytest.raises(OptionError, match="'<a>' is a prefix of '<a>b'"):
+        load(path, trust=True, allowed_special={"<a>"}, **settings)
+    load(path, trust=True, **settings)  # none is allowed
+
+
+# ------------------------------------------------------------------------ refused special tokens
+
+REFUSED = "<| a b c|>"
+FAR = "one two three " * 40
+LOSSLESS = {
+    "auto": {"chunk_chars": 4},
+    "cut": {"chunk_chars": 4},
+    "lopt": {"chunk_chars": 4},
+    "recursive": {"depth": 6},
+    "blocks": {"chunk_chars": 4},
+    "serial": {},
+}
+
+
+@cache
+def refusing() -> EngineTokenizer:
+    settings = {"special_tokens": {REFUSED: 300_000}, **CL100K}
+    return load(VOCAB / "cl100k_part.tiktoken", trust=True, **settings)
+
+
+@pytest.mark.parametrize("executor", ["threads", "serial"])
+@pytest.mark.parametrize("strategy", [*LOSSLESS, "delimiter", "overlap"])
+def test_a_refused_special_token_is_refused_by_every_strategy(executor: str, strategy: str) -> None:
+    options: dict[str, Any] = LOSSLESS.get(strategy, {})
+    settings = {"executor": executor, "workers": 2, "allow_approximate": True, **options}
+    with tokpar.Encoder(refusing(), strategy=strategy, **settings) as encoder:
+        for before, behind in product(["", "x", FAR], ["", " ", FAR]):
+            text = before + REFUSED + behind
+            for texts in ([text], [FAR, text], [text, FAR], [FAR, "x", text]):
+                with pytest.raises(ValueError, match="disallowed special token"):
+                    encoder.encode_batch(texts)
+            for call in (encoder.encode, encoder.count):
+                with pytest.raises(ValueError, match="disallowed special token"):
+                    call(text)
+
+
+@given(cuts=st.sets(st.integers(1, 60), max_size=4))
+def test_a_refused_special_token_is_refused_in_a_stream(cuts: set[int]) -> None:
+    text = "one two " + REFUSED + FAR
+    edges = [0, *sorted(cuts), len(text)]
+    with pytest.raises(ValueError, match="disallowed special token"):
+        list(tokpar.stream([text[a:b] for a, b in pairwise(edges)], refusing()))
+
+
+# ------------------------------------------------------------------------------- directories
+
+
+def test_a_directory_gives_its_file_and_the_fingerprint_has_what_loaded_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
-    with pytest.raises(
-        UnknownNameError, match=f"unknown engine '{engine}'.*pip install ./plugins/{package},"
-    ):
-        tokpar.load(DEFAULT, engine=engine)
-
-
-def test_an_engine_that_nobody_knows_comes_without_a_command() -> None:
-    with pytest.raises(UnknownNameError) as error:
-        tokpar.load("default", engine="nobody")
-    assert "pip" not in str(error.value)
-
-
-# ------------------------------------------------------------------------------- our plugins
-
-CONFORMING = [
-    ("fastokens", "`deepseek_part.json`, renumbered"),
-    ("fastokens", "`llama_style.json`"),
-    ("gigatoken", "`deepseek_part.json`, renumbered"),
-    ("gigatoken", "`deepseek_part.json`"),
-    ("gigatoken", "`llama_style.json`"),
-]
-
-
-@pytest.mark.parametrize(
-    ("engine", "vocabulary"),
-    cases(CONFORMING, CONFORMING[1::2]),
-)
-def test_an_installed_plugin_conforms_on_the_vocabularies_of_the_findings(
-    tmp_path: Path, engine: str, vocabulary: str
-) -> None:
-    if engine not in {source.name for source in registry().tokenizer_sources()}:
-        pytest.skip(f"optional: needs tokpar-{engine}")
-    content = VOCABULARIES[vocabulary]()
-    assert isinstance(content, str)
-    path = tmp_path / "tokenizer.json"
-    path.write_text(content, encoding="utf-8")
-    adapter = tokpar.load(path, engine=engine)
-    check_tokenizer(adapter, tokpar.load(path), examples=0)
-
-
-def test_a_unigram_of_the_findings_with_ties_is_refused_for_tokie(tmp_path: Path) -> None:
-    """The page has a text of it with other ids, '&___', which the comparison did not find."""
-    if "tokie" not in {source.name for source in registry().tokenizer_sources()}:
-        pytest.skip("optional: needs tokpar-tokie")
-    content = VOCABULARIES["`metaspace_unigram.json`"]()
-    assert isinstance(content, str)
-    path = tmp_path / "tokenizer.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(EngineError, match="have several divisions with the best score"):
-        tokpar.load(path, engine="tokie")
-    other, own = tokpar.load(path, engine="tokie", trust=True), tokpar.load(path)
-    assert other.encode("&___").tolist() != own.encode("&___").tolist()
+    transformers = pytest.importorskip("transformers")
+    known = [*registry().tokenizer_sources(), engine_source(ENGINE)]
+    sources = SimpleNamespace(tokenizer_sources=lambda: known)
+    monkeypatch.setattr("tokpar.loading.registry", lambda: sources)
+    path = changed(tmp_path, post_processor=TEMPLATE)
+    config = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    settings = {"engine": ENGINE.name, "trust": True}
+    adapter: Any = tokpar.load(tmp_path, **settings)
+    own = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
+    assert adapter.encode_whole(FAR).tolist() == own(FAR).input_ids
+    assert str(adapter.loader).startswith("AutoTokenizer, class ")
+    file: Any = tokpar.load(path, **settings)
+    assert file.loader is None
+    assert file.fingerprint != adapter.fingerprint
+    assert file.fingerprint == load(path, trust=True).fingerprint

@@ -14,9 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.facts.hf_vocabulary import token_bytes
-from tokpar.pure.vocabulary import letters_of
+from tokpar.pure.vocabulary import byte_alphabet, letters_of
+from tokpar_engines.engine_files import JsonFile, RankFile
 
 SEED = 7
 FIRST, CONTINUED = range(0xC2, 0xF5), range(0x80, 0xC0)
@@ -73,7 +72,7 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
     kept += [model["unk_token"]] * (model.get("unk_token") is not None)
     if '"ByteLevel"' in json.dumps([config.get("pre_tokenizer"), config.get("normalizer")]):
         atoms = [letters_of(bytes([byte])) for byte in range(256)]
-        known_meetings = meetings(token_bytes(tuple(model["vocab"])))
+        known_meetings = meetings(map(_bytes_of_token, model["vocab"]))
         merges = _byte_merges(characters, known_meetings)
         pairs = [(letters_of(left), letters_of(right)) for left, right in merges]
     else:
@@ -92,6 +91,14 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
         "added_tokens": [{**t, "id": ids[t["content"]]} for t in config.get("added_tokens", [])],
         "model": {**model, **others, "vocab": vocab, "merges": [*map(list, pairs)]},
     }
+
+
+def _bytes_of_token(token: str) -> bytes:
+    """Returns the bytes of a byte-level token, or UTF-8 of a token that no merge makes."""
+    alphabet = byte_alphabet()
+    if all(letter in alphabet for letter in token):
+        return bytes(alphabet[letter] for letter in token)
+    return token.encode()
 
 
 def _byte_merges(

@@ -6,7 +6,9 @@ of the file's own library."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -16,19 +18,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.hf_version import numbers
-from tokpar.adapters.probing import make_probing_file
-from tokpar.adapters.settings import raise_panic
-from tokpar.arrays import IdArray, SpanArray, has_surrogate
-from tokpar.cuts.finder import finder_for
-from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of, inserted_ids
-from tokpar.parity import Drawn, release, require_agreement
-from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
+from tokpar.interfaces import PostProcesses, inserted_ids
+from tokpar.plugin import (
+    EngineError,
+    EngineTraits,
+    IdArray,
+    OptionError,
+    Origin,
+    Piece,
+    Rows,
+    SpanArray,
+    TokenizerAdapter,
+    TokenizerSource,
+    TokparError,
+    facts_of,
+    finder_for,
+    has_surrogate,
+    raise_foreign,
+)
+from tokpar.types import DecodingParts, Loader
+from tokpar_engines.agreement import FileTexts, release, require_agreement
+from tokpar_engines.engine_files import JsonFile, RankFile
+from tokpar_engines.probing import make_probing_file
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # the least code points of a slice; the comparison has texts of that size, too
@@ -107,14 +118,14 @@ def load_engine(
     if not trust:
         outcome = require_agreement(
             adapter,
-            file.reference,
+            lambda: file.own,
             key=file.key,
             engine=release(engine.name),
             library=release(file.library),
             advice=f"{_advice(file.path)}; {own}",
             slices=certified_slices,
-            drawn=Drawn(
-                partial(drawn_texts, file.written, file.added),
+            file_texts=FileTexts(
+                partial(_drawn_texts, file),
                 partial(_probing, engine, module, file),
             ),
         )
@@ -132,7 +143,7 @@ def engine_module(engine: Engine) -> Any:
         module = import_module(name)
     except ImportError as error:  # PackageNotFoundError is one
         raise EngineError(f"engine {name!r} needs the package {name}: {install}") from error
-    if numbers(found) < numbers(engine.least):
+    if _numbers(found) < _numbers(engine.least):
         raise EngineError(
             f"engine {name!r} needs {name} {engine.least} or later, {found} is installed: {install}"
         )
@@ -156,6 +167,7 @@ class EngineTokenizer:
         self._engine = name
         self._calls = calls
         self._file = file
+        self._own = file.own
         self.name = f"{name}:{file.path.stem}"
         """The engine and the name of the file: "gigatoken:deepseek"."""
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
@@ -183,7 +195,7 @@ class EngineTokenizer:
         )
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> Origin | None:
         """The file, for a checker."""
         return self._file.origin
 
@@ -191,17 +203,18 @@ class EngineTokenizer:
     def fingerprint(self) -> str | None:
         """A digest of the engine, its version, and everything that decides the ids of the file's
         library. None if the library has no fingerprint for the file."""
-        known = self._file.fingerprint
+        known = self._own.fingerprint
         if known is None:
             return None
-        made = {} if self.loader is None else {"loader": asdict(self.loader)}
-        version = metadata.version(self._engine)
-        return fingerprint_of(self._engine, version, {"file": known, **made})
+        loader = None if self.loader is None else asdict(self.loader)
+        parts = (self._engine, metadata.version(self._engine), known, loader)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
     def vocabulary_size(self) -> int:
         """The highest id plus one; at least the number of tokens."""
-        return self._file.vocabulary_size
+        size: int = self._own.vocabulary_size
+        return size
 
     def check_text(self, text: str) -> None:
         """Raises tiktoken's error for a disallowed special token, or the engine's error for a
@@ -216,7 +229,7 @@ class EngineTokenizer:
         try:
             return self._calls.encode(text)
         except BaseException as error:
-            raise_panic(error, self._engine, [text])
+            _raise_panic(error, self._engine, [text])
             raise
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -224,7 +237,7 @@ class EngineTokenizer:
         try:
             rows = self._calls.encode_many(texts if isinstance(texts, list) else list(texts))
         except BaseException as error:
-            raise_panic(error, self._engine, texts)
+            _raise_panic(error, self._engine, texts)
             raise
         if not spans:
             return rows
@@ -237,42 +250,47 @@ class EngineTokenizer:
         `encode`."""
         self._file.check_text(text)
         ids = self.encode(text)
-        return ids if self._plain else self._file.postprocess(Rows.of([ids]))[0]
+        return ids if self._plain else self.postprocess(Rows.of([ids]), [text])[0]
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Returns the ids of whole texts after the post-processing of the file: truncation, special
         tokens, padding up to the longest row."""
-        return self._file.postprocess(rows)
+        return self._own.postprocess(rows, texts) if isinstance(self._own, PostProcesses) else rows
 
     @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
         """The ids that `postprocess` adds before and after a text, if that is all it adds."""
-        return self._file.special_tokens
+        if isinstance(self._own, PostProcesses):
+            return self._own.special_tokens
+        return inserted_ids(self._own)
 
     @property
     def truncates_to(self) -> int | None:
         """The most ids that `postprocess` leaves; None if it truncates nothing."""
-        return self._file.truncates_to
+        return self._own.truncates_to if isinstance(self._own, PostProcesses) else None
 
     @property
     def pads(self) -> bool:
         """True if `postprocess` may pad."""
-        return self._file.pads
+        return isinstance(self._own, PostProcesses) and self._own.pads
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids. Raises LookupError if `ids` are not the ids of
         `text`.
 
         If tokens do not tile the text, the file's library encodes the text again."""
-        return self._file.locate(ids, text)
+        spans: SpanArray = self._own.locate(ids, text)
+        return spans
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the ids from the file's library, including special tokens."""
-        return self._file.decode(ids)
+        text: str = self._own.decode(ids)
+        return text
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The decoding parts of the file's library."""
-        return self._file.decoding_parts(skip_special_tokens)
+        parts: DecodingParts = self._own.decoding_parts(skip_special_tokens)
+        return parts
 
 
 _UNPARTED = "how this engine finds added tokens is not proved"
@@ -307,6 +325,12 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
         ) from error
 
 
+def _drawn_texts(file: JsonFile | RankFile) -> Sequence[str]:
+    from tokpar_engines.drawn_texts import drawn_texts  # brings hypothesis along
+
+    return drawn_texts(file.written, file.added)
+
+
 def _probing(
     engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
 ) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
@@ -322,7 +346,7 @@ def _probing(
             calls = _calls(engine, module, probe)
         except EngineError as error:  # the stages cause the error, and the file has the same ones
             raise EngineError(str(error).replace(str(probe.path), str(file.path))) from error
-        return EngineTokenizer(engine.name, calls, probe, False), probe.reference()
+        return EngineTokenizer(engine.name, calls, probe, False), probe.own
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
@@ -343,3 +367,14 @@ def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
 
 def _advice(path: Path) -> str:
     return f"load it with its own library: tokpar.load({str(path)!r})"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Returns the numbers of a version: "0.10.0rc1" gives (0, 10, 0)."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+def _raise_panic(error: BaseException, engine: str, texts: Sequence[str]) -> None:
+    """Raises EngineError if `error` is a panic of the engine's Rust code on these texts."""
+    if type(error).__name__ == "PanicException":
+        raise EngineError(f"{engine} panicked: {error}", 0, sum(map(len, texts))) from error

@@ -7,12 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from tokpar_engines import Calls, Engine, JsonFile, RankFile
 
-from tokpar.adapters.engine import (
-    Calls,
-    Engine,
-)
-from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.arrays import IdArray
 from tokpar.types import Rows
 

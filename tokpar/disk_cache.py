@@ -10,10 +10,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-from tokpar.foreign_errors import ignored_os_errors, raise_foreign
+from tokpar.foreign_errors import ignored_os_errors
 
 VARIABLE = "TOKPAR_CACHE"
 
@@ -28,7 +28,7 @@ def digest(parts: Iterable[bytes | str]) -> str:
     return whole.hexdigest()
 
 
-def directory(kind: str = "agreement") -> Path | None:
+def directory(kind: str) -> Path | None:
     """Returns the directory for the results of one kind, or None without a cache."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
@@ -40,29 +40,6 @@ def directory(kind: str = "agreement") -> Path | None:
         return Path.home() / ".cache" / "tokpar" / kind
     except RuntimeError:  # the user has no home directory
         return None
-
-
-def recall(key: str) -> dict[str, int] | None:
-    """Returns the numbers that are cached under this key, or None."""
-    folder = directory()
-    if folder is None:
-        return None
-    try:
-        kept = json.loads((folder / f"{key}.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise_foreign(error)
-        return None
-    match kept:
-        case {"key": str(name), "found": dict(found)} if name == key:
-            return found if all(type(number) is int for number in found.values()) else None
-    return None
-
-
-def remember(key: str, numbers: Mapping[str, int]) -> None:
-    """Caches the numbers under this key. Writes the whole file at once, or nothing."""
-    folder = directory()
-    if folder is not None:
-        write(folder, key, {"key": key, "found": dict(numbers)})
 
 
 def write(folder: Path, key: str, content: object) -> None:

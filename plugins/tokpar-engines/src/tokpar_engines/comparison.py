@@ -2,102 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
-from unicodedata import unidata_version
 
 import numpy as np
 
-from tokpar.arrays import IdArray
-from tokpar.errors import EngineError
-from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import EncodesMany, TokenizerAdapter, own_call_of
-from tokpar.parity import result_cache
-from tokpar.parity.compared_texts import (
+from tokpar.interfaces import EncodesMany, own_call_of
+from tokpar.plugin import EngineError, IdArray, TokenizerAdapter, first_difference, raise_foreign
+from tokpar.testing import describe_ids, hostile_texts, show_text, simplest
+from tokpar_engines.agreement import APART, TEXTS, FileTexts, Slices
+from tokpar_engines.compared_texts import (
     DIVIDED,
-    UNICODE,
-    hostile_texts,
     long_texts,
     mix_texts,
     short_texts,
     unassigned_points,
 )
-from tokpar.parity.differing import describe_ids, first_difference, show_text, simplest
-from tokpar.parity.drawn_texts import code_points_in_contexts
+from tokpar_engines.drawn_texts import code_points_in_contexts
 
-EDITION = "4"
-"""Part of the key of every cached result. Change it when the texts or the comparisons change."""
 SECONDS = 2.0  # for each of the two passes that shrink a differing text
-TEXTS, APART = "texts", "apart"  # counts of texts with equal ids, of code points with other ids
 TOGETHER = 256  # unassigned code points in one text
 
 Call = Callable[[str], IdArray]
-Slices = Callable[[TokenizerAdapter, str], list[str]]
-"""Cuts a text into slices, each of which has the same ids alone as within the whole text. Returns
-the text as one slice if it cannot be cut."""
 Outcome = IdArray | BaseException
-Pair = tuple[TokenizerAdapter, TokenizerAdapter]
 PROBING = "with the stages of this file and a vocabulary that shows where they divide text"
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Texts made from a tokenizer file.
-
-    `texts`: returns the texts. `probing`: takes the texts, and returns an adapter and a reference
-    of another file, with the same stages and a vocabulary whose ids show where text is split; or
-    None if there is no such file."""
-
-    texts: Callable[[], Sequence[str]] = tuple
-    probing: Callable[[Sequence[str]], Pair | None] = lambda texts: None
-
-
-def release(package: str) -> str:
-    """Returns the name and version of an installed package: "tokenizers 0.23.3"."""
-    try:
-        return f"{package} {metadata.version(package)}"
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return f"{package} (version unknown)"
-
-
-def require_agreement(
-    adapter: TokenizerAdapter,
-    reference: Callable[[], TokenizerAdapter],
-    *,
-    key: Iterable[bytes | str],
-    engine: str,
-    library: str,
-    advice: str = "",
-    slices: Slices = lambda _, text: [text],
-    drawn: Drawn = Drawn(),
-) -> str:
-    """Checks that the adapter and the reference return the same ids for many texts. Takes some
-    seconds, unless the result is cached.
-
-    Returns the result in words, for `Report.agreement`: "same ids as tokenizers 0.23.3 on 8,012
-    texts". Raises EngineError with a small text whose ids differ. Code points that Unicode 13 does
-    not assign raise no error; the result says how many of them have other ids.
-
-    `reference`: returns an adapter of the same vocabulary and settings that uses the original
-    library. It is not called on a cache hit.
-    `key`: everything that ids depend on: the bytes of the file, the settings. `engine`, `library`:
-    the releases of both packages, as `release` returns them. The cache key has all three.
-    `advice`: a line for the error that says what a user can do.
-    `slices`: cuts a text at cuts that are certified for the reference. The ids of the slices are
-    compared with the ids of a long text that the engine may divide by itself.
-    `drawn`: texts made from the tokenizer file."""
-    parts = (EDITION, release("tokpar"), engine, library, unidata_version)
-    name = result_cache.digest([*parts, *key])
-    found = result_cache.recall(name)
-    if found is None or found.keys() != {TEXTS, APART}:
-        found = Comparison(adapter, reference(), engine, library, advice, slices).run(drawn)
-        result_cache.remember(name, found)
-    said = f"same ids as {library} on {found[TEXTS]:,} texts"
-    if not found[APART]:
-        return said
-    points = f"{found[APART]:,} code point" + "s" * (found[APART] != 1)
-    return f"{said}, but not for {points} that Unicode {UNICODE} lacks"
 
 
 @dataclass(frozen=True)
@@ -112,7 +40,7 @@ class Comparison:
     slices: Slices
     vocabulary_note: str = "with this vocabulary"
 
-    def run(self, file_texts: Drawn) -> dict[str, int]:
+    def run(self, file_texts: FileTexts) -> dict[str, int]:
         """Runs all comparisons. Returns the number of compared texts, and the number of unassigned
         code points with other ids. Raises EngineError for the first text that differs, shrunk."""
         adapter, reference = self.adapter, self.reference

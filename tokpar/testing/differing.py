@@ -16,14 +16,6 @@ SECONDS = 10.0
 SIMPLE = "a b1"  # characters that replace others, the simplest first
 
 
-def first_difference(expected: IdArray, got: IdArray) -> int:
-    """Returns the index of the first id that differs: [1, 2], [1, 3] -> 1. Returns the shorter
-    length if there is none."""
-    length = min(len(expected), len(got))
-    different = np.flatnonzero(expected[:length] != got[:length])
-    return int(different[0]) if len(different) else length
-
-
 def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: int) -> int | None:
     """Returns the code point at which id `number` of the text begins, or None if the tokenizer
     cannot say it."""

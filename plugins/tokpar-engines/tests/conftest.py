@@ -1,0 +1,11 @@
+"""What the tests share with those of tokpar: profiles of hypothesis, and caches of their own."""
+
+from __future__ import annotations
+
+from tests.conftest import classes_folder as classes_folder
+from tests.conftest import no_shared_caches as no_shared_caches
+from tests.conftest import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.conftest import shared_classes as shared_classes
+from tests.conftest import tables_folder as tables_folder
+from tests.conftest import tables_of_merges as tables_of_merges
+from tests.conftest import twelfths_but_for as twelfths_but_for
