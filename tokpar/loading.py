@@ -118,7 +118,11 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
     if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
 
-        named = tokenizer_named(os.fspath(source))
+        try:
+            named = tokenizer_named(os.fspath(source))
+        except UnknownNameError as error:  # the name may be one of a plugin that did not load
+            error.args = ("; ".join(filter(None, (str(error), registry().failed_plugins()))),)
+            raise
         adapter = _load(named, engine, {**settings, **getattr(named, "settings", {})})
         loader: Loader | None = getattr(named, "loader", None)
         if loader_of(adapter) is not loader:

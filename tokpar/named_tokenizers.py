@@ -22,7 +22,6 @@ from tokpar.adapters import directory_files
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.directory import load as directory_of_transformers
 from tokpar.errors import FileFormatError, UnknownNameError
-from tokpar.registry import registry
 
 SENTENCEPIECE = (
     "is read by the package tokpar-sentencepiece, with engine='sentencepiece'; or pass what "
@@ -63,7 +62,7 @@ def tokenizer_named(name: str) -> object:
     if encoding is not None:
         return encoding
     if _REPOSITORY.fullmatch(name) is None:
-        said = f"{_suggestion(name)}there is no such file; {_expected_sources()}"
+        said = f"{_suggestion(name)}there is no such file; {_EXPECTED_SOURCES}"
         raise UnknownNameError("tokenizer", name, (), said)
     return _find_on_hub(name)
 
@@ -166,12 +165,8 @@ def _find_on_hub(repository: str) -> DirectoryTokenizer:
         why = _why(hub, error.__cause__)
     except Exception as error:  # of any of the libraries that it downloads with
         why = _why(hub, error)
-    said = f"{_suggestion(repository)}{why}; {_expected_sources()}"
+    said = f"{_suggestion(repository)}{why}; {_EXPECTED_SOURCES}"
     raise UnknownNameError("tokenizer", repository, (), said)
-
-
-def _expected_sources() -> str:
-    return "; ".join(filter(None, (_EXPECTED_SOURCES, registry().failed_plugins())))
 
 
 def _suggestion(name: str) -> str:
