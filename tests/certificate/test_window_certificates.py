@@ -67,15 +67,34 @@ def test_honest_seams_are_accepted() -> None:
     assert planted(lambda seam: seam, proof_with()) == []
 
 
+def anchored(seam: Seam) -> Seam:
+    """A seam of the rule that reads the text from an earlier cut, which is not accepted."""
+    witness = (seam.witness[0], ("anchor", 0), ("right", 1))
+    return dataclasses.replace(seam, theorem="44", witness=witness)
+
+
 SEAMS = {
     "no such proof": (lambda s: changed(s, windows="0" * 64), "proof"),
+    "a wider window": (lambda s: changed(s, left=2), "witness"),
+    "a window with more behind": (lambda s: changed(s, right=2), "witness"),
+    "a width that is true": (lambda s: changed(s, left=True), "witness"),
+    "an anchor": (anchored, "theorem"),
     "no width": (lambda s: changed(s, left=0), "witness"),
     "a width in words": (lambda s: changed(s, right="wide"), "witness"),
-    "a window over the end": (lambda s: changed(s, right=99), "context"),
     "another theorem": (lambda s: dataclasses.replace(s, theorem="42"), "theorem"),
     "the place behind": (lambda s: dataclasses.replace(s, position=s.position + 1), ""),
     "another rule": (lambda s: dataclasses.replace(s, rule="K1"), ""),
 }
+
+
+def test_what_is_said_of_wider_windows_and_anchors_names_the_limit() -> None:
+    assert all("one character on either side" in each for each in planted(wider))
+    assert all("K10 by theorem 44 is none of" in each for each in planted(anchored))
+
+
+def wider(seam: Seam) -> Seam:
+    sides = (("left", 2), ("right", 1))
+    return dataclasses.replace(seam, witness=(seam.witness[0], *sides))
 
 
 @pytest.mark.parametrize("name", SEAMS)
