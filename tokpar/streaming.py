@@ -140,9 +140,7 @@ def _encode_between_cuts(
         if not certifiable:
             continue
         horizon = unfinished.horizon(text)
-        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(
-            text, searched_to, horizon
-        )
+        seam = unfinished.last_cut(text, searched_to, horizon)
         if seam is None:
             searched_to = max(searched_to, horizon)
             continue

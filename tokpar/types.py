@@ -44,7 +44,6 @@ class Theorem(StrEnum):
     ADDED_TOKEN_EDGE = "29"
     WINDOW = "40"
     WINDOW_OF_SPLITS = "42"
-    ANCHORED_WINDOW = "44"
     STAGES_AT_SPACE = "50"
 
     __repr__ = str.__repr__
@@ -60,7 +59,6 @@ _RULE_OF = {
     Theorem.ABSORBED_SPACE: Rule.LOCAL_PAIR,
     Theorem.STAGES_AT_SPACE: Rule.LOCAL_PAIR,
     Theorem.WINDOW_OF_SPLITS: Rule.WINDOW,
-    Theorem.ANCHORED_WINDOW: Rule.WINDOW,
 }
 
 

@@ -303,7 +303,7 @@ class Given:
 def row(planned: list[int], cuts: list[int]) -> Seams:
     places = np.array(cuts, dtype=np.int64)
     everywhere = Everywhere(Seam(0, "K1", "20", (("family", "x"),)), np.array([[0, 50]]))
-    columns = Columns.of(Seam(p, "K10", "44", (), p) for p in planned)
+    columns = Columns.of(Seam(p, "K10", "40", (), p) for p in planned)
     return Seams(columns, everywhere, Given(places, places))
 
 

@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.patterns_of_users import IN_TWOS, by_regex
-from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.window_rule import ByWindows
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.facts.families import CL100K
@@ -64,24 +61,40 @@ def proof_with(**values: Any) -> str:
 
 def test_honest_seams_are_accepted() -> None:
     seams = found_in(TEXT)
-    assert {seam.theorem for seam in seams} == {"40", "44"}
+    assert {seam.theorem for seam in seams} == {"40"}
+    assert {dict(seam.witness)["left"] for seam in seams} == {1, "non-space"}
     assert planted(lambda seam: seam) == []
     assert planted(lambda seam: seam, proof_with()) == []
 
 
+def anchored(seam: Seam) -> Seam:
+    """A seam of the rule that reads the text from an earlier cut, which is not accepted."""
+    witness = (seam.witness[0], ("anchor", 0), ("right", 1))
+    return dataclasses.replace(seam, theorem="44", witness=witness)
+
+
 SEAMS = {
     "no such proof": (lambda s: changed(s, windows="0" * 64), "proof"),
-    "a narrower window": (lambda s: changed(s, left=1, right=1), "context"),
+    "a wider window": (lambda s: changed(s, left=2), "witness"),
+    "a window with more behind": (lambda s: changed(s, right=2), "witness"),
+    "a width that is true": (lambda s: changed(s, left=True), "witness"),
+    "an anchor": (anchored, "theorem"),
     "no width": (lambda s: changed(s, left=0), "witness"),
     "a width in words": (lambda s: changed(s, right="wide"), "witness"),
-    "a window over the end": (lambda s: changed(s, right=99), "context"),
     "another theorem": (lambda s: dataclasses.replace(s, theorem="42"), "theorem"),
     "the place behind": (lambda s: dataclasses.replace(s, position=s.position + 1), ""),
-    "a later anchor": (lambda s: changed(s, anchor=s.position), "context"),
-    "an anchor inside": (lambda s: changed(s, anchor=s.position - 1), "context"),
-    "an anchor that is no cut": (lambda s: changed(s, anchor=1), "context"),
     "another rule": (lambda s: dataclasses.replace(s, rule="K1"), ""),
 }
+
+
+def test_what_is_said_of_wider_windows_and_anchors_names_the_limit() -> None:
+    assert all("one character on either side" in each for each in planted(wider))
+    assert all("K10 by theorem 44 is none of" in each for each in planted(anchored))
+
+
+def wider(seam: Seam) -> Seam:
+    sides = (("left", 2), ("right", 1))
+    return dataclasses.replace(seam, witness=(seam.witness[0], *sides))
 
 
 @pytest.mark.parametrize("name", SEAMS)
@@ -152,70 +165,17 @@ def test_a_proof_of_another_hash_is_refused() -> None:
     assert {finding.kind for finding in seam_findings(seams, TEXT, facts)} == {"proof"}
 
 
-def test_an_added_token_in_the_window_is_refused() -> None:
-    """A window is read in one stretch between added tokens and what they strip."""
-    seams = [
-        seam for seam in found_in(TEXT) if seam.theorem == "44" or "left" in dict(seam.witness)
-    ]
-    wide = next(seam for seam in seams if dict(seam.witness).get("left") == 3)
-    p = wide.position
-    for flags in ({}, {"lstrip": True}, {"rstrip": True}):
-        token = AddedToken(TEXT[p - 3], 9, **flags)
-        facts = dataclasses.replace(honest().facts, added_tokens=(token,))
-        facts.proofs.update(honest().facts.proofs)
-        assert [*seam_findings([wide], TEXT, facts)]
-        seam = finder_for(facts).certify(TEXT, p)
-        assert seam is None or seam.witness != wide.witness
-
-
-def test_a_row_reads_one_character_on_the_right() -> None:
-    adapter = load(by_regex((r"\p{N}{1,2}", IN_TWOS)))
-    finding = finder_for(adapter.facts)
-    seams = [seam for p in range(1, len(TEXT)) if (seam := finding.certify(TEXT, p)) is not None]
-    assert {seam.theorem for seam in seams} == {"42", "44"}
-    assert {dict(seam.witness)["right"] for seam in seams} <= {1, "space"}
-    narrow = (seam for seam in seams if dict(seam.witness)["right"] == 1)
-    wider = [changed(seam, right=2) for seam in narrow if seam.position + 2 <= len(TEXT)]
-    ground = CheckContext(TEXT, adapter.facts, load_tables())
-    for seam in wider:
-        with pytest.raises(RefusedError, match="one character may be read"):
-            ByWindows(ground).require(seam)
-    assert wider
-
-
-def test_a_prefix_is_no_beginning() -> None:
-    """Where a space may be put before the text, its beginning is no anchor."""
-    facts = dataclasses.replace(honest().facts, prefix_space=True)
-    found = [finder_for(facts).certify(TEXT, p) for p in range(1, len(TEXT))]
-    assert {TEXT[seam.position] for seam in found if seam is not None} == {" "}
-    anchored = next(
-        s for s in found_in(TEXT[3:]) if s.theorem == "44" and dict(s.witness)["anchor"] == 0
-    )
-    assert [*seam_findings([anchored], TEXT[3:], facts)]
-
-
 def in_twos(*contents: str) -> Any:
     adapter = load(by_regex((r"\p{N}{1,2}|[\s\S]",)))
     added = tuple(AddedToken(content, 9 + k) for k, content in enumerate(contents))
     return dataclasses.replace(adapter.facts, added_tokens=added)
 
 
-def test_a_window_lies_between_added_tokens() -> None:
-    """Behind "x1", which is taken out first, "23" is one piece."""
-    without, within = in_twos(), in_twos("x1")
-    seam = finder_for(without).certify("x123", 3)
-    assert seam is not None
-    assert [*seam_findings([seam], "x123", without)] == []
-    assert finder_for(within).certify("x123", 3) is None
-    within.proofs.update(without.proofs)
-    assert [finding.kind for finding in seam_findings([seam], "x123", within)] == ["added token"]
-
-
-def test_a_window_of_a_text_that_arrives_ends_where_a_token_may_begin() -> None:
+def test_a_pair_of_a_text_that_arrives_ends_where_a_token_may_begin() -> None:
     unfinished = UnfinishedText(finder_for(in_twos("123456789x")))
     text = 3 * "a12" + "a123"
     horizon = unfinished.horizon(text)
-    assert text[horizon:] == text[-11:]
+    assert text[horizon:] == "123"
     for more in ("", "456789x", " ", "4"):
         found = unfinished.finder.certify_context(text + more, horizon)
         assert found == unfinished.finder.certify_context(text, horizon)

@@ -49,12 +49,10 @@ def byte_level() -> Tokenizer:
     return tokenizer
 
 
-def test_a_cut_of_the_text_need_not_be_one_of_a_slice() -> None:
+def test_slices_that_end_in_a_run_of_spaces_have_their_own_ids() -> None:
     tokenizer = byte_level()
     assert tokenizer.encode("a  b").tokens == ["a", "Ġ", "Ġ", "b"]
     assert tokenizer.encode("a  ").tokens == ["a", "ĠĠ"]
-    assert is_cut(tokenizer, "a  b", 2)
-    assert not is_cut(tokenizer, "a  ", 2)
     assert_every_slice(tokenizer, "a  b   c \n  d\n\n   e")
 
 

@@ -26,9 +26,9 @@ ENDLESS = {
     "syllables": "ha" * N,
     "chinese": drawn(CJK),
     "one accented letter": "é" * N,
+    "digits": drawn("0123456789"),
 }
 CUT = {
-    "digits": drawn("0123456789"),
     "letters behind words": "some words " * 40 + "x" * N + " and more words" * 40,
 }
 

@@ -87,16 +87,16 @@ def test_beside_an_added_token_something_else_decides() -> None:
     assert near.statuses == [OPEN, OPEN]
 
 
-def test_a_longer_window_decides_where_two_characters_do_not() -> None:
+def test_beside_no_added_token_each_place_is_decided() -> None:
     finder = finder_for(facts_of(adapter_of(named("cl100k_part"))))
     table = pair_table(finder)
     assert table is not None
-    text = "x" * 50 + "a\n\nb" + "y" * 50
-    decided = table.find_near(text, list(range(50, 54))).statuses
-    assert OPEN not in decided
-    assert [p for p, at in enumerate(decided, 50) if at == SURE] == [
-        p for p in range(50, 54) if finder.windows and finder.windows.certify(text, p) is not None
-    ]
+    for text in drawn_texts(20):
+        places = [*range(1, len(text))] if "<|endoftext|>" not in text else []
+        decided = dict(zip(places, table.find_near(text, places).statuses, strict=True))
+        certified = {p for p in places if finder.certify(text, p) is not None}
+        assert OPEN not in decided.values()
+        assert {p for p in places if decided[p] == SURE} == certified
 
 
 def test_no_place_has_no_cuts() -> None:

@@ -133,15 +133,6 @@ def test_a_space_is_no_cut_where_what_is_before_may_become_one(
     assert finder().certify(text, 1) is not None
 
 
-def test_digits_are_cut_by_threes_as_they_are_certified() -> None:
-    digits = finder()
-    found = digits.find_each("1" * 40, 1)
-    assert [seam.position for seam in found] == list(range(3, 40, 3))
-    assert [seam.rule for seam in found] == ["K10"] * 13
-    assert {dict(seam.witness)["anchor"] for seam in found} == {0}
-    assert [digits.certify("1" * 40, seam.position) for seam in found] == found
-
-
 @pytest.mark.parametrize(
     ("text", "p"), [("a ", 1), ("a  b", 1), ("a ▁b", 1), ("▁ b", 1), ("a  b", 2)]
 )

@@ -43,14 +43,13 @@ def test_late_punctuation_does_not_separate_for_bert(text: str) -> None:
     assert_lossless(bert(), text)
 
 
-def test_digits_inside_an_added_token_are_no_run() -> None:
-    """Neither end of it is a digit, so its digits stay whole: only the place itself tells."""
+def test_digits_are_not_parted_inside_an_added_token_or_elsewhere() -> None:
     tokenizer = byte_level([("1", "2")])
     tokenizer.add_tokens([AddedToken("<123456>", normalized=False)])
     text = "x <123456> 123456"
     assert wrong_in_fact(tokenizer, text, 6)
     assert refused(tokenizer, text, 6)
-    assert not refused(tokenizer, text, 14)
+    assert refused(tokenizer, text, 14)
     assert_lossless(tokenizer, text, sizes=(1, 2, 3, 4, 6))
 
 

@@ -67,12 +67,6 @@ class Occurrences:
                 return content
         return None
 
-    def reaching(self, text: str, start: int, stop: int) -> str | None:
-        """As `touching`, or a content that may strip white space in [start, stop)."""
-        if self._left_stripping.longest or self._right_stripping.longest:
-            start, stop = run_around(text, start)[0] - 1, run_around(text, stop)[1] + 1
-        return self.touching(text, max(0, start), stop)
-
     def _refusal_beside(self, position: int) -> str | None:
         """Why no cut is certain here, or None: a token occurs across it, or is a word beside it."""
         text, reach, beside = self._text, self.contents.longest, None

@@ -58,7 +58,6 @@ class RuleChecker:
             Theorem.ABSORBED_SPACE: self._absorb,
             Theorem.WINDOW: self._window,
             Theorem.WINDOW_OF_SPLITS: self._window,
-            Theorem.ANCHORED_WINDOW: self._window,
             Theorem.STAGES_AT_SPACE: Spaces(ground).require,
         }
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
@@ -191,7 +190,7 @@ class RuleChecker:
         ground.require_added_safe(p + 1)
 
     def _window(self, seam: Seam) -> None:
-        """Theorems 40, 42 and 44: a window of the text around the position."""
+        """Theorems 40 and 42: the two characters at the position."""
         self._by_windows.require(seam)
 
     @cached_property

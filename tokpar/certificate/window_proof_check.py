@@ -56,19 +56,6 @@ class ItemSets(Generic[Place, Debt]):
             here = self._set_cache[key]
         return here
 
-    def behind_runs(self, here: int, runs: Iterable[tuple[int, int]]) -> int:
-        """As `set_after`, for runs of one symbol: (symbol, how often). Follows a cycle at once."""
-        for c, size in runs:
-            path = [here]
-            while len(path) <= size:
-                here = self.set_after(here, (c,))
-                if here in path:
-                    cycle = path[path.index(here) :]
-                    here = cycle[(size - len(path)) % len(cycle)]
-                    break
-                path.append(here)
-        return here
-
     def _number(self, items: frozenset[Attempt[Place, Debt]]) -> int:
         if items not in self._numbers:
             self._numbers[items] = len(self._sets)

@@ -1,6 +1,6 @@
-"""Check rule K10: the proof of a window shows that the window certifies a cut.
+"""Check rule K10: the proof of a pattern shows that two characters certify the cut between them.
 
-Theorems 40 to 44."""
+Theorems 40 to 43."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ from numpy.typing import NDArray
 
 from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
 from tokpar.certificate.frozen_tables import SPACES, load_tables, load_windows
-from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES, ONE_BY_ONE, is_fixed
+from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES
 from tokpar.certificate.window_classes import POINTS, require_class
 from tokpar.certificate.window_machine import Machine, RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
-from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
+from tokpar.certificate.window_proof_check import ANYWHERE, WindowChecker
 from tokpar.certificate.window_rows import RowWindows
 from tokpar.types import Seam, Theorem
 
 UNIVERSAL = ("non-space", "space")
-_LONGEST = 1 << 15
-_FEW = 64
-"""Up to so many characters are read faster one by one than as an array."""
 _MOST_SYMBOLS = 255
-_WORK = 4
-"""How many times the length of the text may be read from anchors."""
 _SURROGATES = slice(0xD800, 0xE000)
 
 
@@ -63,31 +58,16 @@ class ProvedWindows:
             if reader.engine == "fancy-regex":
                 require_kept(stage["tree"])
 
-    def items_after(self, text: str, here: int = ANYWHERE) -> int | None:
-        """The number of the items behind a text, from those of `here`; None if a character is in no
-        window."""
-        if len(text) <= _FEW:
-            few = self._symbols(text)
-            known = all(c < self.size for c in few)
-            return self._checker.sets.set_after(here, few) if known else None
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-        symbols = self._symbol_of[points]
-        if (symbols >= self.size).any():
-            return None
-        starts = np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))
-        sizes = np.diff(starts, append=len(symbols)).tolist()
-        runs = zip(symbols[starts].tolist(), sizes, strict=True)
-        return self._checker.sets.behind_runs(here, runs)
+    def refusal(self, before: str, after: str) -> str | None:
+        """Why the cut between these two characters is not proved, or None."""
+        left, right = (int(self._symbol_of[ord(char)]) for char in (before, after))
+        if left >= self.size or right >= self.size:
+            return "nothing is proved of an unknown character"
+        return self._refusal_of(left, right)
 
-    def refusal(self, here: int | None, right: str) -> str | None:
-        """Why the cut behind these items, before this text, is not proved, or None."""
-        if here is None:
-            return "no window"
-        return self._checker.refusal_behind(here, self._symbols(right))
-
-    def _symbols(self, text: str) -> list[int]:
-        symbols: list[int] = self._symbol_of[[ord(char) for char in text]].tolist()
-        return symbols
+    def _refusal_of(self, left: int, right: int) -> str | None:
+        here = self._checker.sets.set_after(ANYWHERE, [left])
+        return self._checker.refusal_behind(here, [right])
 
     @cached_property
     def universal(self) -> bool:
@@ -95,8 +75,8 @@ class ProvedWindows:
         others = np.ones(POINTS, np.bool_)
         others[[ord(char) for char in SPACES]] = False
         found = set(self._symbol_of[others].tolist()) - {self.size}
-        behind = [self._checker.sets.set_after(ANYWHERE, [c]) for c in found]
-        return all(self.refusal(here, " ") is None for here in behind)
+        space = int(self._symbol_of[ord(" ")])
+        return all(self._refusal_of(c, space) is None for c in found)
 
 
 class ByWindows:
@@ -104,22 +84,16 @@ class ByWindows:
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
-        self._read: dict[tuple[ProvedWindows, int], tuple[int, int]] = {}
-        self._work = _WORK * (len(ground.text) + 1)
 
     def require(self, seam: Seam) -> None:
-        """Refuse unless the window of the seam proves its cut. Does not check that the engine
-        matches the same added tokens with the cut."""
+        """Refuse unless the two characters at the seam prove its cut. Does not check that the
+        engine matches the same added tokens with the cut."""
         ground, p = self._ground, seam.position
         scheme = ground.facts.scheme
         require(scheme == "regex", "scheme", f"the rule is for regex, not {scheme}")
         ground.require_prefix_safe(ground.text[p])
         stored = seam.witness[:1] == (("family", ground.facts.family),)
         named = "family" if stored else "windows"
-        if seam.theorem == Theorem.ANCHORED_WINDOW:
-            proof, anchor, right = witness_values(seam, named, "anchor", "right")
-            self._require_anchored(self._windows_of(named, proof), p, anchor, right)
-            return
         proof, left, right = witness_values(seam, named, "left", "right")
         proved = self._windows_of(named, proof)
         own = Theorem.WINDOW if proved.is_single else Theorem.WINDOW_OF_SPLITS
@@ -127,57 +101,10 @@ class ByWindows:
         if (left, right) == UNIVERSAL and not stored:
             self._require_universal(proved, p)
             return
-        before, behind = _widths(left, right)
-        whole = before <= p and p + behind <= len(ground.text) and before + behind <= _LONGEST
-        require(whole, "context", f"no {before} and {behind} characters around {p}")
-        self._require_near(proved, behind)
-        if before + behind == 2:
-            self._require_pair(proved, p)
-            return
-        self._require_apart(p - before, p + behind)
-        here = proved.items_after(self._image(p - before, p))
-        self._require_certain(proved, here, p, behind)
-
-    def _require_pair(self, windows: ProvedWindows, p: int) -> None:
-        before, after = self._ground.neighbours(p)
-        why = windows.refusal(windows.items_after(before), after)
-        require(why is None, "context", f"the cut at {p} is not proved: {why}")
-
-    def _require_near(self, windows: ProvedWindows, width: int) -> None:
-        """Refuse a window with more than one character after its cut, for several Splits.
-
-        The cuts are made one by one, the last cut first. So only one character may be left after a
-        position."""
-        near = windows.is_single or width == 1
-        require(near, "context", "behind a row of Splits one character may be read on the right")
-
-    def _require_anchored(
-        self, windows: ProvedWindows, p: int, anchor: int | str, right: int | str
-    ) -> None:
-        """Refuse unless reading from the anchor proves the cut. Caches the last reading."""
-        place, width = _widths(anchor, right, least=0)
-        whole = place < p and width <= _LONGEST and p + width <= len(self._ground.text)
-        require(whole, "context", f"no text from {place} to {p} and {width} characters behind")
-        self._require_near(windows, width)
-        done, here = self._read.get((windows, place), (place, BEGINNING))
-        if done > p:
-            done, here = place, BEGINNING
-        self._work -= p + width - done
-        require(self._work > 0, "work", "not looked at: too much was read before")
-        self._require_apart(max(0, done - 1), p + width)
-        if place and done == place:
-            self._require_pair(windows, place)
-        prefixed = not place and self._ground.facts.prefix_space
-        require(not prefixed, "prefix", "the text may begin with a space that is put there")
-        behind = windows.items_after(self._image(done, p), here)
-        if behind is not None:
-            self._read[windows, place] = p, behind
-        self._require_certain(windows, behind, p, width)
-
-    def _require_certain(
-        self, windows: ProvedWindows, here: int | None, p: int, width: int
-    ) -> None:
-        why = windows.refusal(here, self._image(p, p + width))
+        pair = type(left) is type(right) is int and left == right == 1
+        only = f"one character on either side may prove a cut, not {left!r} and {right!r}"
+        require(pair, "witness", only)
+        why = proved.refusal(*ground.neighbours(p))
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
     def _require_universal(self, windows: ProvedWindows, p: int) -> None:
@@ -188,27 +115,6 @@ class ByWindows:
         spaced = before not in SPACES and ground.text[p] == after == " "
         require(spaced, "context", f"{before!r}|{after!r} is no non-space, then ' '")
         require(windows.universal, "context", "not every non-space before a space is proved")
-
-    def _image(self, start: int, stop: int) -> str:
-        """Returns the normalized window, one character for each character of the text."""
-        ground = self._ground
-        window, stages = ground.text[start:stop], ground.facts.normalizers
-        if not stages:
-            return window
-        kinds = {stage.kind for stage in stages}
-        require(kinds <= ONE_BY_ONE, "normalizer", "windows are not judged behind these")
-        known = all(map(is_fixed, ground.text[start : stop + 1]))
-        require(known, "normalizer", f"the image of [{start}, {stop}) is not sure")
-        return window.lower() if "Lowercase" in kinds else window
-
-    def _require_apart(self, start: int, stop: int) -> None:
-        """Refuse if an added token, or the white space that it may strip, overlaps the window."""
-        ground = self._ground
-        require(
-            not ground.normalized_tokens, "added token", "tokens of the normalized text: not judged"
-        )
-        content = ground.raw.reaching(ground.text, start, stop)
-        require(content is None, "added token", f"{content!r} may reach [{start}, {stop})")
 
     def _windows_of(self, origin: str, proof: int | str) -> ProvedWindows:
         """Returns the windows of the table of the tokenizer's family, or of a proof that came with
@@ -274,12 +180,6 @@ def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Prov
         return ProvedWindows(readers, stages, symbol_of, entry["classes"])
     except RefusedProofError as error:
         return str(error)
-
-
-def _widths(left: int | str, right: int | str, least: int = 1) -> tuple[int, int]:
-    if type(left) is not int or type(right) is not int or left < least or right < 1:
-        raise RefusedError("witness", f"expected whole numbers, got {left!r} and {right!r}")
-    return left, right
 
 
 def _parse_proof(proof: str) -> Mapping[str, object]:

@@ -83,8 +83,7 @@ class SliceIds:
         """Returns the first seam near the beginning of a slice that is a cut of the slice and of
         the text, or None. `part`: the slice. The position of the seam counts from the text's start.
         """
-        finder, place = self.whole.finder, 1
-        stop = min(len(part), _REACH)
+        finder, stop = self.whole.finder, min(len(part), _REACH)
         pairs = self.whole.sure_pairs_at(start)
         if pairs is not None:
             at = int(pairs.searchsorted(start + 1))
@@ -92,11 +91,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        for pair in finder.pair_seams(part, 1, len(part)):
-            if (found := self._find_in_text(pair, start)) is not None:
-                return found
-        if self._pairs_only:
-            return None
+        place, stop = 1, len(part) if finder.windows is not None else stop
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -119,27 +114,14 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        first = max(1, lowest - start)
-        for high in range(len(part), first, -_REACH):
-            for pair in reversed([*finder.pair_seams(part, max(first, high - _REACH), high)]):
-                if (found := self._find_in_text(pair, start)) is not None:
-                    return found
-        if self._pairs_only:
-            return None
+        if finder.windows is not None:
+            least = max(1, lowest - start)
         for place in likely_cuts(finder, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
             found = None if seam is None else self._find_in_text(seam, start)
             if found is not None:
                 return found
         return None
-
-    @property
-    def _pairs_only(self) -> bool:
-        """True if a slice without a pair of characters that licenses a cut is encoded whole.
-
-        Behind a normalizer, looking for wider windows takes longer than encoding the slice."""
-        finder = self.whole.finder
-        return finder.windows is not None and bool(finder.facts.normalizers)
 
     def _find_in_text(self, seam: Seam, start: int) -> Seam | None:
         """Returns the seam of the text at the place of a seam of the slice from `start` on.
@@ -161,14 +143,13 @@ def last_cut(finder: CutFinder, text: str, start: int, stop: int) -> Seam | None
 def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator[int]:
     """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
     windows = finder.windows
-    changes = bool(finder.facts.normalizers) or finder.facts.prefix_space
     for high in range(stop, start, -_BLOCK):
         low = max(start, high - _BLOCK)
         if windows is None:
             yield from range(high - 1, low - 1, -1)
             continue
-        likely = windows.likely(text, low, high) if changes else windows.possible(text, low, high)
-        places = {*likely, *(p for p in range(low, high) if text[p] == " ")}  # U1 needs no window
+        spaces = (p for p in range(low, high) if text[p] == " ")  # U1 needs no pair
+        places = {*windows.likely(text, low, high), *spaces}
         if finder.edges.refusal is None:
             places.update(p for p in range(low, high) if finder.edges.certify(text, p))
         yield from sorted(places, reverse=True)

@@ -129,16 +129,6 @@ class AddedTokenGuard:
         near = self.contents.clusters(text, first, last)
         return not ((near[:, 0] < stop) & (near[:, 1] > start)).any()
 
-    def free_of_tokens(self, text: str, start: int, stop: int) -> bool:
-        """True if no occurrence of any token shares a code point with [start, stop), where an
-        occurrence includes the white space that the token may strip."""
-        if self._strips:
-            first, last = _run_start(text, start), _run_stop(text, stop)
-            if max(start - first, last - stop) > LONGEST_STRIPPED_RUN:
-                return False
-            start, stop = max(0, first - 1), min(len(text), last + 1)
-        return self.clear(text, start, stop)
-
     def absent(self, text: str, start: int, stop: int) -> bool:
         """True if no token is near [start, stop). Then `safe` holds for start < p < stop."""
         if not self.reach:

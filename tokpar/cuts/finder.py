@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
-_REPORTED, _FEW = 1 << 12, 1 << 8
+_REPORTED, _BLOCK = 1 << 12, 1 << 8
 _FIRST_WINDOW = 64
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
@@ -116,32 +116,25 @@ class CutFinder:
         """The seam before code point `p` if a rule licenses it; assumes refusal_for() is None."""
         if not 0 < p < len(text):
             return None
-        return self._in_context(text, p, far=True) or self.edges.certify(text, p)
+        return self._in_context(text, p) or self.edges.certify(text, p)
 
     def certify_context(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p` by rule K1, K3 or K10, or None; never by K9.
 
-        K10 reads up to 1,024 code points before `p` and `windows.lookahead` after it. The other
-        rules read only the neighbours of `p`."""
+        The rules read only the neighbours of `p`."""
         if not 0 < p < len(text):
             return None
         return self._in_context(text, p)
 
-    def _in_context(self, text: str, p: int, far: bool = False) -> Seam | None:
+    def _in_context(self, text: str, p: int) -> Seam | None:
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
         found = self._space(text, p)
         if found is None and self.windows is not None:
-            return self.windows.certify_far(text, p) if far else self.windows.certify(text, p)
+            return self.windows.certify(text, p)
         if found is None and self._pairs is not None:
             found = self._pairs.certify(text, p)
         return found or self._find_unjoined(text, p, p + 1)
-
-    def certify_pair(self, text: str, p: int) -> Seam | None:
-        """The seam before `p` if its two neighbouring characters license the cut in any text."""
-        if not 0 < p < len(text) or self.windows is None:
-            return None
-        return self._space(text, p) or self.windows.certify(text, p, far=0)
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
         """Certified cuts that are `size` code points or more apart.
@@ -151,7 +144,7 @@ class CutFinder:
         seams: list[Seam] = []
         target = size
         while target < len(text):
-            seam = self.find(text, target, len(text), window, seams[-1] if seams else None)
+            seam = self.find(text, target, len(text), window)
             if seam is None:
                 break
             seams.append(seam)
@@ -161,19 +154,19 @@ class CutFinder:
     def places(self, text: str, on_checked: OnChecked = lambda done: None) -> IntArray:
         """The positions of all certified cuts of the text: code points, ascending, int64.
 
-        Arrays find the cuts where windows read the unchanged text and no added token is near.
+        Arrays find the cuts where pairs are read in the unchanged text and no added token is near.
         Elsewhere the finder checks one position after the other, and reports the number of checked
         positions to `on_checked`."""
         if self.refusal_for(text) is not None:
             return np.zeros(0, np.int64)
         changed = bool(self.facts.normalizers) or self.facts.prefix_space
         near = None if self.windows is None or changed else self.token_guard.parts_near_tokens(text)
-        if near is None:
+        if self.windows is None or near is None:
             return self._check_each(text, 1, len(text), on_checked)
         found, done = [], 0
         for start, stop in (*near, (len(text), len(text))):
             found += [
-                self._find_between_tokens(text, done, start, on_checked),
+                self.windows.sure_places(text, max(1, done), start),
                 self._check_each(text, start, stop, on_checked),
             ]
             done = stop
@@ -189,70 +182,38 @@ class CutFinder:
                 on_checked(_REPORTED)
         return np.array(found, np.int64)
 
-    def _find_between_tokens(
-        self, text: str, start: int, stop: int, on_checked: OnChecked
-    ) -> IntArray:
-        """The certified cuts in [start, stop), where no added token is near.
-
-        The windows begin at the first certified cut (theorem 44) or at the beginning of the text.
-        """
-        from tokpar.cuts.all_cuts import every_window  # only needed to find all cuts
-
-        assert self.windows is not None
-        lookahead = self.windows.lookahead
-        first = start
-        while 0 < first < stop and self.certify(text, first) is None:
-            first += 1
-        rest, last = first, stop if stop == len(text) else max(first, stop - lookahead)
-        if first > 0:  # the window that certifies `first` may read up to `lookahead` characters
-            rest = min(first + lookahead + 1, last)
-        part = every_window(self.windows.finder, text[first:stop], lookahead) + first
-        part = part[np.searchsorted(part, rest) : np.searchsorted(part, last)]
-        check_each = partial(self._check_each, text, on_checked=on_checked)
-        return np.concatenate([check_each(first, rest), part, check_each(last, stop)])
-
-    def find(
-        self, text: str, start: int, stop: int, window: int = 4096, earlier_seam: Seam | None = None
-    ) -> Seam | None:
+    def find(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
         """The first certified cut in [start, stop), code points, or None.
 
         The search goes window by window, of growing size up to `window`, and tries the cheapest
-        rule first in each window.
-        K10 may read the text from the anchor of `earlier_seam`."""
+        rule first in each window."""
         start, stop = max(start, 1), min(stop, len(text))
         size = min(window, _FIRST_WINDOW)
         while start < stop:
             end = min(start + size, stop)
             seam = self.edges.find(text, start, end)
-            seam = seam or self._find_context(text, start, end, earlier_seam)
+            seam = seam or self._find_context(text, start, end)
             if seam is not None:
                 return seam
             start, size = end, min(4 * size, window)
         return None
 
     def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
-        """Yield the seams in [start, stop), 0 < start, that a pair of unnormalized characters
-        licenses, ascending.
+        """Yield the seams in [start, stop), 0 < start, that a pair of characters licenses,
+        ascending. Yields nothing for a tokenizer without windows."""
+        for lo in range(start, stop if self.windows is not None else 0, _BLOCK):
+            assert self.windows is not None
+            for p in self.windows.likely(text, lo, min(lo + _BLOCK, stop)):
+                seam = self.certify_context(text, p)
+                if seam is not None:
+                    yield seam
 
-        For the first seam, or for few positions: arrays are faster for many. Yields nothing for a
-        tokenizer without windows."""
-        windows, guard = self.windows, self.normalizer_guard
-        for lo in range(start, stop if windows is not None else 0, _FEW):
-            hi = min(lo + _FEW, stop)
-            parts = guard.known_places(text, lo, hi) if guard.stages else [(lo, hi)]
-            for first, last in parts:
-                assert windows is not None
-                for p in windows.pairs_in(text, max(lo, first), min(hi, last)):
-                    seam = self.certify_pair(text, p)
-                    if seam is not None:
-                        yield seam
-
-    def _find_context(self, text: str, lo: int, hi: int, earlier_seam: Seam | None) -> Seam | None:
+    def _find_context(self, text: str, lo: int, hi: int) -> Seam | None:
         if self.refusal is not None:
             return None
         found = self._find_space(text, lo, hi)
         if found is None and self.windows is not None:
-            return self.windows.find(text, lo, hi, earlier_seam)
+            return self.windows.find(text, lo, hi)
         if found is None and self._pairs is not None:
             found = self._pairs.find(text, lo, hi)
         return found or self._find_unjoined(text, lo, hi)

@@ -12,16 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.window_seams import LEFT, WindowSeams
-from tokpar.cuts.window_tables import (
-    NEVER,
-    OPEN,
-    SURE,
-    IntArray,
-    SymbolArray,
-    behind_window,
-    settle,
-)
+from tokpar.cuts.window_tables import NEVER, OPEN, SURE, IntArray, SymbolArray
 from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts
 
@@ -35,8 +26,7 @@ class NearCuts:
 
     `cuts_before`, `cuts_after`: the nearest cut before and after the place that a pair of
     characters licenses, -1 without one within `REACH`. `statuses`: the status of the place itself:
-    `SURE` for a cut, `NEVER` where no window near certifies one, `OPEN` where something else must
-    decide."""
+    `SURE` for a cut, `NEVER` for another place, `OPEN` where something else must decide."""
 
     cuts_before: list[int]
     statuses: list[int]
@@ -53,7 +43,6 @@ class PairTable:
     finder: CutFinder
     symbol_of: SymbolArray
     pairs: SymbolArray
-    windows: WindowSeams | None = None
 
     def find_near(self, text: str, places: Sequence[int]) -> NearCuts:
         """The cuts near `places`, 0 < place < len(text), ascending."""
@@ -66,26 +55,11 @@ class PairTable:
         data = "".join(windows).encode("utf-32-le")
         symbols = self.symbol_of.take(np.frombuffer(data, "<u4"), mode="clip").reshape(-1, width)
         status = self.pairs.take(symbols[:, :-1] + (symbols[:, 1:].astype(np.uint16) << 8))
-        self._settle(symbols, status, short)
         for k in short:
             around = np.arange(places[k] - REACH, places[k] + REACH + 1)
             status[k, (around <= 0) | (around >= len(text))] = NEVER
         status[self._beside_tokens(text, places)] = OPEN
         return _nearest(status, np.array(places, np.int64))
-
-    def _settle(self, symbols: SymbolArray, status: SymbolArray, short: list[int]) -> None:
-        """Decide by wider windows which of the places themselves are cuts."""
-        undecided = status[:, REACH] == OPEN
-        undecided[short] = False
-        rows = np.flatnonzero(undecided)
-        if self.windows is None or not len(rows):
-            return
-        read, finder = symbols.ravel(), self.windows.finder
-        at = rows * symbols.shape[1] + REACH + 1
-        sure = settle(
-            finder, read, at, behind_window(finder, read, at, LEFT), self.windows.lookahead
-        )
-        status[rows, REACH] = np.where(sure, SURE, NEVER)
 
     def _beside_tokens(self, text: str, places: Sequence[int]) -> list[int]:
         """Which places have an added token near the cuts around them."""
@@ -119,8 +93,7 @@ class _Tables:
         if finder.refusal is not None or self.facts.prefix_space or finder.normalizer_guard.tokens:
             return None
         if finder.windows is not None and not self.facts.normalizers:
-            read = finder.windows.finder
-            return PairTable(finder, read.symbol_of, read.pairs, finder.windows)
+            return PairTable(finder, finder.windows.finder.symbol_of, finder.windows.pairs)
         if self.facts.scheme == "bert" and finder.family is not None:
             return PairTable(finder, *self._bert)
         return None

@@ -20,7 +20,8 @@ from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
 _KNOWN_TEXT = re.compile(_ALPHABET.pattern.replace("*", "{2,}"))  # one character proves nothing
-_UNKNOWN = re.compile(_ALPHABET.pattern[:-1].replace("[", "[^", 1))
+_ASCII_CHARS = "\t\n\r" + "".join(map(chr, range(ord(" "), ord("~") + 1)))
+_IDEOGRAPHS = "\u3001\u3002" + "".join(map(chr, range(0x4E00, 0x9FA5 + 1)))
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 # Stages that leave a space a space and never turn the last character before it into white space.
 _KEEP_UNIVERSAL = _FORMS | {"Lowercase"}
@@ -120,16 +121,6 @@ class NormalizerGuard:
         context."""
         return next((s.kind for s in self.stages if s.kind not in _ONE_BY_ONE), None)
 
-    def image_around(self, text: str, p: int, left: int, right: int) -> tuple[str, int]:
-        """The known image around `p`, and the position of `p` in this image.
-
-        The image covers at most `left` characters before `p` and `right` after it. Assumes that
-        `moves` is None."""
-        for first, image in self.known_images(text, p - left, p + right):
-            if first <= p <= first + len(image):
-                return image, p - first
-        return "", 0
-
     def known_images(self, text: str, start: int, stop: int) -> Iterator[tuple[int, str]]:
         """Yield (start, image) of each part of text[start:stop] whose image is known.
 
@@ -144,11 +135,21 @@ class NormalizerGuard:
             if image:
                 yield known.start(), image
 
-    def known_from(self, text: str, start: int, stop: int) -> int:
-        """The least position p >= `start` such that text[p:stop] has only characters with known
-        images."""
-        found = _UNKNOWN.search(text[start:stop][::-1]) if self.stages else None
-        return start if found is None else stop - found.start()
+    @cached_property
+    def char_images(self) -> tuple[str, str]:
+        """The characters of the alphabet, and the image of each between other such characters.
+
+        One character each. A Replace or a Strip may change more: `context` looks."""
+        chars = _ASCII_CHARS + ("" if self._is_bert else _IDEOGRAPHS)
+        images = chars
+        for stage in self.stages:
+            if stage.kind in ("Lowercase", "BertNormalizer"):
+                images = _apply_stage(stage, images, None) or images
+        return chars, images
+
+    @cached_property
+    def _is_bert(self) -> bool:
+        return any(stage.kind == "BertNormalizer" for stage in self.stages)
 
     @cached_property
     def _margin(self) -> int:

@@ -25,10 +25,7 @@ class UnfinishedText:
 
     def horizon(self, text: str) -> int:
         """The last position whose certification cannot change, whatever text follows."""
-        return self._horizon(text, self._rule_lookahead)
-
-    def _horizon(self, text: str, rule_lookahead: int) -> int:
-        """The horizon for rules that read `rule_lookahead` more characters after a position."""
+        rule_lookahead = self._rule_lookahead
         most = len(text) - self.looks_ahead - rule_lookahead
         if self._plain:
             return max(
@@ -52,14 +49,6 @@ class UnfinishedText:
             if seam is not None:
                 return seam
         return None
-
-    def last_pair(self, text: str, horizon: int) -> Seam | None:
-        """The last cut after the horizon that two characters license, or None.
-
-        Such a cut is final: later text does not change the two characters."""
-        if self.finder.windows is None:
-            return None
-        return self._last(text, horizon, self._horizon(text, 0), self.finder.certify_pair)
 
     def _last(
         self, text: str, start: int, last: int, certify: Callable[[str, int], Seam | None]
@@ -95,10 +84,7 @@ class UnfinishedText:
     def _rule_lookahead(self) -> int:
         """How many more characters a rule reads after its position.
 
-        The absorb rule reads two characters and their tokens, theorem 50 reads one, and a window
-        reads its right side."""
-        if self.finder.windows is not None:
-            return self.finder.windows.lookahead
+        The absorb rule reads two characters and their tokens, and theorem 50 reads one."""
         return {"dummy": 2, "spaces": 1}.get(self.finder.facts.scheme, 0)
 
     @cached_property

@@ -23,7 +23,7 @@ from tokpar.overlap.acceptance import by_cut, by_match
 from tokpar.overlap.chunks import FAR, SOON, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.policy import chunk_chars_for
-from tokpar.types import Chunk, Rule, Split, Theorem
+from tokpar.types import Chunk, Rule, Split
 
 OVERLAP_CHARS = 512
 
@@ -67,8 +67,6 @@ class LoptSplitter:
                 chunks.append(Chunk(start, place, start, place, cut=cut))
                 start, cut = place, planned
                 continue
-            if planned is not None and planned.theorem == Theorem.ANCHORED_WINDOW:
-                edge += (planned.position - edge) % 3  # digits go by threes: the right chunk, too
             stop = edge + self.overlap_chars
             if planned is not None:
                 stop = max(stop, planned.position + self.overlap_chars // 2 + 1)

@@ -10,7 +10,7 @@ from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
-from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, Theorem, stands_apart
+from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, stands_apart
 
 SOON, FAR = 256, 4096
 SURROGATE = "the text holds a lone surrogate"
@@ -65,8 +65,6 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     seams = []
     for before, edge, after in zip(ends, edges, ends[2:], strict=False):
         reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
-        if edge.cut is not None and edge.cut.theorem == Theorem.ANCHORED_WINDOW:
-            reach -= reach % 3  # digits are mostly grouped by threes
         if edge.cut is not None and edge.cut.rule == Rule.ADDED_TOKEN_EDGE:
             reach = 0  # neither side must see the other
         seams.append((edge.cut or Seam(edge.position, None, ""), reach))

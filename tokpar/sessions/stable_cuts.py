@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tokpar.cuts.added_token_guard import maybe_space, maybe_word
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.stream_cuts import UnfinishedText
-from tokpar.types import AddedToken, Facts, Rule, Seam, Theorem
+from tokpar.types import AddedToken, Facts, Rule, Seam
 
 _SINGLE_CHECKS, _BLOCK = 128, 4096
 """How many positions are checked one by one, and the block size of the search after these."""
@@ -110,13 +110,8 @@ class StableCuts:
     def _read_by_rule(self, seam: Seam) -> tuple[int, int]:
         """How many characters of the normalized text the rule of a cut reads before and after the
         cut."""
-        witness = dict(seam.witness)
-        if "absorbed" in witness:
+        if "absorbed" in dict(seam.witness):
             return 1, 2
-        if seam.theorem == Theorem.ANCHORED_WINDOW:
-            return seam.position - int(witness["anchor"]) + 1, int(witness["right"])
-        if seam.rule == Rule.WINDOW and witness["left"] != "non-space":
-            return int(witness["left"]), int(witness["right"])
         return (2, 2) if self.finder.facts.scheme == "spaces" else (1, 1)
 
     def _reads_image(self, seam: Seam) -> bool:
@@ -182,8 +177,7 @@ class Window:
             return seams
         target = start + size
         while target < stop:
-            after = seams[-1] if seams else None
-            seam = self.cuts.finder.find(self.text, target, stop, earlier_seam=after)
+            seam = self.cuts.finder.find(self.text, target, stop)
             if seam is None:
                 break
             target = seam.position + 1
@@ -199,9 +193,9 @@ class Window:
         left, right = self.cuts.reach(seam)
         if not (self.begins or self.ends) and len(text) < self.cuts.parts.longest:
             return False
-        if not self.begins and (p < left or not self._stays_behind(seam, left, right)):
+        if not self.begins and (p < left or not self._stays_behind(seam)):
             return False
-        if not self.ends and (p + right > len(text) or not self._stays_before(seam, right)):
+        if not self.ends and (p + right > len(text) or not self._stays_before(seam)):
             return False
         unclear = bool(self.cuts.finder.normalizer_guard.tokens)
         return not (unclear and maybe_space(text[p - 1]) and maybe_space(text[p]))
@@ -212,7 +206,7 @@ class Window:
         if finder.windows is None:
             return list(range(stop - 1, start - 1, -1))
         found = finder.windows.likely(text, start, stop)
-        return sorted(found.union(finder.edges.likely(text, start, stop)), reverse=True)
+        return sorted({*found, *finder.edges.likely(text, start, stop)}, reverse=True)
 
     def _last_of(self, places: Iterable[int]) -> Seam | None:
         return next(filter(None, map(self.seam, places)), None)
@@ -233,12 +227,12 @@ class Window:
         found = ((e, table.get(self.text[:e])) for e in range(1, last + 1))
         return [Edge(e, *flags) for e, flags in found if flags is not None]
 
-    def _stays_before(self, seam: Seam, right: int) -> bool:
+    def _stays_before(self, seam: Seam) -> bool:
         """True if no text after the window can make an added token that changes the cut.
 
         Conditions (a), (b) and (d) of lemma 35."""
         p, text = seam.position, self.text
-        last = self._last_read(seam, right)
+        last = self._last_read(seam)
         if last > len(text) or any(edge.position < last for edge in self._open_starts):
             return False
         if any(e.position == p and e.single_word for e in self._open_starts) and maybe_word(
@@ -247,12 +241,12 @@ class Window:
             return False
         return all(self._strips_nothing_before(place) for place in _places(seam))
 
-    def _stays_behind(self, seam: Seam, left: int, right: int) -> bool:
+    def _stays_behind(self, seam: Seam) -> bool:
         """True if no text before the window can make an added token that changes the cut.
 
         The mirror images of (a) and (b), and condition (c), of lemma 35."""
         p, text = seam.position, self.text
-        first = self._first_read(seam, left)
+        first = self._first_read(seam)
         if first < 0 or any(edge.position > first for edge in self._open_ends):
             return False
         if any(e.position == p and e.single_word for e in self._open_ends) and maybe_word(text[p]):
@@ -274,33 +268,19 @@ class Window:
         starts = [edge.position for edge in self._open_ends if edge.strips]
         return not any(_blank(self.text[start:p]) for start in (0, *starts))
 
-    def _last_read(self, seam: Seam, right: int) -> int:
+    def _last_read(self, seam: Seam) -> int:
         """The end of the characters that no later added token may contain or strip."""
         p = seam.position
         if seam.rule == Rule.ADDED_TOKEN_EDGE:
             return p + len(_content(seam)) * (dict(seam.witness)["edge"] == "start")
-        if "absorbed" in dict(seam.witness):
-            return p + 2
-        if seam.rule != Rule.WINDOW or right == 1:
-            return p
-        last = p + right
-        if self.cuts.parts.lstrip or self.cuts.parts.rstrip:
-            last += 1 + _leading_spaces(self.text[last:])
-        return last
+        return p + 2 if "absorbed" in dict(seam.witness) else p
 
-    def _first_read(self, seam: Seam, left: int) -> int:
+    def _first_read(self, seam: Seam) -> int:
         """The start of the characters that no earlier added token may contain or strip."""
         p = seam.position
         if seam.rule == Rule.ADDED_TOKEN_EDGE:
             return p - len(_content(seam)) * (dict(seam.witness)["edge"] == "end")
-        if "absorbed" in dict(seam.witness):
-            return p - 1
-        if seam.rule != Rule.WINDOW or left == 1:
-            return p
-        first = p - left
-        if self.cuts.parts.lstrip or self.cuts.parts.rstrip:
-            first -= 1 + _leading_spaces(self.text[:first][::-1])
-        return first
+        return p - 1 if "absorbed" in dict(seam.witness) else p
 
 
 def _places(seam: Seam) -> tuple[int, ...]:
@@ -315,7 +295,3 @@ def _content(seam: Seam) -> str:
 
 def _blank(text: str) -> bool:
     return all(map(maybe_space, text))
-
-
-def _leading_spaces(text: str) -> int:
-    return next((k for k, char in enumerate(text) if not maybe_space(char)), len(text))
