@@ -211,15 +211,13 @@ def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> 
 
 
 def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
-    """Seams at some places: of a window that holds, or, rarely, of any."""
+    """Seams at some places: of a pair of characters that holds, or, rarely, of any."""
     symbols = drawn.windows.symbol_of[[ord(char) for char in text]].tolist()
     seams = []
     for p in range(1, len(text)):
-        left, right = rng.randint(1, min(p, 4)), rng.randint(1, min(len(text) - p, 3))
-        window = tuple(symbols[p - left : p]), tuple(symbols[p : p + right])
-        certain = drawn.windows.tables.holds(*window)
+        certain = drawn.windows.tables.holds((symbols[p - 1],), (symbols[p],))
         if (certain and rng.random() < 0.6) or rng.random() < 0.03:
-            witness = (("family", drawn.family), ("left", left), ("right", right))
+            witness = (("family", drawn.family), ("left", 1), ("right", 1))
             before = len(drawn.adapter.encode(text[:p]))
             seams.append(Seam(p, "K10", "40", witness, before))
     return seams
