@@ -38,9 +38,13 @@ class ChunkFault:
 
 
 def require_methods(part: object, kind: str) -> None:
-    """Raise PluginError if a method of `part` cannot be called as the interface calls it.
+    """Raise PluginError if a method of `part` cannot be called as the interface calls it, or if
+    `part` is a class.
 
     `kind`: "splitter", "merger" or "executor"."""
+    if isinstance(part, type):
+        name = part.__qualname__
+        raise PluginError(f"{kind} {part.__module__}.{name} is a class; pass an object, {name}()")
     for name, member in vars(KINDS[kind]).items():
         method = getattr(part, name, None)
         if name.startswith("_") or not callable(member) or is_optional(method):

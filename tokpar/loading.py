@@ -113,11 +113,16 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
             packages = PLUGIN_ENGINES[engine]
             loaded = "`tokpar plugins` shows what is loaded"
             advice = f"it comes with {packages[-1]}: {install(*packages)} ({loaded})"
+        advice = advice or registry().failed_plugins()
         raise UnknownNameError("engine", engine, known_names, advice)
     if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
 
-        named = tokenizer_named(os.fspath(source))
+        try:
+            named = tokenizer_named(os.fspath(source))
+        except UnknownNameError as error:  # the name may be one of a plugin that did not load
+            error.args = ("; ".join(filter(None, (str(error), registry().failed_plugins()))),)
+            raise
         adapter = _load(named, engine, {**settings, **getattr(named, "settings", {})})
         loader: Loader | None = getattr(named, "loader", None)
         if loader_of(adapter) is not loader:
@@ -133,6 +138,8 @@ def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> T
     what = source if isinstance(source, str) else what
     if engine is not None:
         raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it")
+    if isinstance(source, type):
+        raise OptionError(f"{source.__qualname__} is a class; pass an object of it")
     if not callable(getattr(source, "encode", None)):
         raise UnknownNameError(
             "tokenizer",
@@ -145,6 +152,8 @@ def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> T
             "an object of your own needs a method encode(text) that returns ids, and a name",
         )
     if not isinstance(getattr(source, "name", None), str):
+        if callable(getattr(getattr(source, "tokenizer", None), "encode", None)):
+            raise OptionError(f"got the {what} of a tokenizer; pass its attribute `tokenizer`")
         raise OptionError(
             f"an object of your own needs a name, a str that tells it in reports and errors: got a "
             f"{what} with encode and without; add `name = {what.lower()!r}` to its class"

@@ -33,6 +33,8 @@ SETTINGS = frozenset(
     ("add_special_tokens", "allowed_special", "disallowed_special", "engine", "engine_check")
 ) | {"lowercase", "cache_bytes", "padding", "pat_str", "special_tokens", "truncation"}
 """Settings of `load` that callers often pass as options of a strategy, by mistake."""
+ENCODER_OPTIONS = ("strategy", "executor", "workers", "allow_approximate")
+"""Options that every strategy has by `Encoder`."""
 Offer = TypeVar("Offer")
 _Claim = tuple[str, str]
 
@@ -179,8 +181,16 @@ class Registry:
             return found
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
-        advice = self.advice_on_parts(name) if kind == "strategy" else ""
-        raise UnknownNameError(kind, name, table, advice)
+        advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
+        raise UnknownNameError(kind, name, table, "; ".join(filter(None, advice)))
+
+    def failed_plugins(self) -> str:
+        """Returns the names of the plugins that provide nothing, in words, or "": a name that is
+        unknown may be one of theirs."""
+        failed = sorted({plugin.name for plugin in self._others if self._problem(plugin)})
+        if not failed:
+            return ""
+        return f"not loaded, `tokpar plugins` says why: {', '.join(failed)}"
 
     def advice_on_parts(self, name: str) -> str:
         """Returns what to write instead of the name of a splitter or merger where a strategy is
@@ -259,7 +269,8 @@ def _no_option(label: str, name: str, known_options: Sequence[str], value: objec
         return f"{said}: it is a setting of the tokenizer, tokpar.load(..., {name}={value!r})"
     from difflib import get_close_matches  # slow to import
 
-    near = get_close_matches(name, [each.partition(":")[0] for each in known_options], 1)
+    known_names = [each.partition(":")[0] for each in known_options]
+    near = get_close_matches(name, [*known_names, *ENCODER_OPTIONS], 1)
     asked = f"; did you mean {near[0]!r}?" if near else ""
     return f"{said}{asked}; its options: {', '.join(known_options) or '(none)'}"
 

@@ -34,7 +34,12 @@ READ_BY_PURE = tuple(name for name in NAMES if name != "Metaspace")  # that one 
 @pytest.mark.parametrize("name", NAMES)
 def test_both_formats_of_a_file_tell_the_same_facts(name: str) -> None:
     one, two = (facts_from_json(as_format_one(sample(name, version))) for version in ("one", "two"))
-    assert dataclasses.asdict(one) == dataclasses.asdict(two)
+    fields = [
+        {name: value for name, value in dataclasses.asdict(each).items() if name != "sizes"}
+        | {"has sizes": each.sizes is not None}
+        for each in (one, two)
+    ]
+    assert fields[0] == fields[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,6 @@ import json
 from functools import cache
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import tiktoken
 from hypothesis import given
@@ -113,33 +112,21 @@ GIVEN_UP = 1_050_000
 @pytest.mark.parametrize(
     "name", cases(["cl100k_part", "o200k_part", "tekken_part"], ["tekken_part"])
 )
-def test_where_tiktoken_gives_up_the_ids_are_those_of_the_text_or_an_engine_error(
-    name: str,
-) -> None:
-    """A run of spaces is one token over and over but for its end, so that the ids of a shorter run
-    tell those of this one."""
+def test_where_tiktoken_gives_up_each_call_says_so(name: str) -> None:
     own, text = part(name), " " * GIVEN_UP + "x"
-    with pytest.raises(ValueError, match="Max stack size exceeded"):
-        own.encode(text)
-    short = own.encode(" " * 20_000 + "x")
-    width = len(own.decode(short[:1]))
-    rest = own.encode(" " * (20_000 + (GIVEN_UP - 20_000) % width) + "x")
-    expected = [short[0]] * ((GIVEN_UP - 20_000) // width) + rest
     encoder = tokpar.Encoder(own)
-    assert encoder.encode(text).ids.tolist() == expected
-    assert encoder.encode_batch([text, "a"])[0].ids.tolist() == expected
-    assert encoder.as_tiktoken().encode(text) == expected
-    encoding = encoder.encode(text)
-    assert tokpar.check(encoding, text, own, level="seams").ok
-    [finding] = tokpar.check(encoding, text, own).findings
-    assert "Max stack size exceeded" in finding.message
+    for call in (own.encode, encoder.as_tiktoken().encode):
+        with pytest.raises(ValueError, match="Max stack size exceeded"):
+            call(text)
     for call in (
-        lambda: tokpar.encode(text, own, strategy="serial"),
-        lambda: tokpar.encode(text, own, strategy="cut"),
-        lambda: list(encoder.stream([text])),
+        encoder.encode,
+        lambda text: encoder.encode_batch([text, "a"]),
+        lambda text: tokpar.encode(text, own, strategy="serial"),
+        lambda text: tokpar.encode(text, own, strategy="cut"),
+        lambda text: list(encoder.stream([text])),
     ):
         with pytest.raises(EngineError, match="Max stack size exceeded"):
-            call()
+            call(text)
 
 
 def test_a_refused_special_token_goes_before_giving_up() -> None:
@@ -147,7 +134,8 @@ def test_a_refused_special_token_goes_before_giving_up() -> None:
     for strategy in ("auto", "serial", "cut"):
         with pytest.raises(ValueError, match="disallowed special token"):
             tokpar.encode(text, refusing(), strategy=strategy)
-    assert len(np.unique(tokpar.encode(" " * GIVEN_UP + "x", refusing()).ids)) < 8
+    with pytest.raises(EngineError, match="Max stack size exceeded"):
+        tokpar.encode(" " * GIVEN_UP + "x", refusing())
 
 
 @pytest.mark.each_value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,11 @@ from tokpar.corpus import build
 from tokpar.corpus.id_texts import tokens_of
 from tokpar.corpus.job import Request, prepare
 from tokpar.errors import OptionError, UnknownNameError
+from tokpar.named_tokenizers import OFFLINE
 from tokpar.plugin import chunks_between
-from tokpar.registry import registry
+from tokpar.registry import ENCODER_OPTIONS, registry
 
-OWN_OPTIONS = ("smallest_text", "strategy", "executor", "workers", "allow_approximate")
+OWN_OPTIONS = ("smallest_text", *ENCODER_OPTIONS)
 
 
 @pytest.mark.parametrize("name", ["book.txt", "notes.md", "book", "rows.jsonl", "vocab.txt"])
@@ -91,6 +94,41 @@ def test_a_misspelt_option_of_as_hf_gets_its_own_options_listed() -> None:
         said = str(refused.value)
         assert said.startswith(f"{door} has no option {wrong!r}; did you mean {option!r}?"), said
         assert all(f"{name}: " in said for name in (*OWN_OPTIONS, "chunk_chars"))
+
+
+def test_a_misspelt_option_of_an_encoder_gets_the_right_one_named() -> None:
+    rng = random.Random(0)
+    for _ in range(drawn(60)):
+        strategy = rng.choice(["auto", "cut", ("cut", "certified")])
+        option = rng.choice([*ENCODER_OPTIONS, "chunk_chars"])
+        wrong = misspelt(option, rng)
+        with pytest.raises(OptionError, match=f"no option '{wrong}'; did you mean '{option}'?"):
+            tokpar.Encoder("default", strategy=strategy, **{wrong: 1})
+
+
+@pytest.mark.parametrize(
+    "door", [tokpar.load, tokpar.Encoder, tokpar.as_tiktoken, partial(tokpar.encode, "a b")]
+)
+def test_an_encoder_or_a_class_in_place_of_a_tokenizer_says_what_to_pass(
+    door: Callable[[object], object],
+) -> None:
+    for adapter in (tokpar.load(), tokpar.load("default", engine="pure")):
+        with pytest.raises(
+            OptionError, match=r"^got the Encoder of a tokenizer; pass its attribute"
+        ):
+            door(tokpar.Encoder(adapter))
+        name = type(adapter).__qualname__
+        with pytest.raises(OptionError, match=rf"^{name} is a class; pass an object of it$"):
+            door(type(adapter))
+
+
+def test_conform_of_a_misspelt_part_names_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OFFLINE, "1")
+    rng = random.Random(1)
+    for name in ("concatenate", "delimiter", "huggingface", "incremental", "midpoint", "processes"):
+        error = run("conform", misspelt(name, rng)).error
+        said = "no part and no plugin has this name, either (see `tokpar plugins`); did you mean"
+        assert f"{said} {name!r}?" in error
 
 
 @needs_below_one

@@ -85,7 +85,11 @@ def test_the_command_says_what_is_there_after_a_failure(tmp_path: Path) -> None:
         assert (f"{out} has {said}; --resume goes on\n" in failed.err) == is_begun
         again = run(*words, "--field", "text", "--errors", "skip")
         if is_begun:
-            assert f"{out} holds {said} of a build: --resume goes on with it" in again.err
+            refusal = f"tokpar: error: {out} holds {said} of a build: --resume goes on with it"
+            assert again.err.startswith(refusal)
+            other = run(*words, "--resume", "--field", "other", "--errors", "skip")
+            assert f"error: {out}/{JOURNAL_NAME} is of another build" in other.err
+            assert "--resume goes on" not in other.err
         else:
             assert (again.code, again.err) == (0, "")
 

@@ -78,9 +78,21 @@ def save_python(page: Path, folder: Path) -> Path:
     return path
 
 
-def packages_of(page: Path) -> list[str]:
-    """What a page has its reader install, as `tests/support/only_packages` takes it."""
+def first_use_of_an_installed_package(page: Path) -> int:
+    """The place in a page of the first Python block that imports what tokpar does not bring."""
+    known = {*sys.stdlib_module_names, "tokpar", "numpy", "tiktoken", "tokenizers", TUTORIAL}
     text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        imported = re.findall(r"^\s*(?:from|import) (\w+)", match[2], re.MULTILINE)
+        if match[1] == "python" and not known.issuperset(imported):
+            return match.start()
+    return len(text)
+
+
+def packages_of(page: Path) -> list[str]:
+    """What a page has its reader install before the first block that needs one of the packages, as
+    `tests/support/only_packages` takes it."""
+    text = page.read_text(encoding="utf-8")[: first_use_of_an_installed_package(page)]
     words = shlex.split(" ".join(re.findall(r"pip install ([^`\n&#:]*)", text)), posix=True)
     names = [re.sub(r"^\.(/plugins/|(?=\[)|$)", "", word) for word in words if word[0] != "-"]
     return ["tokpar", *(f"tokpar{name}" if name[:1] in ("", "[") else name for name in names)]
@@ -278,6 +290,36 @@ def test_pure_md_names_every_class_reader_and_kind_of_the_pure_tokenizers() -> N
     code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", page, re.DOTALL | re.MULTILINE))
     wanted = {*public_names(pure), *kinds_read()}
     assert sorted(wanted - set(re.findall(r"\w+", code))) == []
+
+
+INSTALLED = re.compile(
+    r"^    (?:.*&& )?pip install ([^\n&#]*)|`pip install ([^`&#]*)", re.MULTILINE
+)
+FOLDERS = {".": ROOT} | {f"./plugins/{path.name}": path for path in ROOT.glob("plugins/tokpar-*")}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *ROOT.glob("plugins/**/README.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page: Path) -> None:
+    """No package index has one of them, so the line names the folders of a copy of the
+    repository."""
+    for block, inline in INSTALLED.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        words = [re.sub(r"\[.*\]$", "", word) for word in shlex.split(block or inline)]
+        if block:
+            assert not [word for word in words if word.startswith("tokpar")], block
+        folders = [FOLDERS[word] for word in words if word in FOLDERS]
+        projects = [
+            tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+            for folder in folders
+        ]
+        brought = {project["name"] for project in projects}
+        for project in projects:
+            needed = [re.match(r"[\w-]+", each) for each in project["dependencies"]]
+            own = {each[0] for each in needed if each and each[0].startswith("tokpar")}
+            assert own <= brought, block or inline
 
 
 def test_there_are_examples_of_both_kinds() -> None:

@@ -247,6 +247,14 @@ def use(kind: str, part: Any) -> object:
     )
 
 
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_class_in_place_of_a_part_says_to_pass_an_object(kind: str) -> None:
+    for name, parameters, _ in methods_of(kind):
+        part = type(part_with(kind, name, parameters))
+        with pytest.raises(PluginError, match=rf"^{kind} .*Plugged is a class; .* Plugged\(\)$"):
+            use(kind, part)
+
+
 @given(data=st.data())
 def test_a_method_that_cannot_be_called_as_its_interface_calls_it_is_named_at_once(
     data: st.DataObject,

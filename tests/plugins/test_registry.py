@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import tokpar
 import tokpar.registry as registry_module
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
@@ -365,6 +366,24 @@ def test_unknown_names_list_what_exists(kind: str) -> None:
     find = getattr(found, kind if kind in ("strategy", "command") else f"{kind}_kind")
     with pytest.raises(UnknownNameError, match=f"unknown {kind} 'nope'; known: .*good"):
         find("nope")
+
+
+@pytest.mark.parametrize(("bad", "said"), PROBLEMS)
+def test_an_unknown_name_tells_which_plugins_are_not_loaded(
+    bad: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name may be one that such a plugin was to provide."""
+    told = rf"not loaded, `tokpar plugins` says why: {bad.lower()}$"
+    found = loaded(of(bad), of("Good"))
+    for kind in ("strategy", "executor", "splitter", "merger", "command"):
+        find = getattr(found, kind if kind in ("strategy", "command") else f"{kind}_kind")
+        with pytest.raises(UnknownNameError, match=told):
+            find("nope")
+    monkeypatch.setattr(registry_module, "_registry", [found])
+    for source, engine in (("no such/file", None), ("default", "nope")):
+        with pytest.raises(UnknownNameError, match=told):
+            tokpar.load(source, engine=engine)
+    assert loaded(of("Good")).failed_plugins() == ""
 
 
 def test_a_plugin_object_can_be_registered_by_a_program() -> None:

@@ -210,7 +210,7 @@ def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> 
 
 
 def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
-    """Seams at some places: of a window that holds, or, rarely, of any."""
+    """Seams at some places: of a pair of characters that holds, or, rarely, of any."""
     symbols = drawn.windows.symbol_of[[ord(char) for char in text]].tolist()
     seams = []
     for p in range(1, len(text)):

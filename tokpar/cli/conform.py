@@ -142,7 +142,11 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
         raise OptionError(f"{what!r} is no {kind} and no plugin with one (see `tokpar plugins`)")
     if not named:  # WHAT is a path, or a name that `load` knows
         if arguments.tokenizer is None:
-            return [_tokenizer_part(what, arguments.engine, arguments)]
+            try:
+                return [_tokenizer_part(what, arguments.engine, arguments)]
+            except UnknownNameError as error:
+                said = "no part and no plugin has this name, either (see `tokpar plugins`)"
+                raise OptionError(f"{error}; {said}{_similar(what)}") from error
         known = ", ".join(sorted(source.name for source in registry().tokenizer_sources()))
         said = f"--tokenizer goes with the name of a part, such as an engine ({known})"
         raise OptionError(f"{said}, got {what!r}")
@@ -150,6 +154,17 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
         _engine(name, arguments) if each == "tokenizer" else _other(each, name, arguments)
         for each, name in named
     ]
+
+
+def _similar(what: str) -> str:
+    """Returns a question for the registered name that `what` may be a misspelling of, or ""."""
+    from difflib import get_close_matches  # slow to import
+
+    provided = [each for record in registry().plugins() for each in record.provides]
+    parts = [each.partition(" ") for each in provided]
+    names = [name for kind, _, name in parts if kind in KINDS]
+    near = get_close_matches(what, names, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _parts_of_plugin(plugin: str) -> list[tuple[str, str]]:

@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"stopped; go on with: {resume_command(sys.argv)}", file=sys.stderr)
             return STOPPED + stop.signal
         except (TokparError, OSError):
-            if has_entries(job.folder):
+            if progress.new_documents and has_entries(job.folder):  # else it began nothing
                 shards = describe_shards(job.folder)
                 print(f"{job.folder} has {shards}; --resume goes on", file=sys.stderr)
             raise

@@ -28,7 +28,9 @@ class Fault:
     message: str
 
     def error(self) -> FileFormatError:
-        return FileFormatError(f"{self.message} (--errors skip leaves such documents out)")
+        is_of_field = self.kind in (MISSING, NO_STRING)
+        advice = "--field NAME takes another field, " if is_of_field else ""
+        return FileFormatError(f"{self.message} ({advice}--errors skip leaves such documents out)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ class _Verification:
     def input_digests(self) -> None:
         """Compares the sizes and digests of the given inputs with the manifest."""
         if not self.inputs:
-            self.not_checked.append("the inputs: give them by against")
+            self.not_checked.append("the inputs: --against takes them (against=, in Python)")
             return
         expected = self.manifest.inputs
         if len(expected) != len(self.inputs):

@@ -1027,7 +1027,7 @@ def test_a_directory_of_a_tokenizer_has_the_hash_of_each_file_that_may_decide_id
     directory = tmp_path / "directory"
     (directory / "onnx").mkdir(parents=True)
     (directory / "tokenizer.json").write_bytes(Path(deepseek).read_bytes())
-    (directory / "notes.txt").write_text("a note")
+    (directory / "tokenizer_config.json").write_text("{}")
     (directory / "model.safetensors").write_bytes(b"weights")
     with Resources() as resources:
         subjects = resources.subjects([str(directory), deepseek], ["auto"], [])
@@ -1038,10 +1038,10 @@ def test_a_directory_of_a_tokenizer_has_the_hash_of_each_file_that_may_decide_id
             "bytes": (directory / name).stat().st_size,
             "sha256": hashlib.sha256((directory / name).read_bytes()).hexdigest(),
         }
-        for name in ("notes.txt", "tokenizer.json")
+        for name in ("tokenizer.json", "tokenizer_config.json")
     ]
     assert [each["sha256"] for each in file["files"]] == [file["sha256"]]
-    assert folder["files"][1]["sha256"] == file["sha256"]
+    assert folder["files"][0]["sha256"] == file["sha256"]
     assert file["fingerprint"] == tokpar.load(deepseek).fingerprint
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -183,6 +183,29 @@ def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
     with pytest.raises(EngineError) as error:
         agreement(other, lambda: load(pattern))
     assert smallest in str(error.value)
+
+
+@dataclass(frozen=True)
+class Unlisted:
+    """One id per code point; the facts list no tokens. Id 5 decodes to a token of no text."""
+
+    name: str = "unlisted"
+
+    def encode(self, text: str) -> IdArray:
+        return np.array([ord(one) for one in text], dtype=np.uint32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join("unseen" if id_ == 5 else chr(id_) for id_ in ids)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "token"), [(Points(), "xy"), (Unlisted(), "unseen")], ids=lambda one: str(one)
+)
+def test_every_token_stands_beside_other_tokens_of_the_vocabulary(
+    tokenizer: TokenizerAdapter, token: str
+) -> None:
+    """Whether the tokenizer lists its vocabulary or only decodes ids."""
+    assert any(token in text for text in short_texts(tokenizer))
 
 
 def test_contractions_stand_behind_every_token_with_an_apostrophe_in_both_cases() -> None:
