@@ -8,7 +8,7 @@ Definition main_theorems :=
    @theorem_5'_boundaries, @one_common_boundary_is_not_enough, @corollary_7, @corollary_7_check,
    @lemma_24, @lemma_24_pair, @lemma_24_merging, @lemma_24_vocabulary,
    @P_definition, @theorem_14, @theorem_14_lossless, @lemma_17, @lemma_17_many, @theorem_15,
-   @theorem_15_clean, @lemma_26, @theorem_43, @theorem_44_anchor, @theorem_27, @theorem_31, @theorem_32_sound, @theorem_32,
+   @theorem_15_clean, @lemma_26, @theorem_43, @theorem_27, @theorem_31, @theorem_32_sound, @theorem_32,
    @theorem_32_closed, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_40, @theorem_40_wide, @families_ok, @built_in_windows,
    @check_ids_proves, @check_ids_accepts, @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
    @theorem_4_8_bert, @theorem_4_8_metaspace, @theorem_20_gpt2,

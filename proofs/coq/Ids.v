@@ -68,20 +68,6 @@ Proof.
   intros S cuts h cl. apply (segments_pieces 0 cuts S h). intros c i. rewrite Nat.sub_0_r. auto.
 Qed.
 
-(** Theorem 44, that anchors compose: q is clean in S and in S[:p], p - q is clean in S[q:]. *)
-Theorem theorem_44_anchor : forall (S : list A) (q p : nat), q < p <= length S ->
-  clean S q -> clean (firstn p S) q -> clean (skipn q S) (p - q) -> clean S p.
-Proof.
-  intros S q p h cs cl cr.
-  apply pieces_clean in cs; [|exact restartable|lia].
-  apply pieces_clean in cl; [|exact restartable|rewrite firstn_length; lia].
-  apply pieces_clean in cr; [|exact restartable|rewrite skipn_length; lia].
-  apply pieces_clean; [exact restartable|lia|].
-  rewrite skipn_add in cr. replace (q + (p - q)) with p in cr by lia.
-  rewrite firstn_firstn, Nat.min_l, skipn_firstn_comm in cl by lia.
-  now rewrite cs, cr, cl, app_assoc.
-Qed.
-
 (** Theorem 27: the ids of S are those of its segments, one after the other. *)
 Theorem theorem_27 : forall (S : list A) (cuts : list nat),
   ascending 0 cuts (length S) = true -> (forall c, In c cuts -> clean S c) ->

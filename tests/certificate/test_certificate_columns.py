@@ -195,7 +195,7 @@ FACTS: dict[str, Callable[[], Facts]] = {
 @pytest.mark.parametrize("name", [*FACTS])
 @pytest.mark.parametrize("tokens", ["none", "specials"])
 def test_columns_and_judge_agree_on_every_pair_of_characters(name: str, tokens: str) -> None:
-    """Without a normalizer columns leave only wide windows to the judge: both agree."""
+    """Without a normalizer columns and the judge agree."""
     facts = facts_named(name, tokens)
     for text in (EVERY, DIGITS, "x  a b 1.\n" + EVERY):
         sure = compared(text, facts)

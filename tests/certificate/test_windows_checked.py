@@ -25,7 +25,7 @@ from tests.support.windows_drawn import (
     windows_or_none,
 )
 from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
+from tokpar.certificate.window_proof_check import WindowChecker
 from tokpar.certificate.window_rows import RowWindows
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.splits import SplitStage, decide_windows
@@ -61,40 +61,17 @@ def checker_of(name: str) -> WindowChecker:
     return WindowChecker(proof_of(windows_of(name), PATTERNS[name]))
 
 
-def refusal(
-    checker: WindowChecker | RowWindows, left: list[int], right: list[int], anchored: bool = False
-) -> str | None:
-    """Why the cut between these symbols is not proved, or None. `anchored`: the left part is all of
-    the text, or all behind a cut whose own window ends in it."""
-    here = checker.sets.set_after(BEGINNING if anchored else ANYWHERE, left)
-    return checker.refusal_behind(here, right)
-
-
-def differing(
-    windows: Windows, checker: WindowChecker | RowWindows, left: int, right: int
-) -> list[Any]:
-    """Windows of all symbols on which the checker and the tables differ."""
-    symbols = range(windows.alphabet.size)
-    return [
-        word
-        for word in product(symbols, repeat=left + right)
-        if (refusal(checker, list(word[:left]), list(word[left:])) is None)
-        != windows.tables.holds(word[:left], word[left:])
-    ]
+def differing(windows: Windows, checker: WindowChecker | RowWindows) -> list[Any]:
+    """Pairs of symbols on which the checker and the decision differ."""
+    pairs = product(range(windows.alphabet.size), repeat=2)
+    return [pair for pair in pairs if (checker.refusal(*pair) is None) != windows.pairs[pair]]
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_checker_accepts_what_was_decided_and_no_more(name: str) -> None:
     windows, checker = windows_of(name), checker_of(name)
-    assert differing(windows, checker, 1, 1) == []
-    assert sum(windows.tables.holds((a,), (b,)) for a, b in product(range(3), repeat=2)) < 9
-
-
-@pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "lazy", "nested"]))
-def test_the_checker_agrees_on_three_characters(name: str) -> None:
-    windows, checker = windows_of(name), checker_of(name)
-    assert differing(windows, checker, 1, 2) == []
-    assert differing(windows, checker, 2, 1) == []
+    assert differing(windows, checker) == []
+    assert windows.pairs[:3, :3].sum() < 9
 
 
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
@@ -103,8 +80,7 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
     one = data.draw(split("regex"))
     windows = windows_or_none([one], ATOMS)
     checker = WindowChecker(proof_of(windows, one))
-    for left, right in ((1, 1), (1, 2), (2, 1), (2, 2)):
-        assert differing(windows, checker, left, right) == []
+    assert differing(windows, checker) == []
 
 
 def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowWindows:
@@ -117,14 +93,7 @@ def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequ
     atoms = "a \t\n中1."
     windows = decide_windows(splits, ask(atoms), asked(atoms))
     checker = rows_checker(windows, splits)
-    for left, right in ((1, 1), (1, 2), (2, 1)):
-        assert differing(windows, checker, left, right) == []
-    digit, letter = windows.alphabet.symbols("1a")
-    assert windows.tables.holds((letter, *[digit] * 3), (digit,), start=1)
-    assert refusal(checker, [letter, *[digit] * 3], [digit], anchored=True) is None
-    assert refusal(checker, [letter, *[digit] * 2], [digit] * 2, anchored=True) == (
-        None if patterns is DEEPSEEK_CODER else "a piece may go on over the cut"
-    )
+    assert differing(windows, checker) == []
 
 
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
@@ -134,12 +103,8 @@ def test_the_second_decision_agrees_on_drawn_rows(data: st.DataObject) -> None:
     splits = data.draw(st.one_of(rows("regex"), st.builds(lambda one: [one], split("regex"))))
     windows = windows_or_none(splits, ATOMS[:5])
     second = SecondDecision(windows.decision.stages, Budget(60))
-    symbols = range(windows.alphabet.size)
-    for left, right in ((1, 1), (1, 2), (2, 1), (2, 2)):
-        for word in product(symbols, repeat=left + right):
-            sides = word[:left], word[left:]
-            assert windows.tables.holds(*sides) == second.holds(*sides), sides
-            assert windows.tables.holds(*sides, start=1) == second.holds(*sides, start=True), sides
+    for c, d in product(range(windows.alphabet.size), repeat=2):
+        assert windows.pairs[c, d] == second.holds((c,), (d,)), (c, d)
 
 
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
@@ -148,8 +113,7 @@ def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
     splits = data.draw(rows("regex"))
     windows = windows_or_none(splits, ATOMS[:5])
     checker = rows_checker(windows, splits)
-    for left, right in ((1, 1), (1, 2), (2, 1)):
-        assert differing(windows, checker, left, right) == []
+    assert differing(windows, checker) == []
 
 
 @at_most(100)
@@ -158,8 +122,7 @@ def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None
     one = data.draw(split("regex"))
     windows = windows_or_none([one], ATOMS[:4])
     checker = rows_checker(windows, [one])
-    for left, right in ((1, 1), (1, 2), (2, 1)):
-        assert differing(windows, checker, left, right) == []
+    assert differing(windows, checker) == []
 
 
 def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
@@ -169,23 +132,13 @@ def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
         RowWindows([Machine(proof), Machine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))])
     with pytest.raises(RefusedProofError, match="same symbols"):
         RowWindows([])
-    assert refusal(RowWindows([Machine(proof), Machine(proof)]), [0], []) == "no window"
+    assert RowWindows([Machine(proof), Machine(proof)]).refusal(0, 99) == "no pair"
 
 
-def test_anchored_windows_are_checked() -> None:
-    checker, windows = checker_of("cl100k"), windows_of("cl100k")
-    digit, letter = windows.alphabet.symbols("7a")
-    assert refusal(checker, [digit] * 3, [digit], anchored=True) is None
-    assert refusal(checker, [digit] * 3, [digit]) is not None
-    assert refusal(checker, [digit] * 4, [digit], anchored=True) is not None
-    assert refusal(checker, [letter, *[digit] * 300], [digit], anchored=True) is None
-    assert windows.tables.holds((digit,) * 3, (digit,), start=1)
-
-
-def test_what_is_no_window_is_refused() -> None:
+def test_what_is_no_pair_is_refused() -> None:
     checker = checker_of("gpt2")
-    for right in ([], [-1], [99], [1, 99]):
-        assert refusal(checker, [1], right) == "no window"
+    for left, right in ((1, -1), (1, 99), (-1, 1), (99, 1)):
+        assert checker.refusal(left, right) == "no pair"
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
@@ -222,7 +175,7 @@ def test_fewer_marks_refuse_more_windows() -> None:
     proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
     checker = WindowChecker(json.dumps(proof | {"dead": []}))
     symbols = range(proof["size"])
-    assert all(refusal(checker, [a], [b]) is not None for a, b in product(symbols, repeat=2))
+    assert all(checker.refusal(a, b) is not None for a, b in product(symbols, repeat=2))
 
 
 SPOILT: dict[str, dict[str, Any]] = {
@@ -272,6 +225,6 @@ def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> Non
     one, other = SplitStage(r"\w+|\s+", "regex"), SplitStage(r"[\s\S]", "regex")
     windows = decide_windows([one], ask(atoms), asked(atoms))
     checker = WindowChecker(proof_of(windows, one))
-    assert refusal(checker, [0], [0]) is not None
+    assert checker.refusal(0, 0) is not None
     single = decide_windows([other], ask(atoms), asked(atoms))
-    assert refusal(WindowChecker(proof_of(single, other)), [0], [0]) is None
+    assert WindowChecker(proof_of(single, other)).refusal(0, 0) is None

@@ -49,6 +49,21 @@ def byte_level() -> Tokenizer:
     return tokenizer
 
 
+def test_a_cut_of_the_text_need_not_be_one_of_a_slice() -> None:
+    tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken(each, normalized=False) for each in ("abc", "cd e")])
+
+    def ids(text: str) -> list[int]:
+        found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+        return found
+
+    text = "abcd e"
+    assert ids(text[:4]) + ids(text[4:]) == ids(text)
+    assert len(ids(text[2:])) == 1
+    assert not is_cut(tokenizer, text[2:], 2)
+    assert_every_slice(tokenizer, f"x {text} {text}cd e abc")
+
+
 def test_slices_that_end_in_a_run_of_spaces_have_their_own_ids() -> None:
     tokenizer = byte_level()
     assert tokenizer.encode("a  b").tokens == ["a", "Ġ", "Ġ", "b"]

@@ -41,7 +41,7 @@ def windows_of(name: str) -> Windows:
 
 def finder_for_windows(windows: Windows) -> WindowFinder:
     alphabet = windows.alphabet
-    decided = DecidedWindows(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", ""))
+    decided = DecidedWindows(alphabet.symbol_of, alphabet.size, windows.pairs, ("windows", ""))
     return window_finder(decided)
 
 
@@ -75,8 +75,8 @@ each_pattern = pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps"
 @at_most(100)
 @given(text=st.text(ODD, max_size=30))
 def test_tables_find_what_the_pairs_say(name: str, text: str) -> None:
-    window = windows_of(name).window
-    expected = [p for p in range(1, len(text)) if window(text[p - 1], text[p])]
+    certifies = windows_of(name).certifies
+    expected = [p for p in range(1, len(text)) if certifies(text[p - 1], text[p])]
     assert pair_places(finder_of(name), text) == expected
 
 

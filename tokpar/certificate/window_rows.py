@@ -1,7 +1,7 @@
-"""Decide the windows of a row of Splits from the machines of their patterns (theorems 42 and 44).
+"""Decide the pairs of a row of Splits from the machines of their patterns (theorem 42).
 
-The planner makes its tables by this code, from machines that it builds. The checker reads the text
-by it, from machines that it derived from proofs.
+The planner decides its pairs by this code, from machines that it builds. The checker decides the
+pairs of a certificate by it, from machines that it derived from proofs.
 
 An item has a state of the machine, or `GAP`, for each stage. What may still prove a cut wrong is a
 tuple that begins with its kind:
@@ -25,7 +25,6 @@ from itertools import product
 from typing import Any, Protocol
 
 from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_proof_check import GAP, MOST_ITEMS, ItemSets, reachable_items
 
 Debts = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Debts]
@@ -35,6 +34,8 @@ WRONG: Threat = ("wrong",)
 REFUTED = frozenset({WRONG})
 """The threats to a cut that is certainly wrong."""
 BEGIN: Item = ((), frozenset())
+GAP = -1
+MOST_ITEMS = 20_000
 
 
 class Stage(Protocol):
@@ -58,7 +59,7 @@ class Stage(Protocol):
 
 
 class RowWindows:
-    """Decides the windows of a sequence of Splits over common symbols.
+    """Decides the pairs of a sequence of Splits over common symbols.
 
     `spend` is called in each loop that a pattern may make long. Raises `RefusedProofError`."""
 
@@ -72,26 +73,25 @@ class RowWindows:
         self.last = len(stages) - 1
         self._safe: dict[Threat, bool] = {}
         self.moves, self.step = cache(self._moves), cache(self._step)
-        self.sets = ItemSets(self.moves, BEGIN, reachable_items(BEGIN, self.moves, self.size))
+        self.everything = reachable_items(BEGIN, self.moves, self.size)
+        self.items_after = cache(self._items_after)
 
-    def refusal_behind(self, here: int, right: list[int]) -> str | None:
-        """Returns why the cut after a left part is not proved, or None. The left part is given by
-        the number of its item set."""
-        if not right or not all(0 <= c < self.size for c in right):
-            return "no window"
-        threats = self.behind_cut(here, right[0])
-        for d in right[1:]:
-            threats = self.threats_after(threats, d)
-        return None if self.is_certain(threats) else "a piece may go on over the cut"
+    def _items_after(self, c: int) -> frozenset[Item]:
+        """Returns the items after any text that ends with symbol c."""
+        return fewest(new for item in self.everything for new in self.moves(item, c))
 
-    def behind_cut(self, here: int, c: int) -> frozenset[Threat]:
-        """Returns the threats to a cut after an item set and before symbol c, after c."""
-        items = filter(self.holds_at_end, self.sets.items(here))
-        return _settle(threat for item in items for threat in self.first(item, c))
+    def refusal(self, left: int, right: int) -> str | None:
+        """Returns why the cut between two symbols is not proved, or None."""
+        if not (0 <= left < self.size and 0 <= right < self.size):
+            return "no pair"
+        certain = self.is_certain(self.threats(self.items_after(left), right))
+        return None if certain else "a piece may go on over the cut"
 
-    def threats_after(self, threats: frozenset[Threat], d: int) -> frozenset[Threat]:
-        """Returns the threats after one more symbol."""
-        return _settle(new for threat in threats for new in self.step(threat, d))
+    def threats(self, items: Iterable[Item], c: int) -> frozenset[Threat]:
+        """Returns the threats to a cut after these items and before symbol c, after c."""
+        at_end = filter(self.holds_at_end, items)
+        found = frozenset(threat for item in at_end for threat in self.first(item, c))
+        return REFUTED if WRONG in found else found
 
     def is_certain(self, threats: frozenset[Threat]) -> bool:
         """True if no text makes one of the threats come true."""
@@ -295,7 +295,37 @@ class RowWindows:
         return self._safe[threat]
 
 
-def _settle(threats: Iterable[Threat]) -> frozenset[Threat]:
-    """Returns the threats as a set. One that came true settles all."""
-    found = frozenset(threats)
-    return REFUTED if WRONG in found else found
+def reachable_items(
+    begin: Item,
+    moves: Callable[[Item, int], Iterable[Item]],
+    symbols: int,
+) -> frozenset[Item]:
+    """Returns the items after any text, `begin` after no text, each with the fewest obligations."""
+    least: dict[tuple[int, ...], list[Debts]] = {}
+    todo = [begin]
+    count = 0
+    while todo:
+        place, owed = todo.pop()
+        known = least.setdefault(place, [])
+        if any(less <= owed for less in known):
+            continue
+        known[:] = [more for more in known if not owed <= more] + [owed]
+        count += 1
+        if count > MOST_ITEMS:
+            raise RefusedProofError(f"more than {MOST_ITEMS} items")
+        for c in range(symbols):
+            todo += moves((place, owed), c)
+    return frozenset((place, owed) for place, known in least.items() for owed in known)
+
+
+def fewest(items: Iterable[Item]) -> frozenset[Item]:
+    """Returns the items without those that owe more than another item in the same place."""
+    least: dict[tuple[int, ...], set[Debts]] = {}
+    for place, owed in items:
+        least.setdefault(place, set()).add(owed)
+    return frozenset(
+        (place, owed)
+        for place, each in least.items()
+        for owed in each
+        if not any(less < owed for less in each)
+    )

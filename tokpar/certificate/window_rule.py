@@ -19,7 +19,7 @@ from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES
 from tokpar.certificate.window_classes import POINTS, require_class
 from tokpar.certificate.window_machine import Machine, RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
-from tokpar.certificate.window_proof_check import ANYWHERE, WindowChecker
+from tokpar.certificate.window_proof_check import WindowChecker
 from tokpar.certificate.window_rows import RowWindows
 from tokpar.types import Seam, Theorem
 
@@ -58,16 +58,10 @@ class ProvedWindows:
             if reader.engine == "fancy-regex":
                 require_kept(stage["tree"])
 
-    def refusal(self, before: str, after: str) -> str | None:
+    def refusal(self, left_char: str, right_char: str) -> str | None:
         """Why the cut between these two characters is not proved, or None."""
-        left, right = (int(self._symbol_of[ord(char)]) for char in (before, after))
-        if left >= self.size or right >= self.size:
-            return "nothing is proved of an unknown character"
-        return self._refusal_of(left, right)
-
-    def _refusal_of(self, left: int, right: int) -> str | None:
-        here = self._checker.sets.set_after(ANYWHERE, [left])
-        return self._checker.refusal_behind(here, [right])
+        left, right = (int(self._symbol_of[ord(char)]) for char in (left_char, right_char))
+        return self._checker.refusal(left, right)
 
     @cached_property
     def universal(self) -> bool:
@@ -76,7 +70,7 @@ class ProvedWindows:
         others[[ord(char) for char in SPACES]] = False
         found = set(self._symbol_of[others].tolist()) - {self.size}
         space = int(self._symbol_of[ord(" ")])
-        return all(self._refusal_of(c, space) is None for c in found)
+        return all(self._checker.refusal(c, space) is None for c in found)
 
 
 class ByWindows:

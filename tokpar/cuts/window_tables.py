@@ -15,8 +15,6 @@ from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
 IntArray = npt.NDArray[np.int64]
 SymbolArray = npt.NDArray[np.uint8]
 
-_ANY_TEXT = 0
-"""The left set before a position that any text may stand before."""
 NEVER, OPEN, SURE = range(3)
 """The status of a cut. `NEVER`: no pair certifies the cut. `OPEN`: something else must decide.
 `SURE`: the two characters certify the cut."""
@@ -85,10 +83,8 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
 @lru_cache(maxsize=32)
 def window_finder(windows: DecidedWindows) -> WindowFinder:
     """The `WindowFinder` for computed windows, cached: tokenizers of one family share it."""
-    tables, n = windows.tables, windows.size
-    sure = tables.certain[tables.cut[tables.left[_ANY_TEXT, :n], :n]]
-    pairs = np.full((256, 256), NEVER, np.uint8)
-    pairs[:n, :n][sure.T] = SURE
+    pairs, n = np.full((256, 256), NEVER, np.uint8), windows.size
+    pairs[:n, :n][windows.pairs.T] = SURE
     return WindowFinder(windows.symbol_of, n, pairs.ravel())
 
 

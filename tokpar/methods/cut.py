@@ -85,7 +85,7 @@ def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:
 STRATEGY = Strategy(
     name="cut",
     lossless=True,
-    source="theorems 14, 18-22, 29 and 40-44 (proofs/), pair-local rules 4.8, absorb rule 6.4",
+    source="theorems 14, 18-21, 29 and 40-43 (proofs/), pair-local rules 4.8, absorb rule 6.4",
     conditions="a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
     "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose windows can be decided "
     "(K10), or added tokens in the text (K9); anything else is encoded serially",

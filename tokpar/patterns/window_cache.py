@@ -33,7 +33,7 @@ def _compute_windows(facts: Facts) -> DecidedWindows | str:
     digest = hashlib.sha256(written.encode()).hexdigest()
     facts.proofs[digest] = written
     alphabet = windows.alphabet
-    return DecidedWindows(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
+    return DecidedWindows(alphabet.symbol_of, alphabet.size, windows.pairs, ("windows", digest))
 
 
 def _compute_checked_windows(splits: Sequence[SplitStage]) -> Windows:
