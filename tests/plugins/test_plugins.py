@@ -311,7 +311,8 @@ def test_the_command_of_the_example_is_a_command_of_tokpar(
     example: ModuleType, text_file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["lines", text_file]) == 0
-    assert capsys.readouterr().out == f"{TEXT.count(chr(10)) - TEXT.count(chr(10) * 2) - 1}\n"
+    ends = re.findall(r"\n(?=\w)", TEXT)  # a space after a line end may belong to its pre-token
+    assert capsys.readouterr().out == f"{len(ends)}\n"
     assert main(["lines", "--help"]) == 0
     assert "Count the ends of lines at which a text may be cut." in capsys.readouterr().out
     assert main(["--help"]) == 0
