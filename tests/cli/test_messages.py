@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -247,6 +248,40 @@ def test_a_sample_above_all_documents_says_to_write_per_cent(tmp_path: Path) -> 
         assert "expected a part such as 1% or 0.01, got" in error
     for sample in ("0", "1", "0.05", "5%", "100%"):
         assert run("corpus", "verify", tmp_path / "out", "--sample", sample).code == 0
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_a_build_with_the_wrong_field_names_the_fields_and_the_option(
+    dry: tuple[str, ...], tmp_path: Path
+) -> None:
+    """For a row without the field and a field without a text, not for a broken line."""
+    rng = random.Random(len(dry))
+    source = tmp_path / "rows.jsonl"
+    words = ("corpus", "build", source, "--tokenizer", "default", "--out", tmp_path / "out", *dry)
+    for case in range(drawn(20)):
+        right, wrong = (f"{rng.choice(['body', 'text', 'line'])}{k}" for k in range(2))
+        row = {right: "a text"} | ({wrong: case} if case % 2 else {})
+        source.write_text(json.dumps(row) + "\n")
+        error = run(*words, "--field", wrong).error
+        assert f"'{wrong}'" in error
+        assert case % 2 or f"the fields are '{right}'" in error
+        advice = re.search(r"\((--field) NAME takes another field, --errors skip", error)
+        assert advice is not None, error
+        assert run(*words, "--dry-run", advice[1], right).code == 0
+    source.write_text("{\n")
+    assert "--field" not in run(*words, "--field", "text").error
+
+
+def test_verify_without_the_inputs_says_which_option_takes_them(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "rows.jsonl", many(20))
+    build(source, tmp_path / "out", tokenizer="default")
+    option = re.search(
+        r"^not checked: the inputs: (--\S+)",
+        run("corpus", "verify", tmp_path / "out").out,
+        re.MULTILINE,
+    )
+    assert option is not None
+    assert "not checked" not in run("corpus", "verify", tmp_path / "out", option[1], source).out
 
 
 def test_a_dry_run_says_which_special_tokens_are_added(tmp_path: Path) -> None:

@@ -339,6 +339,7 @@ def test_a_plugin_is_listed_without_the_package_it_is_for(
     name = module.removeprefix("tokpar_")
     monkeypatch.setitem(sys.modules, name, None)  # importing it fails
     monkeypatch.syspath_prepend(plugin / "src")
+    monkeypatch.syspath_prepend(LIBRARY / "src")
     monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     found = registry_module.Registry.load([EntryPoint(name, module, "tokpar")])
