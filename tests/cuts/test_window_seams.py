@@ -160,6 +160,17 @@ def test_all_places_beside_added_tokens_are_those_that_are_certified(
     assert_all_places(finding, content.join(parts))
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_space_after_an_unknown_character_is_one_of_all_places(file: Path) -> None:
+    """Rule K1 needs no symbol of the character: arrays find the place, too."""
+    finding, _ = with_a_token(file)
+    text = "a\U000125c4 b 1\U00016139 2\U000125c4\u3000 x"
+    assert finding.windows is not None
+    assert finding.windows.finder.symbol_of[0x125C4] == finding.windows.finder.size
+    assert_all_places(finding, text)
+    assert 2 in finding.places(text)
+
+
 def test_a_token_that_strips_and_is_not_there_makes_finding_all_places_no_slower() -> None:
     """At once by arrays, as without it: no place is asked about."""
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
