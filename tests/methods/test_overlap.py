@@ -183,7 +183,8 @@ def assert_honest(tokenizer: Any, text: str, size: int, overlap: int, match: str
     try:
         encoding = encoded(text, adapter, chunk_chars=size, overlap_chars=overlap, match=match)
     except tokpar.EngineError as error:  # other ids, which cannot be post-processed
-        assert "these ids are not those of the text" in str(error)
+        if "these ids are not those of the text" not in str(error):
+            raise
         assume(False)
     positions = [seam.position for seam in encoding.seams]
     assert positions == sorted(set(positions))
