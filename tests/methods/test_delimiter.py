@@ -134,7 +134,9 @@ def test_what_it_calls_lossless_is(data: st.DataObject, tokenizer: Any, side: st
     adapter = adapter_of(tokenizer)
     try:
         encoding = encoded(text, adapter, chunk_chars=size, delimiter=delimiter, side=side)
-    except LookupError:  # ids that cannot be finished
+    except tokpar.EngineError as error:  # other ids, which cannot be post-processed
+        if "these ids are not those of the text" not in str(error):
+            raise
         assume(False)
     found = positions(encoding)
     assert found == sorted(set(found))
