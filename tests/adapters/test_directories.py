@@ -388,3 +388,16 @@ def test_as_hf_takes_no_directory(transformers: Any, tmp_path: Path) -> None:
 
 def test_special_tokens_of_the_drawn_files_are_special() -> None:
     assert all(token["special"] for kind in KINDS for token in special_tokens(kind))
+
+
+def test_a_deadline_while_transformers_loads_a_directory_passes_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+
+    def stopped(*_: Any, **__: Any) -> Any:
+        raise TimeoutError("the time is over")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", stopped)
+    with pytest.raises(TimeoutError, match="the time is over"):
+        tokpar.load(tmp_path)

@@ -20,6 +20,7 @@ from typing import Any
 
 from tokpar.adapters.settings import is_panic
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Loader
 
 AUTO_TOKENIZER = "AutoTokenizer"
@@ -79,6 +80,7 @@ def load(name: str, **options: Any) -> DirectoryTokenizer:
     try:
         tokenizer = auto.from_pretrained(name, trust_remote_code=False, **options)
     except BaseException as error:  # of transformers and of the libraries that it reads files with
+        raise_foreign(error)
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         raise FileFormatError(f"{name}: {_why_not_made(transformers, name, error)}") from error
