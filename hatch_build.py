@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NAMES = "_segments.py", "_pretokens.py", "_vocabulary.py", "_contents.py"
-KERNELS = [Path("tokpar", "cache", name) for name in NAMES]
+FOLDER = Path("tokpar", "cache")
+SOURCES = {name: f"{name}.py" for name in ("_segments", "_pretokens", "_vocabulary", "_contents")}
+SOURCES["_call"] = "call.c"
 STABLE = (
     sys.implementation.name == "cpython"
     and sys.version_info >= (3, 11)  # memoryviews are in the limited API from 3.11 on
@@ -41,7 +42,7 @@ class Kernel(BuildHookInterface):
         if STABLE:
             build_data["tag"] = f"cp311-abi3-{platform}"
         for library in libraries:
-            target = KERNELS[0].parent / library.name
+            target = FOLDER / library.name
             build_data["force_include"][str(library)] = str(target)
 
     def finalize(self, version, build_data, artifact_path):
@@ -57,14 +58,14 @@ def compiled(root, folder):
     macros = [("Py_LIMITED_API", "0x030B0000")] if STABLE else []
     extensions = [
         Extension(
-            ".".join(kernel.with_suffix("").parts),
-            [str(root / kernel)],
-            include_dirs=[str(root / kernel.parent)],
+            ".".join((*FOLDER.parts, name)),
+            [str(root / FOLDER / source)],
+            include_dirs=[str(root / FOLDER)],
             define_macros=macros,
             py_limited_api=STABLE,
             extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
         )
-        for kernel in KERNELS
+        for name, source in SOURCES.items()
     ]
     with TemporaryDirectory() as work:
         modules = cythonize(extensions, build_dir=work, language_level=3, quiet=True)

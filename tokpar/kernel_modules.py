@@ -30,6 +30,8 @@ def _import_module(name: str) -> ModuleType | None:
     return importlib.import_module(f"tokpar.cache.{name}")
 
 
+CALL = _import_module("_call")
+"""The module of `call.c`; or None."""
 CONTENTS = _import_module("_contents")
 """The functions of `tokpar.cache._contents`, compiled; or None."""
 SEGMENTS = _import_module("_segments")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,21 @@ def machine_for(facts: Facts) -> Machine | str:
 
 
 def _machine(facts: Facts) -> Machine | str:
-    if facts.scheme != "regex" or not facts.byte_level or facts.prefix_space:
-        return "its pre-tokenizer is no row of Splits before bytes"
     guard = inert_for(facts)
     if guard.refusal is not None:
         return guard.refusal
+    machine = facts.derive(machine_of_all)
+    if isinstance(machine, str) or guard.chars is None:
+        return machine
+    symbol_of = np.where(guard.chars.has, machine.symbol_of, np.uint8(machine.symbols))
+    return replace(machine, symbol_of=symbol_of)
+
+
+def machine_of_all(facts: Facts) -> Machine | str:
+    """Returns the machine with the symbols of all code points, as the pre-tokenizer gets them from
+    the normalizer; or why there is none."""
+    if facts.scheme != "regex" or not facts.byte_level or facts.prefix_space:
+        return "its pre-tokenizer is no row of Splits before bytes"
     splits = splits_of(facts)
     try:
         alphabet, stages = machines_of(splits)
@@ -55,10 +65,7 @@ def _machine(facts: Facts) -> Machine | str:
         return str(error)
     if facts.engine == "fancy-regex" and not all(map(_covers, stages)):
         return "tiktoken drops what its pattern does not match"
-    symbol_of = alphabet.symbol_of
-    if guard.chars is not None:
-        symbol_of = np.where(guard.chars.has, symbol_of, np.uint8(alphabet.size))
-    return build_machine(symbol_of, alphabet.size, stages)
+    return build_machine(alphabet.symbol_of, alphabet.size, stages)
 
 
 def _covers(stage: Automaton) -> bool:

@@ -1,0 +1,117 @@
+"""What the compiled call of a Hugging Face tokenizer is made from."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import tokenizers
+
+from tokpar.adapters.hf_postprocess import parse_component
+from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
+from tokpar.cache.character_tables import MARK, character_arrays
+from tokpar.cache.compiled_build import CallParts
+from tokpar.cache.compiled_call import EncodeMany
+from tokpar.cache.merges import Merges
+from tokpar.facts.hf_vocabulary import bytes_of_token
+from tokpar.pure.vocabulary import letters_of
+from tokpar.types import AddedToken, Facts
+
+_DRAWN_TOKENS = 300
+_FARTHEST = 1 << 16
+"""Code points in which a cut is looked for."""
+
+
+def call_parts_of(
+    copy: Any,
+    facts: Facts,
+    model_digest: bytes,
+    make_merges: Callable[[], Merges],
+    special: tuple[Sequence[int], Sequence[int]],
+    encode_many: EncodeMany,
+) -> CallParts | None:
+    """Returns what the compiled call is made from; None for a tokenizer that has none.
+
+    `copy`: the private copy. `model_digest`: of its model. `make_merges`: makes the merges of a
+    byte-level BPE. `special`: the ids around a text. `encode_many`: see `CompiledCall`."""
+    if facts.model != "BPE" or facts.unprovable is not None:
+        return None
+    stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
+    replaces = not facts.byte_level
+    added = _added(copy, replaces)
+    if added is None:
+        return None
+
+    def make_arrays() -> Arrays:
+        if facts.byte_level:
+            return byte_arrays(facts, make_merges())
+        names = "model", "normalizer", "pre_tokenizer"
+        return character_arrays(
+            dict(zip(names, [json.loads(copy.model.__getstate__()), *stages], strict=True))
+        )
+
+    return CallParts(
+        identity=[json.dumps(stages), model_digest, f"tokenizers {tokenizers.__version__}"],
+        make_arrays=make_arrays,
+        added=added,
+        special=special,
+        tokens=partial(_some_tokens, copy, facts.byte_level),
+        encode_many=encode_many,
+        tokenize=partial(_tokenize, copy.model, replaces),
+        find_cut=partial(find_cut, facts),
+    )
+
+
+def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
+    """Returns the first certified cut from code point `start` on, see `FindCut`."""
+    from tokpar.cuts.finder import finder_for  # only long texts are cut
+
+    finder = finder_for(facts)
+    if finder.refusal_for(text) is not None:
+        return None
+    seam = finder.find(text, start, start + _FARTHEST)
+    if seam is None:
+        return None
+    return seam.position, seam.position + int(dict(seam.witness).get("absorbed", 0))
+
+
+def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
+    """Returns the added tokens as `call_of` takes them, in the form in which they are searched.
+
+    None if the normalizer makes two of them alike."""
+    found: dict[str, tuple[int, int, bool]] = {}
+    normalizer, skips = copy.normalizer, copy.encode_special_tokens
+    for id_, each in copy.get_added_tokens_decoder().items():
+        content = each.content
+        if each.normalized and normalizer is not None:
+            content = normalizer.normalize_str(content)
+            content = content.replace(MARK, " ") if replaces else content
+        if content in found:
+            return None
+        token = AddedToken(content, id_, each.lstrip, each.rstrip, each.single_word)
+        if content:
+            found[content] = id_, added_flags(token, skips and each.special), each.normalized
+    return found
+
+
+def _some_tokens(copy: Any, byte_level: bool) -> list[str]:
+    """Returns some tokens of the vocabulary as text."""
+    size = copy.get_vocab_size(with_added_tokens=False)
+    draw = random.Random(size)
+    names = (
+        copy.model.id_to_token(draw.randrange(size)) for _ in range(_DRAWN_TOKENS * (size > 0))
+    )
+    known = [name for name in names if name]
+    if not byte_level:
+        return [name.replace(MARK, " ") for name in known]
+    spelled = (bytes_of_token(name) for name in known)
+    return [each.decode(errors="ignore") for each in spelled if each]
+
+
+def _tokenize(model: Any, replaces: bool, word: bytes) -> list[int]:
+    """Returns the model's ids of one word."""
+    text = word.decode().replace(" ", MARK) if replaces else letters_of(word)
+    return [token.id for token in model.tokenize(text)]

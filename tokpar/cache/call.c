@@ -1,0 +1,470 @@
+/* One compiled call: a str in, its ids out (docs/design.md). The module tokpar.cache._call.
+
+   A `Call` is one tokenizer: tables that are only read, so any number of threads may use it at once.
+   What a call writes is in a `Scratch`: buffers, and the words that it learned. A call takes a scratch
+   from its `Call`, or makes one, and puts it back. No two calls share one, so there are no locks.
+
+     str -> UTF-8 -> added tokens -> sections -> segments between certain cuts -> words -> ids
+
+   call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
+   call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_merges.h encodes
+   new ones, call_section.h leads the text through all of this. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include "call_words.h"
+#include "call_merges.h"
+#include "call_added.h"
+#include "call_pretokens.h"
+#include "call_characters.h"
+#include "call_section.h"
+
+enum { SPARE = 16, RELEASE_FROM = 4096, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
+
+typedef struct {
+    PyObject_HEAD
+    Tables tables;
+    Py_buffer held[MOST_HELD];
+    int held_count;
+    u32 before[OTHER_IDS / 4], after[OTHER_IDS / 4];
+    i64 before_count, after_count;
+    void *spare[SPARE];
+} Call;
+
+/* ---- scratches */
+
+static inline void *swapped(void **place, void *value)
+{
+#if defined(_MSC_VER)
+    return _InterlockedExchangePointer(place, value);
+#else
+    return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
+static Scratch *take_scratch(Call *self)
+{
+    for (int k = 0; k < SPARE; k++) {
+        void *found = self->spare[k] ? swapped(self->spare + k, NULL) : NULL;
+        if (found)
+            return found;
+    }
+    return calloc(1, sizeof(Scratch));
+}
+
+static void free_scratch(Scratch *s)
+{
+    if (!s)
+        return;
+    free_buffers(s);
+    free_words(&s->learned);
+    free(s);
+}
+
+static void put_scratch(Call *self, Scratch *s)
+{
+    if (s->text_room > KEPT_ROOM)
+        free_buffers(s);
+    for (int k = 0; k < SPARE && s; k++)
+        if (!self->spare[k])
+            s = swapped(self->spare + k, s);
+    free_scratch(s);
+}
+
+/* ---- encoding */
+
+/* Encodes one text at s->out[count:], which the caller made room for. Releases the GIL for long texts. */
+static i64 encode_at(Call *self, Scratch *s, i64 n, i64 count)
+{
+    if (n < RELEASE_FROM)
+        return encode_text(&self->tables, s, n, count);
+    PyThreadState *state = PyEval_SaveThread();
+    count = encode_text(&self->tables, s, n, count);
+    PyEval_RestoreThread(state);
+    return count;
+}
+
+/* Returns the UTF-8 of a str; NULL, without an error, if it has none. */
+static const char *utf8_of(PyObject *text, i64 *n)
+{
+    Py_ssize_t size = 0;
+    const char *utf8 = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
+    if (!utf8)
+        PyErr_Clear();
+    *n = size;
+    return size < MOST_TEXT ? utf8 : NULL;
+}
+
+static PyObject *bytes_of(const void *data, i64 n) { return PyBytes_FromStringAndSize(data, (Py_ssize_t)n); }
+
+/* Returns [(word, its ids), ...], to be compared with the engine. */
+static PyObject *samples_of(const Scratch *s)
+{
+    PyObject *samples = PyList_New(0);
+    for (int k = 0; samples && k < s->sample_count; k++) {
+        const Sample *each = s->samples + k;
+        PyObject *pair = Py_BuildValue("(NN)", bytes_of(s->sampled + each->start, each->stop - each->start),
+                                       bytes_of(s->out + each->first, 4 * each->count));
+        if (!pair || PyList_Append(samples, pair) < 0)
+            Py_CLEAR(samples);
+        Py_XDECREF(pair);
+    }
+    return samples;
+}
+
+/* (ids, holes as int64 (n, 3): place of ids, first byte, last byte; samples) */
+static PyObject *unfinished(const Scratch *s, i64 count)
+{
+    PyObject *samples = samples_of(s);
+    if (!samples)
+        return NULL;
+    return Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count),
+                         bytes_of(s->holes, (i64)sizeof(Hole) * s->hole_count), samples);
+}
+
+static PyObject *encode(Call *self, PyObject *text, int is_plain)
+{
+    i64 n, count = is_plain ? 0 : self->before_count;
+    const char *utf8 = utf8_of(text, &n);
+    if (!utf8)
+        Py_RETURN_NONE;
+    Scratch *s = take_scratch(self);
+    if (!s || !take_text(s, utf8, n, 0)) {
+        free_scratch(s);
+        return PyErr_NoMemory();
+    }
+    s->sample_count = 0;
+    memcpy(s->out, self->before, 4 * (size_t)count);
+    count = encode_at(self, s, n, count);
+    PyObject *found = NULL;
+    if (count >= 0) {
+        i64 more = is_plain ? 0 : self->after_count;
+        memcpy(s->out + count, self->after, 4 * (size_t)more);
+        count += more;
+        found = s->hole_count || s->sample_count ? unfinished(s, count) : bytes_of(s->out, 4 * count);
+    } else if (count == OUTSIDE) {
+        found = Py_None;
+        Py_INCREF(found);
+    } else
+        PyErr_NoMemory();
+    put_scratch(self, s);
+    return found;
+}
+
+static PyObject *call_encode(Call *self, PyObject *text) { return encode(self, text, 0); }
+static PyObject *call_encode_plain(Call *self, PyObject *text) { return encode(self, text, 1); }
+
+/* ---- many texts */
+
+typedef struct { const char *utf8; i64 size; } Row;
+
+/* Encodes rows side by side. Writes the number of ids of each to `lengths`, -1 for a row that only
+   the engine knows. Returns the number of all ids, or NO_MEMORY. */
+static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 *lengths)
+{
+    i64 count = 0;
+    for (i64 k = 0; k < n; k++) {
+        lengths[k] = -1;
+        if (!rows[k].utf8)
+            continue;
+        if (!take_text(s, rows[k].utf8, rows[k].size, count))
+            return NO_MEMORY;
+        i64 stop = encode_text(t, s, rows[k].size, count);
+        if (stop == NO_MEMORY)
+            return stop;
+        if (stop < 0 || s->hole_count) {
+            while (s->sample_count && s->samples[s->sample_count - 1].first >= count)
+                s->sample_count--; /* the next row is written over its ids */
+            continue;
+        }
+        lengths[k] = stop - count;
+        count = stop;
+    }
+    return count;
+}
+
+/* encode_rows(tuple of str): (ids of all, int64 lengths, samples). */
+static PyObject *call_encode_rows(Call *self, PyObject *texts)
+{
+    if (!PyTuple_Check(texts))
+        return PyErr_Format(PyExc_TypeError, "encode_rows takes a tuple");
+    i64 n = PyTuple_Size(texts), count = NO_MEMORY, total = 0;
+    Row *rows = malloc(sizeof(Row) * (size_t)(n + 1));
+    i64 *lengths = malloc(8 * (size_t)(n + 1));
+    Scratch *s = rows && lengths ? take_scratch(self) : NULL;
+    PyObject *found = NULL;
+    if (s) {
+        s->sample_count = 0;
+        for (i64 k = 0; k < n; k++) {
+            rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size);
+            total += rows[k].size;
+        }
+        PyThreadState *state = total < RELEASE_FROM ? NULL : PyEval_SaveThread();
+        count = encode_rows(&self->tables, s, rows, n, lengths);
+        if (state)
+            PyEval_RestoreThread(state);
+        PyObject *samples = count < 0 ? NULL : samples_of(s);
+        if (samples)
+            found = Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), bytes_of(lengths, 8 * n), samples);
+        put_scratch(self, s);
+    }
+    free(rows);
+    free(lengths);
+    return found || PyErr_Occurred() ? found : PyErr_NoMemory();
+}
+
+/* ---- tables */
+
+/* Returns the buffer `name` of a dict as an array of items; NULL with an error. */
+static const void *take_array(Call *self, PyObject *arrays, const char *name, size_t item, i64 least, i64 *count)
+{
+    PyObject *array = PyDict_GetItemString(arrays, name);
+    if (!array || self->held_count == MOST_HELD) {
+        PyErr_Format(PyExc_ValueError, "the array %s is missing", name);
+        return NULL;
+    }
+    Py_buffer *buffer = self->held + self->held_count;
+    if (PyObject_GetBuffer(array, buffer, PyBUF_SIMPLE) < 0)
+        return NULL;
+    self->held_count++;
+    i64 found = (i64)((size_t)buffer->len / item);
+    if (found < least) {
+        PyErr_Format(PyExc_ValueError, "the array %s has %lld items, not %lld", name, (long long)found,
+                     (long long)least);
+        return NULL;
+    }
+    if (count)
+        *count = found;
+    return buffer->buf;
+}
+
+static int is_power(i64 n) { return n > 0 && !(n & (n - 1)); }
+
+static int take_merges(Call *self, PyObject *arrays)
+{
+    Merges *m = &self->tables.merges;
+    i64 slots;
+    if (!(m->pairs = take_array(self, arrays, "pairs", 8, 2, &slots)) ||
+        !(m->may_be = take_array(self, arrays, "may_be", 8, 1 << 16, NULL)) ||
+        !(m->made = take_array(self, arrays, "made", 4, 0, NULL)) ||
+        !(self->tables.byte_ids = take_array(self, arrays, "byte_ids", 4, 256, NULL)))
+        return 0;
+    m->mask = (u64)slots - 1;
+    for (m->shift = 64; slots > 1; slots >>= 1)
+        m->shift--;
+    return 1;
+}
+
+static int take_words(Call *self, PyObject *arrays)
+{
+    Words *w = &self->tables.words;
+    i64 items;
+    if (!(w->slot = (Word *)take_array(self, arrays, "words", sizeof(Word), 2, &items)) ||
+        !(w->keys = (u8 *)take_array(self, arrays, "keys", 1, 0, &w->keys_room)) ||
+        !(w->more = (u32 *)take_array(self, arrays, "more", 4, 0, &w->more_room)))
+        return 0;
+    w->mask = (u64)items - 1;
+    return is_power(items);
+}
+
+static int take_machine(Call *self, PyObject *arrays, const i64 *settings)
+{
+    Tables *t = &self->tables;
+    Machine *m = &t->machine;
+    i64 items, stages;
+    if (!(m->moves = take_array(self, arrays, "moves", 4, 256, &items)) ||
+        !(m->begins = take_array(self, arrays, "begins", 4, 1, &stages)) ||
+        !(m->symbol_of = take_array(self, arrays, "symbol_of", 1, 0x110000, NULL)) ||
+        !(t->quick_of = take_array(self, arrays, "quick_of", 1, 0x110000, NULL)))
+        return 0;
+    m->stages = (int)stages;
+    m->symbols = (u32)settings[1];
+    t->of_all = *m;
+    if (!(t->of_all.symbol_of = take_array(self, arrays, "symbol_of_all", 1, 0x110000, NULL)))
+        return 0;
+    return stages <= MOST_STAGES && m->symbols < END - 128 && find_sure(m, items / 256, &t->sure);
+}
+
+static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
+{
+    Characters *c = &self->tables.characters;
+    c->unknown = (u32)settings[1];
+    c->falls_back = (int)settings[2];
+    c->fuses = (int)settings[3];
+    c->is_normalizer = (int)settings[4];
+    c->prepends = (int)settings[5];
+    c->splits = (int)settings[6];
+    return (c->char_ids = take_array(self, arrays, "char_ids", 4, 0x110000, NULL)) &&
+           (c->ascii_joins = take_array(self, arrays, "ascii_joins", 8, 256, NULL)) &&
+           (c->joins = take_array(self, arrays, "joins", 8, 1 << 17, NULL));
+}
+
+/* The added tokens: their bytes side by side (and 4 more), where each ends, flags, ids, and whether it
+   is searched in the normalized text. */
+static int take_added(Call *self, PyObject *arrays)
+{
+    Tables *t = &self->tables;
+    i64 bytes, count;
+    const u8 *data = take_array(self, arrays, "added_bytes", 1, 8, &bytes), *is_normalized;
+    const i64 *ends;
+    if (!data || !(ends = take_array(self, arrays, "added_ends", 8, 0, &count)) ||
+        !(t->flags = take_array(self, arrays, "added_flags", 1, count, NULL)) ||
+        !(t->added_ids = take_array(self, arrays, "added_ids", 4, count, NULL)) ||
+        !(is_normalized = take_array(self, arrays, "added_normalized", 1, count, NULL)))
+        return 0;
+    if (!make_tree(&t->raw, bytes) || !make_tree(&t->normalized, bytes))
+        return 0;
+    for (i64 k = 0, start = 0; k < count; start = ends[k++])
+        if (ends[k] > start && ends[k] + 8 <= bytes)
+            add_token(is_normalized[k] ? &t->normalized : &t->raw, data + start, ends[k] - start, (u32)k);
+    return 1;
+}
+
+static int take_others(Call *self, PyObject *arrays)
+{
+    const u32 *before = take_array(self, arrays, "before", 4, 0, &self->before_count), *after;
+    if (!before || !(after = take_array(self, arrays, "after", 4, 0, &self->after_count)))
+        return 0;
+    if (self->before_count > OTHER_IDS / 4 || self->after_count > OTHER_IDS / 4)
+        return 0;
+    memcpy(self->before, before, 4 * (size_t)self->before_count);
+    memcpy(self->after, after, 4 * (size_t)self->after_count);
+    return 1;
+}
+
+static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+    PyObject *arrays;
+    static char *allowed[] = {"arrays", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, names, "O!", allowed, &PyDict_Type, &arrays))
+        return NULL;
+    allocfunc make = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Call *self = (Call *)make(type, 0);
+    if (!self)
+        return NULL;
+    Tables *t = &self->tables;
+    const i64 *settings = take_array(self, arrays, "settings", 8, 10, NULL);
+    int is_done = settings && take_merges(self, arrays) && take_words(self, arrays) && take_added(self, arrays) &&
+                  take_others(self, arrays);
+    if (is_done) {
+        t->is_characters = (int)settings[0];
+        t->most_learned = settings[7];
+        t->secret = (u64)settings[8];
+        t->sample_mask = (u64)settings[9];
+        is_done = t->is_characters ? take_characters(self, arrays, settings) : take_machine(self, arrays, settings);
+    }
+    if (is_done)
+        return (PyObject *)self;
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void call_free(Call *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    for (int k = 0; k < self->held_count; k++)
+        PyBuffer_Release(self->held + k);
+    for (int k = 0; k < SPARE; k++)
+        free_scratch(self->spare[k]);
+    free_tree(&self->tables.raw);
+    free_tree(&self->tables.normalized);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+/* Returns the code points of p[0 : n], or -1 if this is no UTF-8. */
+static i64 characters_in(const u8 *p, i64 n)
+{
+    i64 count = 0;
+    for (i64 i = 0; i < n; count++) {
+        int size = p[i] < 0x80 ? 1 : p[i] < 0xC2 ? 9 : p[i] < 0xE0 ? 2 : p[i] < 0xF0 ? 3 : p[i] < 0xF5 ? 4 : 9;
+        if (i + size > n)
+            return -1;
+        for (int k = 1; k < size; k++)
+            if ((p[i + k] & 0xC0) != 0x80)
+                return -1;
+        i += size;
+    }
+    return count;
+}
+
+/* Puts one token into the table of words: its own id if it stays whole, else what the merges make. */
+static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_whole)
+{
+    if (n < 1 || n > 512 || characters_in(p, n) < 0)
+        return 1;
+    Key key = key_of(p, n);
+    s->out[0] = id;
+    i64 count = is_whole ? 1 : merge_word(t, s, p, n, s->out);
+    int is_alone = t->is_characters;
+    s->steps = 1 << 20;
+    if (!is_alone && count > 0)
+        is_alone = pretoken_ends(&t->machine, 0, p, 0, n, s->ends, 0, &s->steps) == 1;
+    return count > 0 && (find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone));
+}
+
+/* seed(data, ends, ids, is_whole) fills the table of words, which must be writable, once. `data`: the
+   bytes of the tokens, and 16 more. Returns the bytes of `keys` and the items of `more` that are used. */
+static PyObject *call_seed(Call *self, PyObject *args)
+{
+    Py_buffer data, ends, ids, is_whole;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*", &data, &ends, &ids, &is_whole))
+        return NULL;
+    Scratch *s = calloc(1, sizeof(Scratch));
+    Words *w = &self->tables.words;
+    int is_done = s && has_room((void **)&s->out, &s->out_room, 1024, 4) &&
+                  has_room((void **)&s->ends, &s->ends_room, 1024, 4);
+    const i64 *stop = ends.buf;
+    i64 total = ends.len / 8;
+    for (i64 k = 0, start = 0; is_done && k < total; start = stop[k++])
+        is_done = seed_word(&self->tables, s, (const u8 *)data.buf + start, stop[k] - start,
+                            ((const u32 *)ids.buf)[k], ((const u8 *)is_whole.buf)[k]);
+    free_scratch(s);
+    PyBuffer_Release(&data), PyBuffer_Release(&ends), PyBuffer_Release(&ids), PyBuffer_Release(&is_whole);
+    if (!is_done)
+        return PyErr_Format(PyExc_ValueError, "the table of words is too small");
+    return Py_BuildValue("(LL)", (long long)w->keys_used, (long long)w->more_used);
+}
+
+/* ---- the module */
+
+static PyMethodDef methods[] = {
+    {"encode", (PyCFunction)call_encode, METH_O,
+     "encode(text) -> bytes of uint32 ids, special tokens included; None if only the engine knows them;\n"
+     "(ids, holes, samples) if the engine is asked for parts of the text, or to compare words."},
+    {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
+    {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
+     "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
+    {"seed", (PyCFunction)call_seed, METH_VARARGS, "seed(data, ends, ids, is_whole): fill the table of words."},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_new, call_new},
+    {Py_tp_dealloc, call_free},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, "Call(arrays): the tables of one tokenizer, and its encode. Safe from any number of threads."},
+    {0, NULL},
+};
+static PyType_Spec spec = {"tokpar.cache._call.Call", sizeof(Call), 0, Py_TPFLAGS_DEFAULT, slots};
+
+static int fill_module(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&spec);
+    if (!type)
+        return -1;
+    int failed = PyModule_AddObjectRef(module, "Call", type);
+    Py_DECREF(type);
+    return failed;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, fill_module},
+#if !defined(Py_LIMITED_API) && defined(Py_mod_gil)
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_call", NULL, 0, NULL, module_slots, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit__call(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,136 @@
+/* The merges of a BPE: pairs of ids, and the ids of a word. Part of call.c.
+
+   pairs    one word a slot: left id (21 bits), right id (21), rank (22); all bits set: free
+   may_be   2^22 bits: a bit for the hash of each pair, so most pairs that do not merge cost one look
+   made     the merged id of each rank
+   Equal ranks are merged from left to right, the least rank first (theorem 52, lemma 56). */
+
+enum { SHORT = 48 };
+
+typedef struct {
+    const u64 *pairs, *may_be;
+    u64 mask;
+    int shift;
+    const u32 *made;
+} Merges;
+
+static inline u32 rank_of(const Merges *m, u32 left, u32 right)
+{
+    u64 key = (u64)left << 21 | right, hash = key * 0x9E3779B97F4A7C15u;
+    if (!(m->may_be[hash >> 48] >> (hash >> 42 & 63) & 1))
+        return NONE;
+    for (u64 at = hash >> m->shift;; at = (at + 1) & m->mask) {
+        u64 slot = m->pairs[at];
+        if (slot >> 22 == key)
+            return (u32)(slot & 0x3FFFFF);
+        if (slot == ~(u64)0)
+            return NONE;
+    }
+}
+
+/* Merges n ids in place, 1 <= n <= SHORT. Returns how many are left.
+
+   rank[i] is the rank of the pair that begins at i. A slot that was merged into its left neighbour is
+   skipped by `next` and `prev`, and has no rank. */
+static int merge_short(const Merges *m, u32 *id, int n)
+{
+    u32 rank[SHORT + 1];
+    u8 next[SHORT + 2], prev[SHORT + 2];
+    for (int i = 0; i + 1 < n; i++)
+        rank[i] = rank_of(m, id[i], id[i + 1]);
+    for (int i = 0; i <= n; i++)
+        next[i] = (u8)(i + 1), prev[i] = (u8)(i - 1);
+    rank[n - 1] = NONE;
+    int left = n;
+    for (;;) {
+        u32 least = NONE;
+        int i = 0;
+        for (int k = 0; k < n; k++)
+            least = rank[k] < least ? rank[k] : least;
+        if (least == NONE)
+            break;
+        while (rank[i] != least)
+            i++;
+        int gone = next[i], behind = next[gone];
+        id[i] = m->made[least];
+        rank[gone] = NONE;
+        next[i] = (u8)behind;
+        prev[behind] = (u8)i;
+        left--;
+        rank[i] = behind < n ? rank_of(m, id[i], id[behind]) : NONE;
+        if (i)
+            rank[prev[i]] = rank_of(m, id[prev[i]], id[i]);
+    }
+    for (int i = 0, to = 0; to < left; i = next[i])
+        id[to++] = id[i];
+    return left;
+}
+
+static inline i64 push(u64 *heap, i64 count, u64 entry)
+{
+    i64 k = count;
+    for (; k && heap[(k - 1) / 2] > entry; k = (k - 1) / 2)
+        heap[k] = heap[(k - 1) / 2];
+    heap[k] = entry;
+    return count + 1;
+}
+
+/* Removes heap[0]. Returns the new count. */
+static inline i64 pop(u64 *heap, i64 count)
+{
+    u64 entry = heap[--count];
+    i64 k = 0;
+    for (i64 below = 1; below < count; below = 2 * k + 1) {
+        if (below + 1 < count && heap[below + 1] < heap[below])
+            below++;
+        if (heap[below] >= entry)
+            break;
+        heap[k] = heap[below];
+        k = below;
+    }
+    heap[k] = entry;
+    return count;
+}
+
+/* Bytes of `work` that `merge_long` needs for n ids. */
+static inline size_t merge_room(i64 n) { return (size_t)n * 36 + 64; }
+
+/* The same for any n < 2^32, in n log n steps. An entry of the heap, rank << 32 | place, is stale
+   unless the pair at the place still has the rank. */
+static i64 merge_long(const Merges *m, u32 *id, i64 n, void *work)
+{
+    u64 *heap = work;
+    u32 *rank = (u32 *)(heap + 3 * n), *next = rank + n, *prev = next + n;
+    i64 count = 0;
+    for (i64 i = 0; i < n; i++)
+        next[i] = (u32)(i + 1), prev[i] = (u32)(i - 1);
+    rank[n - 1] = NONE;
+    for (i64 i = 0; i + 1 < n; i++)
+        if ((rank[i] = rank_of(m, id[i], id[i + 1])) != NONE)
+            count = push(heap, count, (u64)rank[i] << 32 | (u64)i);
+    while (count) {
+        u64 entry = heap[0];
+        u32 i = (u32)entry;
+        count = pop(heap, count);
+        if (rank[i] != entry >> 32)
+            continue;
+        u32 gone = next[i], behind = next[gone];
+        id[i] = m->made[rank[i]];
+        rank[gone] = rank[i] = NONE;
+        next[i] = behind;
+        if (behind < n) {
+            prev[behind] = i;
+            if ((rank[i] = rank_of(m, id[i], id[behind])) != NONE)
+                count = push(heap, count, (u64)rank[i] << 32 | i);
+        }
+        if (i) {
+            u32 before = prev[i];
+            if ((rank[before] = rank_of(m, id[before], id[i])) != NONE)
+                count = push(heap, count, (u64)rank[before] << 32 | before);
+        }
+    }
+    i64 left = 0;
+    for (i64 i = 0; i < n; i = next[i])
+        id[left++] = id[i];
+    return left;
+}

@@ -1,0 +1,188 @@
+/* The pre-tokens of a text (theorem 51), and the places where one ends whatever stands around
+   (lemma 60). Part of call.c.
+
+   moves[state << 8 | c]   bits 8-29 the next state, bit 30 DIES: no match ends behind c, bit 31 HIT: a
+                           match ends before c. c: an ASCII byte; 128 + symbol of any other character;
+                           END: the text ends
+   begins                  the first state of each Split of the row
+   sure_of, class_of       sure_of[a] >> class_of[b] & 1: a pre-token ends between the bytes a and b */
+
+enum { END = 255, MOST_STAGES = 8 };
+#define HIT 0x80000000u
+#define DIES 0x40000000u
+#define STATE 0x3FFFFF00u
+
+typedef struct {
+    const u32 *moves, *begins;
+    const u8 *symbol_of;
+    u32 symbols; /* symbol_of a character that the normalizer may change */
+    int stages;
+} Machine;
+
+typedef struct { u64 sure_of[256]; u8 class_of[256]; } SureCuts;
+
+/* Returns the end of the match of a stage that begins at i, i if there is none, -1 for a character
+   about which nothing is known. `*read`: how far it looked. */
+static inline i64 match_end(const Machine *m, int stage, const u8 *p, i64 i, i64 stop, i64 *read)
+{
+    i64 at = i, hit = i;
+    u32 state = m->begins[stage];
+    while (at < stop) {
+        int size = 1;
+        u32 c = p[at];
+        if (c >= 0x80) {
+            u32 symbol = m->symbol_of[code_point(p + at, &size)];
+            if (symbol == m->symbols)
+                return -1;
+            c = 128 + symbol;
+        }
+        u32 go = m->moves[state | c];
+        if (go & HIT)
+            hit = at;
+        if (go & DIES) {
+            *read = at + size;
+            return hit;
+        }
+        at += size;
+        state = go & STATE;
+    }
+    *read = stop;
+    return m->moves[state | END] & HIT ? stop : hit;
+}
+
+static inline int char_size(u8 first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
+
+/* Writes the ends of the pre-tokens of p[i : stop] to `ends`, and returns the new count; -1 for an
+   unknown character, or if `*steps` runs out. What a stage matches, and what it leaves between two
+   matches, goes through the later stages. */
+static i64 pretoken_ends(const Machine *m, int stage, const u8 *p, i64 i, i64 stop, u32 *ends, i64 count,
+                         i64 *steps)
+{
+    if (stage == m->stages) {
+        ends[count] = (u32)stop;
+        return count + 1;
+    }
+    int is_last = stage + 1 == m->stages;
+    i64 gap = i, read;
+    while (i < stop) {
+        i64 end = match_end(m, stage, p, i, stop, &read);
+        if (end < 0 || (*steps -= read - i) < 0)
+            return -1;
+        if (end == i) {
+            i += char_size(p[i]);
+            continue;
+        }
+        for (int is_match = gap == i; is_match < 2; is_match++) {
+            i64 from = is_match ? i : gap, to = is_match ? end : i;
+            if (is_last)
+                ends[count++] = (u32)to;
+            else if ((count = pretoken_ends(m, stage + 1, p, from, to, ends, count, steps)) < 0)
+                return -1;
+        }
+        i = gap = end;
+    }
+    if (gap < stop)
+        return pretoken_ends(m, stage + 1, p, gap, stop, ends, count, steps);
+    return count;
+}
+
+/* ---- sure cuts: theorem 60 */
+
+/* Marks the states that a stage reaches. `seen` has a byte for each state. */
+static void reach(const Machine *m, int stage, u8 *seen, u32 *open)
+{
+    i64 count = 1;
+    seen[m->begins[stage] >> 8] = 1;
+    open[0] = m->begins[stage];
+    while (count) {
+        u32 state = open[--count];
+        for (u32 c = 0; c < 128 + m->symbols; c++) {
+            u32 go = m->moves[state | c], next = go & STATE;
+            if (!(go & DIES) && !seen[next >> 8])
+                seen[next >> 8] = 1, open[count++] = next;
+        }
+    }
+}
+
+/* True if every run of the stage that has just read `a` ends in a match when it meets `b`. */
+static int always_ends(const Machine *m, const u8 *seen, i64 states, u32 a, u32 b)
+{
+    for (i64 s = 0; s < states; s++) {
+        u32 go = seen[s] ? m->moves[s << 8 | a] : DIES;
+        if (go & DIES)
+            continue;
+        u32 next = m->moves[(go & STATE) | b];
+        if (!(next & HIT) || !(next & DIES))
+            return 0;
+    }
+    return 1;
+}
+
+/* Fills sure_of and class_of. A pair is sure if one stage always cuts there. Bytes of other
+   characters have class 63, which no pair has. Returns 0 without memory. */
+static int find_sure(const Machine *m, i64 states, SureCuts *found)
+{
+    u8 *sure = calloc(128 * 128, 1), *seen = malloc((size_t)states);
+    u32 *open = malloc(4 * (size_t)states);
+    int is_done = sure && seen && open, classes = 0;
+    for (int stage = 0; is_done && stage < m->stages; stage++) {
+        memset(seen, 0, (size_t)states);
+        reach(m, stage, seen, open);
+        for (u32 a = 0; a < 128; a++)
+            if (!(m->moves[m->begins[stage] | a] & DIES)) /* so `a` alone is a match before `b` */
+                for (u32 b = 0; b < 128; b++)
+                    sure[a << 7 | b] |= (u8)always_ends(m, seen, states, a, b);
+    }
+    memset(found->sure_of, 0, sizeof found->sure_of);
+    memset(found->class_of, 63, sizeof found->class_of);
+    for (u32 b = 0; is_done && b < 128; b++) {
+        u32 like = 0, a;
+        for (; like < b; like++) {
+            for (a = 0; a < 128 && sure[a << 7 | like] == sure[a << 7 | b]; a++)
+                ;
+            if (a == 128)
+                break;
+        }
+        if (like == b && classes == 63)
+            continue; /* too many kinds of bytes: no cut before this one */
+        found->class_of[b] = like == b ? (u8)classes++ : found->class_of[like];
+        for (a = 0; a < 128; a++)
+            found->sure_of[a] |= (u64)(sure[a << 7 | b] && found->class_of[b] < 63) << found->class_of[b];
+    }
+    free(sure);
+    free(seen);
+    free(open);
+    return is_done;
+}
+
+/* Returns the sure cuts at places at to at + 63 as bits. p[at - 1] and 64 more bytes are read. */
+static inline u64 sure_cuts(const SureCuts *sure, const u8 *p, i64 at)
+{
+    u64 cuts = 0;
+    for (int k = 0; k < 64; k += 8) {
+        if ((word_at(p + at + k) & 0x8080808080808080u) == 0x8080808080808080u)
+            continue;
+        u64 part = 0;
+        for (int j = 0; j < 8; j++)
+            part |= (sure->sure_of[p[at + k + j - 1]] >> sure->class_of[p[at + k + j]] & 1) << j;
+        cuts |= part << k;
+    }
+    return cuts;
+}
+
+/* ---- text that the normalizer leaves as it is, by the quick check of UAX 15
+
+   quick_of   of each code point: 0: it never changes; 255: only the engine knows; else its combining
+              class: such characters stay where they are if their classes do not fall */
+static int is_normal(const u8 *quick_of, const u8 *p, i64 i, i64 stop)
+{
+    int size;
+    u8 last = 0;
+    for (; i < stop; i += size) {
+        u8 quick = quick_of[code_point(p + i, &size)];
+        if (quick == 255 || (quick && quick < last))
+            return 0;
+        last = quick;
+    }
+    return 1;
+}

@@ -1,0 +1,416 @@
+/* From a text to ids: what a call reads (Tables) and writes (Scratch), and the way between. Part of
+   call.c. Functions return how many ids they wrote, or one of the negative reasons below. */
+
+enum {
+    OUTSIDE = -1,   /* only the engine knows the ids */
+    NO_MEMORY = -2,
+    GROUP = 64,     /* words that are fetched, then looked up */
+    MOST_SAMPLES = 64,
+    SAMPLED_BYTES = 1 << 14,
+    MARGIN = 16,    /* bytes before a text: room for one space that is put before a section */
+    OTHER_IDS = 64, /* special tokens around a text, and places that are written behind the ids */
+    KEPT_ROOM = 1 << 22
+};
+
+typedef struct {
+    int is_characters;
+    Merges merges;
+    const u32 *byte_ids;
+    Words words; /* the vocabulary as words; read only */
+    Machine machine, of_all; /* of_all: with the symbols of all characters */
+    SureCuts sure;
+    const u8 *quick_of;
+    Characters characters;
+    Tree raw, normalized; /* added tokens that are searched before and after the normalizer */
+    const u8 *flags;
+    const u32 *added_ids;
+    u64 secret, sample_mask;
+    i64 most_learned;
+} Tables;
+
+typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
+typedef struct { i64 start, stop, first, count; } Sample; /* a new word in `sampled`, and its ids */
+
+typedef struct {
+    u8 *text, *copy;
+    u32 *out, *ends;
+    void *work;
+    i64 text_room, copy_room, out_room, ends_room, work_room;
+    Words learned;
+    Hole *holes;
+    i64 hole_count, hole_room;
+    Sample samples[MOST_SAMPLES];
+    u8 sampled[SAMPLED_BYTES];
+    int sample_count, was_rejected;
+    i64 steps;
+} Scratch;
+
+static void free_buffers(Scratch *s)
+{
+    free(s->text), free(s->copy), free(s->out), free(s->ends), free(s->work), free(s->holes);
+    s->text = s->copy = NULL, s->out = s->ends = NULL, s->work = NULL, s->holes = NULL;
+    s->text_room = s->copy_room = s->out_room = s->ends_room = s->work_room = s->hole_room = 0;
+}
+
+/* Makes `*buffer` hold `wanted` items. Its content is lost. Returns 0 without memory. */
+static int has_room(void **buffer, i64 *room, i64 wanted, size_t item)
+{
+    if (*room >= wanted)
+        return 1;
+    free(*buffer);
+    wanted += wanted / 4 + 256;
+    *buffer = malloc((size_t)wanted * item);
+    *room = *buffer ? wanted : 0;
+    return *buffer != NULL;
+}
+
+/* ---- words */
+
+/* Encodes one new word by the merges. */
+static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
+{
+    i64 count = n;
+    if (t->is_characters)
+        count = atoms_of(&t->characters, t->byte_ids, p, n, out);
+    else
+        for (i64 i = 0; i < n; i++)
+            out[i] = t->byte_ids[p[i]];
+    if (count <= 1)
+        return count;
+    if (count <= SHORT)
+        return merge_short(&t->merges, out, (int)count);
+    if (!has_room(&s->work, &s->work_room, (i64)merge_room(count), 1))
+        return NO_MEMORY;
+    return merge_long(&t->merges, out, count, s->work);
+}
+
+static void learn(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, const u32 *ids, i64 count,
+                  int is_alone)
+{
+    if (t->most_learned && !put_word(&s->learned, key, p, n, ids, count, is_alone))
+        if (grow_words(&s->learned, t->most_learned))
+            put_word(&s->learned, key, p, n, ids, count, is_alone);
+}
+
+/* Keeps a new word for a comparison with the engine, if there is room. */
+static void add_sample(Scratch *s, const u8 *p, i64 n, i64 first, i64 count)
+{
+    int k = s->sample_count;
+    i64 start = k ? s->samples[k - 1].stop : 0;
+    if (k == MOST_SAMPLES || start + n > SAMPLED_BYTES)
+        return;
+    memcpy(s->sampled + start, p, (size_t)n);
+    s->samples[s->sample_count++] = (Sample){start, start + n, first, count};
+}
+
+/* Encodes one word at out[count:]. Returns the new count. */
+static i64 encode_word(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, int is_alone, i64 count)
+{
+    u32 *out = s->out + count;
+    const Word *known = find_word(&t->words, key, p, n);
+    if (known)
+        return count + copy_ids(&t->words, known, out);
+    known = s->learned.slot ? find_word(&s->learned, key, p, n) : NULL;
+    if (known) {
+        if (is_alone)
+            ((Word *)known)->id[0] |= IS_ALONE;
+        return count + copy_ids(&s->learned, known, out);
+    }
+    i64 found = merge_word(t, s, p, n, out);
+    if (found < 0)
+        return found;
+    if (!(mixed(key.hash, t->secret) & t->sample_mask))
+        add_sample(s, p, n, count, found);
+    learn(t, s, key, p, n, out, found, is_alone);
+    return count + found;
+}
+
+/* Words that are fetched ahead. */
+typedef struct {
+    const u8 *p;
+    int count;
+    Key key[GROUP];
+    int32_t start[GROUP], size[GROUP];
+} Group;
+
+static inline void fetch_word(const Tables *t, const Scratch *s, Key key)
+{
+    FETCH(t->words.slot + (key.hash & t->words.mask));
+    if (s->learned.slot)
+        FETCH(s->learned.slot + (key.hash & s->learned.mask));
+}
+
+static inline void add_to_group(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
+{
+    int k = g->count++;
+    g->start[k] = (int32_t)start;
+    g->size[k] = (int32_t)(stop - start);
+    g->key[k] = key_of(g->p + start, stop - start);
+    fetch_word(t, s, g->key[k]);
+}
+
+static i64 encode_group(const Tables *t, Scratch *s, Group *g, int is_alone, i64 count)
+{
+    for (int k = 0; k < g->count && count >= 0; k++)
+        count = encode_word(t, s, g->key[k], g->p + g->start[k], g->size[k], is_alone, count);
+    g->count = 0;
+    return count;
+}
+
+/* ---- BPE over bytes: segments between sure cuts, and their pre-tokens */
+
+static i64 add_hole(Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
+{
+    if (s->hole_count == s->hole_room) {
+        i64 wanted = 2 * s->hole_room + 16;
+        Hole *holes = realloc(s->holes, sizeof(Hole) * (size_t)wanted);
+        if (!holes)
+            return NO_MEMORY;
+        s->holes = holes;
+        s->hole_room = wanted;
+    }
+    i64 from = p - (s->text + MARGIN);
+    s->holes[s->hole_count++] = (Hole){count, from + start, from + stop};
+    return count;
+}
+
+/* Encodes a segment by its pre-tokens. Returns the new count. */
+static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
+{
+    if (!has_room((void **)&s->ends, &s->ends_room, stop - start + 1, 4))
+        return NO_MEMORY;
+    i64 ends = pretoken_ends(&t->machine, 0, p, start, stop, s->ends, 0, &s->steps);
+    if (ends < 0 && s->steps >= 0 && is_normal(t->quick_of, p, start, stop))
+        ends = pretoken_ends(&t->of_all, 0, p, start, stop, s->ends, 0, &s->steps);
+    if (ends < 0)
+        return s->steps < 0 ? OUTSIDE : add_hole(s, p, start, stop, count);
+    Group g;
+    g.p = p, g.count = 0;
+    for (i64 k = 0; k < ends; start = s->ends[k++]) {
+        add_to_group(t, s, &g, start, s->ends[k]);
+        if (g.count == GROUP || k + 1 == ends)
+            if ((count = encode_group(t, s, &g, ends == 1, count)) < 0)
+                return count;
+    }
+    return count;
+}
+
+/* Encodes segments: one that is known as one pre-token by one lookup. */
+static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
+{
+    for (int k = 0; k < g->count && count >= 0; k++) {
+        const u8 *p = g->p + g->start[k];
+        i64 n = g->size[k];
+        if (n < 16) {
+            const Words *w = &t->words;
+            const Word *known = find_word(w, g->key[k], p, n);
+            if (!known && s->learned.slot)
+                known = find_word(w = &s->learned, g->key[k], p, n);
+            if (known && known->id[0] & IS_ALONE) {
+                count += copy_ids(w, known, s->out + count);
+                continue;
+            }
+        }
+        count = encode_segment(t, s, g->p, g->start[k], g->start[k] + n, count);
+    }
+    g->count = 0;
+    return count;
+}
+
+static inline void add_segment(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
+{
+    if (stop - start < 16) {
+        add_to_group(t, s, g, start, stop);
+        return;
+    }
+    g->start[g->count] = (int32_t)start;
+    g->size[g->count++] = (int32_t)(stop - start);
+}
+
+static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
+{
+    Group g;
+    g.p = p, g.count = 0;
+    for (i64 at = start + 1; at < stop; at += 64) {
+        u64 cuts = sure_cuts(&t->sure, p, at);
+        if (stop - at < 64)
+            cuts &= ((u64)1 << (stop - at)) - 1;
+        for (; cuts; cuts &= cuts - 1) {
+            i64 cut = at + LOWEST_BIT(cuts);
+            add_segment(t, s, &g, start, cut);
+            start = cut;
+            if (g.count == GROUP && (count = encode_segments(t, s, &g, count)) < 0)
+                return count;
+        }
+    }
+    add_segment(t, s, &g, start, stop);
+    return encode_segments(t, s, &g, count);
+}
+
+/* ---- BPE over characters */
+
+static i64 encode_characters(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
+{
+    const Characters *c = &t->characters;
+    Group g;
+    g.p = p, g.count = 0;
+    int size;
+    u32 left = code_point(p + start, &size), right;
+    for (i64 i = start + size; i < stop; i += size, left = right) {
+        right = code_point(p + i, &size);
+        if (!is_cut(c, left, right))
+            continue;
+        add_to_group(t, s, &g, start, i);
+        start = i;
+        if (g.count == GROUP && (count = encode_group(t, s, &g, 1, count)) < 0)
+            return count;
+    }
+    add_to_group(t, s, &g, start, stop);
+    return encode_group(t, s, &g, 1, count);
+}
+
+/* Returns the place of U+2581 in p[i : stop], or stop. */
+static i64 find_mark(const u8 *p, i64 i, i64 stop)
+{
+    for (; i < stop; i++) {
+        const u8 *at = memchr(p + i, 0xE2, (size_t)(stop - i));
+        if (!at)
+            return stop;
+        i = at - p;
+        if (p[i + 1] == 0x96 && p[i + 2] == 0x81)
+            return i;
+    }
+    return stop;
+}
+
+/* Copies a section with " " for U+2581 to s->copy. Returns its length, or NO_MEMORY. */
+static i64 copy_section(Scratch *s, const u8 *p, i64 start, i64 stop)
+{
+    if (!has_room((void **)&s->copy, &s->copy_room, stop - start + MARGIN + TEXT_PADDING, 1))
+        return NO_MEMORY;
+    u8 *to = s->copy + MARGIN;
+    for (i64 mark; start < stop; start = mark + 3) {
+        mark = find_mark(p, start, stop);
+        memcpy(to, p + start, (size_t)(mark - start));
+        to += mark - start;
+        if (mark < stop)
+            *to++ = ' ';
+    }
+    memset(to, 0, TEXT_PADDING);
+    return to - (s->copy + MARGIN);
+}
+
+/* ---- sections between added tokens */
+
+typedef i64 (*Encode)(const Tables *, Scratch *, u8 *, i64, i64, i64);
+
+/* Finds the tokens of a tree in the sentence p[lo : hi], and encodes the sections between them.
+   Returns the new count. */
+static i64 encode_sentence(const Tables *t, Scratch *s, const Tree *tree, Encode section, u8 *p, i64 lo,
+                           i64 hi, i64 count)
+{
+    i64 taken = lo, from = lo;
+    while (tree->count) {
+        Match m;
+        int found = find_token(tree, p, from, hi, &s->steps, &m);
+        if (found <= 0) {
+            if (found < 0)
+                return OUTSIDE;
+            break;
+        }
+        from = m.stop;
+        found = apply_flags(t->flags[m.token], p, lo, hi, taken, &m);
+        if (found < 0)
+            return OUTSIDE;
+        s->was_rejected |= !found;
+        if (!found)
+            continue;
+        if (m.start > taken && (count = section(t, s, p, taken, m.start, count)) < 0)
+            return count;
+        s->out[count++] = t->added_ids[m.token];
+        taken = m.stop;
+    }
+    return hi > taken ? section(t, s, p, taken, hi, count) : count;
+}
+
+/* Encodes a section of which the spaces are marks: with " " for U+2581, and perhaps a space before it. */
+static i64 encode_marked(const Tables *t, Scratch *s, Encode part, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    const Characters *c = &t->characters;
+    int is_first = lo == 0;
+    if (find_mark(p, lo, hi) < hi) {
+        hi = copy_section(s, p, lo, hi);
+        if (hi < 0)
+            return hi;
+        p = s->copy + MARGIN, lo = 0;
+    }
+    int prepends = c->prepends == ALWAYS ||
+                   (p[lo] != ' ' && (c->prepends == UNLESS_SPACE || (c->prepends == FIRST && is_first)));
+    u8 before = p[lo - prepends];
+    if (prepends)
+        p[--lo] = ' ';
+    count = part(t, s, p, lo, hi, count);
+    if (prepends)
+        p[lo] = before;
+    return count;
+}
+
+static i64 encode_metaspace(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    return encode_marked(t, s, encode_characters, p, lo, hi, count);
+}
+
+static i64 encode_normalized(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    return encode_sentence(t, s, &t->normalized, encode_characters, p, lo, hi, count);
+}
+
+/* Encodes a section between added tokens: a normalizer marks it before the second search for added
+   tokens, a pre-tokenizer after it. */
+static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    if (!t->is_characters)
+        return encode_sentence(t, s, &t->normalized, encode_bytes, p, lo, hi, count);
+    if (t->characters.is_normalizer)
+        return encode_marked(t, s, encode_normalized, p, lo, hi, count);
+    return encode_sentence(t, s, &t->normalized, encode_metaspace, p, lo, hi, count);
+}
+
+/* Encodes the text of n bytes that is in s->text, from s->out[count] on. Returns the new count. */
+static i64 encode_text(const Tables *t, Scratch *s, i64 n, i64 count)
+{
+    s->steps = 64 * n + 1024;
+    s->was_rejected = 0;
+    s->hole_count = 0;
+    count = encode_sentence(t, s, &t->raw, encode_section, s->text + MARGIN, 0, n, count);
+    if (count < 0 || !s->hole_count)
+        return count;
+    /* the engine gets a hole alone: what is found there must not hang on what stands beside it */
+    return s->was_rejected || t->normalized.count ? OUTSIDE : count;
+}
+
+/* Makes room for the ids of n more bytes behind the first `count`, which stay: each byte, and each
+   space that is put before a section, has at most one id. Returns 0 without memory. */
+static int take_out(Scratch *s, i64 count, i64 n)
+{
+    i64 wanted = count + 2 * n + OTHER_IDS;
+    if (wanted <= s->out_room)
+        return 1;
+    wanted += wanted / 4 + 256;
+    u32 *out = realloc(s->out, 4 * (size_t)wanted);
+    if (!out)
+        return 0;
+    s->out = out;
+    s->out_room = wanted;
+    return 1;
+}
+
+/* Puts a text of n bytes into the scratch, with room for its ids from `count` on. */
+static int take_text(Scratch *s, const char *text, i64 n, i64 count)
+{
+    if (!has_room((void **)&s->text, &s->text_room, n + MARGIN + TEXT_PADDING, 1) || !take_out(s, count, n))
+        return 0;
+    memcpy(s->text + MARGIN, text, (size_t)n);
+    memset(s->text + MARGIN + n, 0, TEXT_PADDING);
+    return 1;
+}

@@ -1,0 +1,194 @@
+"""The tables of the compiled call (`call.c`), from the merges of a file and its machine."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar import kernel_modules
+from tokpar.arrays import IntArray
+from tokpar.cache.machine_tables import DEAD, HIT, machine_of_all
+from tokpar.cache.merges import GateError, Merges
+from tokpar.cache.quick_check import quick_check
+from tokpar.types import AddedToken, Facts
+
+Arrays = dict[str, NDArray[Any]]
+ID_BITS, RANK_BITS = 21, 22
+SAMPLED = 4096
+"""One in this many new words is also encoded by the engine, to compare the ids."""
+MOST_LEARNED = 1 << 17
+"""The most words that one thread learns; each needs 32 bytes and more for long words."""
+_END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FREE = np.uint64(2**64 - 1)
+
+
+def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, made: IntArray) -> Arrays:
+    """Returns the tables of pairs that merge, see call_merges.h.
+
+    `left`, `right`: the ids of each pair. `rank`: its rank; pairs of one rank make the same id.
+    `made`: the id that each pair makes. Raises GateError for ids and ranks that have no room."""
+    _, places, ranks = np.unique(rank, return_index=True, return_inverse=True)
+    ids = max(int(each.max(initial=0)) for each in (left, right, made))
+    if ids >> ID_BITS or len(places) >> RANK_BITS:
+        raise GateError("its ids or its merges are too many")
+    keys = left.astype(np.uint64) << np.uint64(ID_BITS) | right.astype(np.uint64)
+    hashes = pair_hashes(left.astype(np.uint64), right.astype(np.uint64))
+    may_be = np.zeros(1 << 16, dtype=np.uint64)
+    bits = hashes >> np.uint64(42)
+    np.bitwise_or.at(may_be, bits >> np.uint64(6), np.uint64(1) << (bits & np.uint64(63)))
+    log = max(4, (3 * len(keys) // 2).bit_length())
+    entries = keys << np.uint64(RANK_BITS) | ranks.reshape(-1).astype(np.uint64)
+    pairs = place_entries(entries, hashes >> np.uint64(64 - log), 1 << log)
+    return {"pairs": pairs, "may_be": may_be, "made": made[places].astype(np.uint32)}
+
+
+def pair_hashes(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Returns the hashes of pairs of numbers below 2^21, as the C code computes them."""
+    return (left << np.uint64(ID_BITS) | right) * _GOLDEN
+
+
+def place_entries(
+    entries: NDArray[np.uint64], homes: NDArray[np.uint64], size: int
+) -> NDArray[np.uint64]:
+    """Returns a table of `size` slots with each entry in the first free slot from its home on."""
+    table = np.full(size, _FREE, dtype=np.uint64)
+    at = homes.astype(np.int64)
+    waiting = np.arange(len(entries))
+    while len(waiting):
+        slots = at[waiting]
+        free = table[slots] == _FREE
+        chosen, firsts = np.unique(slots[free], return_index=True)
+        placed = waiting[free][firsts]
+        table[chosen] = entries[placed]
+        is_placed = np.zeros(len(entries), dtype=np.bool_)
+        is_placed[placed] = True
+        waiting = waiting[~is_placed[waiting]]
+        at[waiting] = (at[waiting] + (table[at[waiting]] != _FREE)) % size
+    return table
+
+
+def byte_arrays(facts: Facts, merges: Merges) -> Arrays:
+    """Returns the tables of a byte-level BPE behind a row of Splits (theorems 51, 52 and 60).
+
+    Raises GateError where a condition does not hold."""
+    arrays = _merges_arrays(merges) | _machine_arrays(facts)
+    tokens = merges.tokens
+    columns = tokens.data, np.cumsum(tokens.lengths), tokens.ids, merges.whole
+    return with_words(arrays, *columns)
+
+
+def with_words(
+    arrays: Arrays,
+    data: NDArray[np.uint8],
+    ends: IntArray,
+    ids: NDArray[np.uint32],
+    is_whole: NDArray[np.bool_],
+) -> Arrays:
+    """Returns `arrays` with a table of words: the tokens of the vocabulary.
+
+    `data`: the UTF-8 bytes of all tokens, and 16 more. `ends`: where each token ends in `data`.
+    `is_whole`: True for a token that is one id as a word; the others have the ids that the merges
+    make."""
+    lengths = np.diff(ends, prepend=0)
+    size = 1 << max(4, (2 * len(ids)).bit_length())
+    long = lengths[lengths >= _LONG]
+    arrays = arrays | {
+        "words": np.zeros(4 * size, dtype=np.uint64),
+        "keys": np.zeros(int(long.sum()) + 4 * len(long) + 64, dtype=np.uint8),
+        "more": np.zeros(int(lengths.sum()) + 64, dtype=np.uint32),
+    }
+    call = call_of(arrays, {}, ((), ()), learns=False)
+    keys, more = call.seed(data, ends.astype(np.int64), ids, is_whole)
+    return arrays | {"keys": arrays["keys"][: keys + 64], "more": arrays["more"][: more + 64]}
+
+
+def call_of(
+    arrays: Arrays,
+    added: Mapping[str, tuple[int, int, bool]],
+    special: tuple[Sequence[int], Sequence[int]],
+    learns: bool = True,
+) -> Any:
+    """Returns the `Call` of a tokenizer.
+
+    `added`: (id, flags, is_normalized) of each added token, by its content; see `added_flags`.
+    `special`: the ids before and after a text."""
+    assert kernel_modules.CALL is not None
+    secret = np.frombuffer(secrets.token_bytes(8), dtype=np.int64)
+    rest = np.array([MOST_LEARNED if learns else 0, 0, SAMPLED - 1], dtype=np.int64)
+    rest[1] = secret[0]
+    before, after = (np.array(ids, dtype=np.uint32) for ids in special)
+    given = {
+        "settings": np.concatenate([arrays["settings"], rest]),
+        "before": before,
+        "after": after,
+    }
+    return kernel_modules.CALL.Call(arrays | _added_arrays(added) | given)
+
+
+def added_flags(token: AddedToken, is_skipped: bool) -> int:
+    """Returns the flags of an added token as numbers, see call_added.h.
+
+    `is_skipped`: the engine leaves the token out where it finds it (encode_special_tokens)."""
+    flags = (token.single_word, token.lstrip, token.rstrip, is_skipped)
+    return sum(1 << place for place, flag in enumerate(flags) if flag)
+
+
+def _machine_arrays(facts: Facts) -> Arrays:
+    """Returns the machine of the pre-tokenizer as call_pretokens.h reads it. Raises GateError."""
+    machine = facts.derive(machine_of_all)
+    if isinstance(machine, str):
+        raise GateError(machine)
+    symbol_of = machine.symbol_of
+    kinds = tuple(stage.kind for stage in facts.normalizers)
+    quick = quick_check(kinds)
+    if quick is None:
+        raise GateError(f"its normalizer is {' and '.join(kinds)}")
+    if quick[:128].any():
+        raise GateError("its normalizer changes ASCII characters")
+    width, symbols = machine.symbols + 1, machine.symbols
+    if symbols >= _MOST_SYMBOLS or len(machine.begins) > _MOST_STAGES:
+        raise GateError("its pattern tells too many characters apart")
+    moves = machine.moves.reshape(-1, width)
+    state = (moves & np.uint32(DEAD - 1)) // np.uint32(width) << np.uint32(8)
+    rows = state | moves & np.uint32(HIT | DEAD)
+    table = np.full((len(moves), 256), DEAD, dtype=np.uint32)
+    table[:, :128] = rows[:, symbol_of[:128]]
+    table[:, 128 : 128 + symbols] = rows[:, :symbols]
+    table[:, _END] = rows[:, symbols]
+    return {
+        "settings": np.array([0, symbols, 0, 0, 0, 0, 0], dtype=np.int64),
+        "moves": table.reshape(-1),
+        "begins": (machine.begins // width << 8).astype(np.uint32),
+        "symbol_of": np.where(quick == 0, symbol_of, np.uint8(symbols)),
+        "symbol_of_all": symbol_of,
+        "quick_of": quick,
+    }
+
+
+def _merges_arrays(merges: Merges) -> Arrays:
+    """Returns the pairs of a model."""
+    slots = merges.table.reshape(-1, 2)
+    slots = slots[slots[:, 0] != 0]
+    key, value = (slots[:, 0] - np.uint64(1)), slots[:, 1]
+    low, half = np.uint64(2**32 - 1), np.uint64(32)
+    columns = key >> half, key & low, value >> half, value & low
+    pairs = pair_arrays(*(each.astype(np.int64) for each in columns))
+    return pairs | {"byte_ids": merges.byte_ids}
+
+
+def _added_arrays(tokens: Mapping[str, tuple[int, int, bool]]) -> Arrays:
+    """Returns the added tokens as call.c reads them."""
+    contents = [content.encode() for content in tokens]
+    ids, flags, normalized = zip(*tokens.values(), strict=True) if tokens else ((), (), ())
+    return {
+        "added_bytes": np.frombuffer(b"".join(contents) + bytes(16), dtype=np.uint8),
+        "added_ends": np.cumsum([len(content) for content in contents], dtype=np.int64),
+        "added_flags": np.array(flags, dtype=np.uint8),
+        "added_ids": np.array(ids, dtype=np.uint32),
+        "added_normalized": np.array(normalized, dtype=np.uint8),
+    }

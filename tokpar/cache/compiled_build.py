@@ -1,0 +1,116 @@
+"""Makes the compiled call of a tokenizer: from tables on disk, or in the background."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokpar import kernel_modules
+from tokpar.cache.call_store import FORMAT, forget_arrays, read_arrays, write_arrays
+from tokpar.cache.call_tables import Arrays, call_of
+from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
+from tokpar.cache.merges import GateError
+from tokpar.disk_cache import digest
+from tokpar.foreign_errors import raise_foreign
+
+DRAWN, DRAWN_AGAIN = 400, 40
+"""Texts that are compared with the engine when tables are made, and when they are read."""
+_ATOMS = [
+    *(" .1aß中的ก한😀\n\t\x00\u0e34\u200d\ufe0f\u00a0\u3000\u2581"),
+    *("  ", "\r\n", "12345", "don't", "é", "e\u0301", "\u1112\u1161"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CallParts:
+    """What a compiled call is made from.
+
+    `identity`: all that decides the tables. `make_arrays`: makes them; may raise GateError.
+    `added`, `special`: see `call_of`. `tokens`: returns some tokens as text, to draw texts from.
+    The other fields: see `CompiledCall`."""
+
+    identity: Sequence[bytes | str]
+    make_arrays: Callable[[], Arrays]
+    added: Mapping[str, tuple[int, int, bool]]
+    special: tuple[Sequence[int], Sequence[int]]
+    tokens: Callable[[], Sequence[str]]
+    encode_many: EncodeMany
+    tokenize: TokenizeWord
+    find_cut: FindCut
+
+
+class LaterCall:
+    """The compiled call of a tokenizer as soon as there is one.
+
+    Tables on disk are mapped at once. Others are made on a thread of their own. `call` is None
+    until then, and for a tokenizer that has no compiled call."""
+
+    def __init__(self, parts: CallParts, in_background: bool = True) -> None:
+        self.call: CompiledCall | None = None
+        self._thread: threading.Thread | None = None
+        if kernel_modules.CALL is None:
+            return
+        key = digest([FORMAT, *parts.identity])
+        arrays = read_arrays(key)
+        if arrays is not None:
+            self.call = checked_call(parts, arrays, DRAWN_AGAIN)
+            if self.call is not None:
+                return
+            forget_arrays(key)
+        if not in_background:
+            self._build(parts, key)
+            return
+        self._thread = threading.Thread(target=self._build, args=(parts, key), daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float | None = None) -> CompiledCall | None:
+        """Returns the call, after its tables were made; None if there is none."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(seconds)
+        return self.call
+
+    def _build(self, parts: CallParts, key: str) -> None:
+        try:
+            arrays = parts.make_arrays()
+        except GateError:
+            return
+        call = checked_call(parts, arrays, DRAWN)
+        if call is not None:
+            write_arrays(key, arrays)
+        self.call = call
+
+
+def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall | None:
+    """Returns the compiled call; None if it and the engine have other ids for a drawn text."""
+    try:
+        found: Any = call_of(arrays, parts.added, parts.special)
+    except (KeyError, ValueError):  # the arrays of a damaged file
+        return None
+    call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut)
+    texts = drawn_texts(parts, drawn)
+    try:
+        expected = parts.encode_many(texts)
+        for k, text in enumerate(texts):
+            ids = call.encode_plain(text)
+            if ids is not None and ids.tolist() != expected[k].tolist():
+                return None
+    except BaseException as error:  # a panic of the engine is no Exception
+        raise_foreign(error)
+        return None
+    return call
+
+
+def drawn_texts(parts: CallParts, count: int) -> list[str]:
+    """Returns texts made of tokens, added tokens and characters that are often treated apart."""
+    draw = random.Random(count)
+    tokens, added = parts.tokens(), [*parts.added][:1000] or [" "]
+    kinds: list[Sequence[str]] = [tokens or _ATOMS, _ATOMS, added]
+    texts = []
+    for _ in range(count):
+        weights = draw.choice([(6, 2, 0), (6, 3, 1), (1, 6, 1), (1, 0, 0)])
+        chosen = draw.choices(kinds, weights, k=draw.randrange(1, 30))
+        texts.append("".join(draw.choice(kind) for kind in chosen))
+    return texts

@@ -1,0 +1,60 @@
+"""The quick check of normal forms (UAX 15): which characters a normalizer leaves as they are."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHANGES = 255
+"""Of a character that a normalizer may change."""
+CODE_POINTS = sys.maxunicode + 1
+_UNKNOWN = ("Cn", "Cs")  # not assigned; surrogates
+_COMPOSING_JAMO = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
+_APART = "\U0010ffff"
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+
+
+@lru_cache(maxsize=8)
+def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
+    """Returns a number for each code point, uint8 (1,114,112,); None for other normalizers.
+
+    0: a row of normalizers of these `kinds` leaves the character as it is, whatever stands around.
+    1 to 254: its canonical combining class; it stays where it is if the classes of neighbours do
+    not fall. `CHANGES`: it may change, compose with the character before it, or is not assigned.
+
+    Characters keep these properties in later versions of Unicode, and a version that does not know
+    a character leaves it alone."""
+    if not {*FORMS, "Lowercase", "StripAccents"}.issuperset(kinds):
+        return None
+    categories = [unicodedata.category(chr(code)) for code in range(CODE_POINTS)]
+    found = np.array([CHANGES if kind in _UNKNOWN else 0 for kind in categories], dtype=np.uint8)
+    places = np.array([c for c, kind in enumerate(categories) if kind not in (*_UNKNOWN, "Co")])
+    chars = [*map(chr, places.tolist())]
+    found[places] = [*map(unicodedata.combining, chars)]
+    joined = _APART.join(chars)
+    for kind in kinds:
+        if kind == "StripAccents":
+            found[[code for code, category in enumerate(categories) if category == "Mn"]] = CHANGES
+            continue
+        form = next((form for form in FORMS if form == kind), None)
+        image = joined.lower() if form is None else unicodedata.normalize(form, joined)
+        if form in ("NFC", "NFKC"):
+            found[_composing(chars)] = CHANGES
+        is_same = [a == b for a, b in zip(chars, image.split(_APART), strict=True)]
+        found[places[~np.array(is_same)]] = CHANGES
+    return found
+
+
+def _composing(chars: list[str]) -> list[int]:
+    """Returns the characters that may compose with the character before them."""
+    seconds = {*_COMPOSING_JAMO}
+    for parts in (unicodedata.decomposition(char).split() for char in chars):
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            seconds.add(int(parts[1], 16))
+    return sorted(seconds)
