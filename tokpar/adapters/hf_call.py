@@ -10,12 +10,13 @@ from typing import Any
 
 import tokenizers
 
+from tokpar import kernel_modules
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts
 from tokpar.cache.compiled_call import EncodeMany
-from tokpar.cache.merges import Merges
+from tokpar.cache.merges import Merges, Parts, model_parts, parts_of
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
@@ -32,11 +33,14 @@ def call_parts_of(
     make_merges: Callable[[], Merges],
     special: tuple[Sequence[int], Sequence[int]],
     encode_many: EncodeMany,
+    file_bytes: bytes | None = None,
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for a tokenizer that has none.
 
     `copy`: the private copy. `model_digest`: of its model. `make_merges`: makes the merges of a
-    byte-level BPE. `special`: the ids around a text. `encode_many`: see `CompiledCall`."""
+    byte-level BPE. `special`: the ids around a text. `encode_many`: see `CompiledCall`.
+    `file_bytes`: the file that the tokenizer was read from, which spares the engine to write its
+    model."""
     if facts.model != "BPE" or facts.unprovable is not None:
         return None
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
@@ -48,10 +52,8 @@ def call_parts_of(
     def make_arrays() -> Arrays:
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
-        names = "model", "normalizer", "pre_tokenizer"
-        return character_arrays(
-            dict(zip(names, [json.loads(copy.model.__getstate__()), *stages], strict=True))
-        )
+        size = copy.get_vocab_size(with_added_tokens=False)
+        return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
 
     return CallParts(
         identity=[json.dumps(stages), model_digest, f"tokenizers {tokenizers.__version__}"],
@@ -63,6 +65,15 @@ def call_parts_of(
         tokenize=partial(_tokenize, copy.model, replaces),
         find_cut=partial(find_cut, facts),
     )
+
+
+def _written_model(model: Any, file_bytes: bytes | None) -> tuple[bytes, Parts]:
+    """Returns the model as JSON, and its parts. Raises GateError."""
+    parts = None if file_bytes is None else model_parts(file_bytes)
+    if file_bytes is not None and parts is not None:
+        return file_bytes, parts
+    state: bytes = model.__getstate__()
+    return state, parts_of(state, kernel_modules.VOCABULARY)
 
 
 def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:

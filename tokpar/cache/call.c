@@ -17,6 +17,7 @@
 #include "call_pretokens.h"
 #include "call_characters.h"
 #include "call_section.h"
+#include "call_model.h"
 
 enum { SPARE = 16, RELEASE_FROM = 4096, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
 
@@ -418,9 +419,11 @@ static PyObject *call_seed(Call *self, PyObject *args)
                   has_room((void **)&s->ends, &s->ends_room, 1024, 4);
     const i64 *stop = ends.buf;
     i64 total = ends.len / 8;
+    PyThreadState *state = PyEval_SaveThread();
     for (i64 k = 0, start = 0; is_done && k < total; start = stop[k++])
         is_done = seed_word(&self->tables, s, (const u8 *)data.buf + start, stop[k] - start,
                             ((const u32 *)ids.buf)[k], ((const u8 *)is_whole.buf)[k]);
+    PyEval_RestoreThread(state);
     free_scratch(s);
     PyBuffer_Release(&data), PyBuffer_Release(&ends), PyBuffer_Release(&ids), PyBuffer_Release(&is_whole);
     if (!is_done)
@@ -428,7 +431,44 @@ static PyObject *call_seed(Call *self, PyObject *args)
     return Py_BuildValue("(LL)", (long long)w->keys_used, (long long)w->more_used);
 }
 
+/* read_characters(text, vocab, merges, room): see call_model.h. `vocab`, `merges`: (start, stop) of their
+   values. `room`: the arrays data, ends, ids, left, right, made, slots, char_ids, ascii_joins, joins, the
+   first 16 bytes longer than the text. Returns (tokens, merges or a mistake, bytes of the tokens). */
+static PyObject *read_characters(PyObject *module, PyObject *args)
+{
+    (void)module;
+    Py_buffer text, b[10];
+    long long i, j, k, l;
+    if (!PyArg_ParseTuple(args, "y*(LL)(LL)(w*w*w*w*w*w*w*w*w*w*)", &text, &i, &j, &k, &l, b, b + 1, b + 2, b + 3,
+                          b + 4, b + 5, b + 6, b + 7, b + 8, b + 9))
+        return NULL;
+    Model m = {text.buf, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, b[6].buf,
+               (u64)b[6].len / 8 - 1, b[7].buf, b[8].buf, b[9].buf, b[1].len / 8, b[3].len / 4, 0, 0};
+    i64 found = UNREADABLE, longest = text.len;
+    int fits = 0 <= i && i <= j && j <= longest && 0 <= k && k <= l && l <= longest && b[0].len >= longest + 16 &&
+               b[2].len >= 4 * m.token_room && b[4].len >= 4 * m.merge_room && b[5].len >= 4 * m.merge_room &&
+               is_power(b[6].len / 8) && b[6].len / 8 > m.token_room && b[7].len >= 4 * 0x110000 &&
+               b[8].len >= 8 << 8 && b[9].len >= 8 << 17;
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        found = read_tokens(&m, i, j);
+        if (!found)
+            found = read_merges(&m, k, l);
+        Py_END_ALLOW_THREADS
+    } else
+        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
+    PyBuffer_Release(&text);
+    for (int each = 0; each < 10; each++)
+        PyBuffer_Release(b + each);
+    return fits ? Py_BuildValue("(LLL)", (long long)m.count, (long long)found, (long long)m.used) : NULL;
+}
+
 /* ---- the module */
+
+static PyMethodDef functions[] = {
+    {"read_characters", read_characters, METH_VARARGS, "Reads the model of a BPE over characters."},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyMethodDef methods[] = {
     {"encode", (PyCFunction)call_encode, METH_O,
@@ -466,5 +506,5 @@ static PyModuleDef_Slot module_slots[] = {
 #endif
     {0, NULL},
 };
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_call", NULL, 0, NULL, module_slots, NULL, NULL, NULL};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_call", NULL, 0, functions, module_slots, NULL, NULL, NULL};
 PyMODINIT_FUNC PyInit__call(void) { return PyModuleDef_Init(&module); }

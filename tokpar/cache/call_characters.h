@@ -17,13 +17,16 @@ typedef struct {
     int falls_back, fuses, is_normalizer, prepends, splits; /* is_normalizer: marks come from it */
 } Characters;
 
+/* Returns the place in `joins` of a pair of characters. */
+static inline u64 join_bit(u32 left, u32 right) { return (((u64)left << 21 | right) * 0x9E3779B97F4A7C15u) >> 41; }
+
 static inline int joins_pair(const Characters *c, u32 left, u32 right)
 {
     if ((left | right) < 128) {
         u32 bit = left << 7 | right;
         return c->ascii_joins[bit >> 6] >> (bit & 63) & 1;
     }
-    u64 bit = (((u64)left << 21 | right) * 0x9E3779B97F4A7C15u) >> 41;
+    u64 bit = join_bit(left, right);
     return c->joins[bit >> 6] >> (bit & 63) & 1;
 }
 

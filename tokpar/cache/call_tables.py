@@ -37,39 +37,43 @@ def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, made: IntArray)
     if ids >> ID_BITS or len(places) >> RANK_BITS:
         raise GateError("its ids or its merges are too many")
     keys = left.astype(np.uint64) << np.uint64(ID_BITS) | right.astype(np.uint64)
-    hashes = pair_hashes(left.astype(np.uint64), right.astype(np.uint64))
-    may_be = np.zeros(1 << 16, dtype=np.uint64)
-    bits = hashes >> np.uint64(42)
-    np.bitwise_or.at(may_be, bits >> np.uint64(6), np.uint64(1) << (bits & np.uint64(63)))
+    hashes = keys * _GOLDEN
     log = max(4, (3 * len(keys) // 2).bit_length())
     entries = keys << np.uint64(RANK_BITS) | ranks.reshape(-1).astype(np.uint64)
-    pairs = place_entries(entries, hashes >> np.uint64(64 - log), 1 << log)
-    return {"pairs": pairs, "may_be": may_be, "made": made[places].astype(np.uint32)}
+    return {
+        "pairs": place_entries(entries, (hashes >> np.uint64(64 - log)).astype(np.int64), 1 << log),
+        "may_be": _bits(hashes >> np.uint64(42), 1 << 22),
+        "made": made[places].astype(np.uint32),
+    }
 
 
-def pair_hashes(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Returns the hashes of pairs of numbers below 2^21, as the C code computes them."""
-    return (left << np.uint64(ID_BITS) | right) * _GOLDEN
+def last_of_equal(keys: NDArray[np.uint64]) -> IntArray:
+    """Returns the places, rising, where a number stands for the last time."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    is_last = np.append(ordered[1:] != ordered[:-1], np.ones(min(1, len(keys)), dtype=np.bool_))
+    return np.sort(order[is_last])
 
 
-def place_entries(
-    entries: NDArray[np.uint64], homes: NDArray[np.uint64], size: int
-) -> NDArray[np.uint64]:
-    """Returns a table of `size` slots with each entry in the first free slot from its home on."""
+def place_entries(entries: NDArray[np.uint64], homes: IntArray, size: int) -> NDArray[np.uint64]:
+    """Returns a table of `size` slots in which no slot is free between the home of an entry and the
+    entry. There are fewer entries than slots."""
+    order = np.argsort(homes, kind="stable")
+    numbers = np.arange(len(homes))
+    places = np.maximum.accumulate(homes[order] - numbers) + numbers
+    fitting = int(np.searchsorted(places, size))
     table = np.full(size, _FREE, dtype=np.uint64)
-    at = homes.astype(np.int64)
-    waiting = np.arange(len(entries))
-    while len(waiting):
-        slots = at[waiting]
-        free = table[slots] == _FREE
-        chosen, firsts = np.unique(slots[free], return_index=True)
-        placed = waiting[free][firsts]
-        table[chosen] = entries[placed]
-        is_placed = np.zeros(len(entries), dtype=np.bool_)
-        is_placed[placed] = True
-        waiting = waiting[~is_placed[waiting]]
-        at[waiting] = (at[waiting] + (table[at[waiting]] != _FREE)) % size
+    table[places[:fitting]] = entries[order[:fitting]]
+    rest = order[fitting:]  # all slots from their homes to the last one are taken
+    table[np.flatnonzero(table == _FREE)[: len(rest)]] = entries[rest]
     return table
+
+
+def _bits(places: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Returns `size` bits in words of 64, of which those at `places` are set."""
+    found = np.zeros(size, dtype=np.bool_)
+    found[places] = True
+    return np.packbits(found, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def byte_arrays(facts: Facts, merges: Merges) -> Arrays:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokpar.cache.call_tables import Arrays, pair_arrays, pair_hashes, with_words
-from tokpar.cache.merges import GateError
+from tokpar import kernel_modules
+from tokpar.arrays import IntArray
+from tokpar.cache.call_tables import Arrays, last_of_equal, pair_arrays, with_words
+from tokpar.cache.merges import GateError, Parts, are_distinct
 
 MARK = "\u2581"
 NEVER, ALWAYS, UNLESS_SPACE, FIRST = range(4)
@@ -16,91 +21,127 @@ NEVER, ALWAYS, UNLESS_SPACE, FIRST = range(4)
 _NONE = 2**32 - 1
 _BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _SCHEMES = {"always": UNLESS_SPACE, "first": FIRST, "never": NEVER}
+_MISTAKES = {
+    -1: "its vocabulary or its merges are not written as JSON, or an id is too great",
+    -2: "it has a token with a space, which no text reaches",
+    -3: "it has a token twice",
+    -4: "a merge has a part, or makes something, that is no token",
+}
 
 
-def character_arrays(config: Mapping[str, Any]) -> Arrays:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Model:
+    """The vocabulary and the merges of a model, with " " for U+2581.
+
+    `data`: the UTF-8 bytes of all tokens, and more. `ends`: where each token ends. `ids`: the id of
+    each token. `merges`: the ids of the left part, the right part and the result of each merge.
+    `tables`: char_ids, ascii_joins and joins of call_characters.h."""
+
+    data: NDArray[np.uint8]
+    ends: IntArray
+    ids: NDArray[np.uint32]
+    merges: NDArray[np.uint32]
+    tables: Arrays
+
+    def ids_of(self, names: tuple[str, ...]) -> dict[str, int]:
+        """Returns the ids of those names that are tokens."""
+        lengths = np.diff(self.ends, prepend=0)
+        found = {}
+        spelled = {name.replace(MARK, " ").encode(): name for name in names}
+        for length, first in {(len(name), name[0]) for name in spelled if name}:
+            alike = np.flatnonzero(lengths == length)
+            alike = alike[self.data[self.ends[alike] - length] == first]
+            for number, end in zip(alike.tolist(), self.ends[alike].tolist(), strict=True):
+                name = spelled.get(self.data[end - length : end].tobytes())
+                if name is not None:
+                    found[name] = int(self.ids[number])
+        return found
+
+
+def character_arrays(
+    state: bytes, parts: Parts, size: int, normalizer: Any, pre_tokenizer: Any
+) -> Arrays:
     """Returns the tables of a BPE over characters.
 
-    `config`: a whole `tokenizer.json`. Raises GateError where a condition of lemmas 55 to 59 does
-    not hold."""
-    model = config["model"]
-    vocab: dict[str, int] = model["vocab"]
-    merges = _merges_of(model)
-    fallback = _require_atoms(model, vocab, merges)
-    is_normalizer, prepends, splits = _stages(config)
-
-    def spaced(text: str) -> str:
-        return text.replace(MARK, " ")
-
-    if any(" " in token for token in vocab if len(token) > 1 or MARK in vocab):
-        raise GateError("it has a token with a space, which no text reaches")
-    ids = np.array([[vocab[x], vocab[y], vocab[x + y]] for x, y in merges], dtype=np.int64)
-    left, right, made = ids.reshape(-1, 3).T
-    arrays = pair_arrays(left, right, np.arange(len(merges)), made)
-    char_ids = np.full(0x110000, _NONE, dtype=np.uint32)
-    for token, number in vocab.items():
-        if len(spaced(token)) == 1:
-            char_ids[ord(spaced(token))] = number
-    joined = {(spaced(x)[-1], spaced(y)[0]) for x, y in merges}
-    arrays |= _joins(joined) | {"char_ids": char_ids}
-    arrays["byte_ids"] = np.array([vocab.get(name, 0) for name in _BYTE_NAMES], dtype=np.uint32)
-    unknown = model.get("unk_token")
-    settings = [1, _NONE if unknown is None else vocab.get(unknown, _NONE), fallback]
-    settings += [bool(model.get("fuse_unk")), is_normalizer, prepends, splits]
-    arrays["settings"] = np.array(settings, dtype=np.int64)
-    names = {*_BYTE_NAMES, unknown} if fallback else {unknown}
-    words = {
-        spaced(token).encode(): number for token, number in vocab.items() if token not in names
+    `state`, `parts`: its model as JSON, see `merges_of`. `size`: the number of its tokens. The
+    stages are parts of a `tokenizer.json`. Raises GateError where a condition of lemmas 55 to 59
+    does not hold."""
+    settings = {
+        name: json.loads(state[i:j])
+        for name, (i, j) in parts.items()
+        if name not in ("vocab", "merges")
     }
-    data = np.frombuffer(b"".join(words) + bytes(16), dtype=np.uint8)
-    ends = np.cumsum([*map(len, words)], dtype=np.int64)
-    numbers = np.fromiter(words.values(), dtype=np.uint32, count=len(words))
-    return with_words(arrays, data, ends, numbers, np.zeros(len(words), dtype=np.bool_))
+    _require_settings(settings)
+    is_normalizer, prepends, splits = _stages(normalizer, pre_tokenizer)
+    model = _read(state, parts)
+    if len(model.ids) != size or not are_distinct(model.ids):
+        raise GateError("two of its tokens have one id")
+    unknown = settings.get("unk_token")
+    names = model.ids_of((*_BYTE_NAMES, *([] if unknown is None else [unknown])))
+    fallback = bool(settings.get("byte_fallback"))
+    _require_atoms(model, names, unknown, fallback)
+    keys = model.merges[0].astype(np.uint64) << np.uint64(32) | model.merges[1]
+    left, right, made = model.merges[:, last_of_equal(keys)].astype(np.int64)
+    arrays = pair_arrays(left, right, np.arange(len(left)), made) | model.tables
+    arrays["byte_ids"] = np.array([names.get(name, 0) for name in _BYTE_NAMES], dtype=np.uint32)
+    numbers = [1, names.get(unknown, _NONE), fallback, bool(settings.get("fuse_unk"))]
+    arrays["settings"] = np.array([*numbers, is_normalizer, prepends, splits], dtype=np.int64)
+    is_whole = np.zeros(size, dtype=np.bool_)
+    return with_words(arrays, model.data, model.ends, model.ids, is_whole)
 
 
-def _merges_of(model: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """Returns the merges in order; of equal merges the last one (lemma 56)."""
-    merges = [tuple(m.split(" ")) if isinstance(m, str) else tuple(m) for m in model["merges"]]
-    if any(len(merge) != 2 or not all(merge) for merge in merges):
-        raise GateError("a merge of it has an empty part")
-    last = {merge: number for number, merge in enumerate(merges)}
-    return [(x, y) for number, (x, y) in enumerate(merges) if last[x, y] == number]
+def _read(state: bytes, parts: Parts) -> _Model:
+    """Reads the vocabulary and the merges. Raises GateError."""
+    assert kernel_modules.CALL is not None
+    if not {"vocab", "merges"} <= parts.keys():
+        raise GateError("its model has no vocabulary or no merges")
+    vocab, merges = parts["vocab"], parts["merges"]
+    most, many = ((stop - start) // 5 + 1 for start, stop in (vocab, merges))
+    data, ends = np.zeros(len(state) + 16, dtype=np.uint8), np.zeros(most, dtype=np.int64)
+    ids, columns = np.zeros(most, dtype=np.uint32), np.zeros((3, many), dtype=np.uint32)
+    slots = np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64)
+    tables: Arrays = {
+        "char_ids": np.full(0x110000, _NONE, dtype=np.uint32),
+        "ascii_joins": np.zeros(256, dtype=np.uint64),
+        "joins": np.zeros(1 << 17, dtype=np.uint64),
+    }
+    room = data, ends, ids, *columns, slots, *tables.values()
+    count, found, used = kernel_modules.CALL.read_characters(state, vocab, merges, room)
+    if found < 0:
+        raise GateError(_MISTAKES[found])
+    return _Model(data[: used + 16], ends[:count], ids[:count], columns[:, :found], tables)
+
+
+def _require_settings(settings: Mapping[str, Any]) -> None:
+    """Raises GateError for a model that is no plain BPE."""
+    if settings.get("type", "BPE") != "BPE":
+        raise GateError("its model is no BPE")
+    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
+        if settings.get(name):
+            raise GateError(f"its BPE has {name} {settings[name]!r}")
 
 
 def _require_atoms(
-    model: Mapping[str, Any], vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]
-) -> bool:
-    """Returns whether the model falls back to bytes. Raises GateError."""
-    if model.get("type", "BPE") != "BPE":
-        raise GateError("its model is no BPE")
-    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
-        if model.get(name):
-            raise GateError(f"its BPE has {name} {model[name]!r}")
-    if len(set(vocab.values())) < len(vocab) or "" in vocab:
-        raise GateError("two of its tokens have one id, or one is empty")
-    fallback = bool(model.get("byte_fallback"))
-    unknown = model.get("unk_token")
-    nameless = (byte for byte in range(256) if _BYTE_NAMES[byte] not in vocab)
-    if fallback and any(byte >= 128 or chr(byte) not in vocab for byte in nameless):
+    model: _Model, names: Mapping[str, int], unknown: str | None, fallback: bool
+) -> None:
+    """Raises GateError if a character may have no atom (lemma 55), or if a merge joins the name of
+    a byte or the unknown token (lemma 57). `names`: the ids of such names."""
+    nameless = (byte for byte in range(256) if _BYTE_NAMES[byte] not in names)
+    char_ids = model.tables["char_ids"]
+    if fallback and any(byte >= 128 or char_ids[byte] == _NONE for byte in nameless):
         raise GateError("it falls back to bytes, and a byte has no token")
-    if not fallback and (unknown is None or unknown not in vocab):
+    if not fallback and unknown not in names:
         raise GateError("it has no token for unknown characters")
-    names = {*_BYTE_NAMES} if fallback else set()
-    names |= {unknown} if unknown is not None else set()
-    if any(x in names or y in names for x, y in merges):
+    atoms = [*names.values()] if fallback else [names[unknown]] if unknown is not None else []
+    if np.isin(model.merges[:2], atoms).any():
         raise GateError("a merge has the name of a byte, or the unknown token, as a part")
-    missing = next((x + y for x, y in merges if not {x, y, x + y} <= vocab.keys()), None)
-    if missing is not None:
-        raise GateError(f"a merge makes {missing!r}, which is no token")
-    return fallback
 
 
-def _stages(config: Mapping[str, Any]) -> tuple[bool, int, bool]:
+def _stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
     """Returns whether the normalizer writes U+2581 for a space, else the pre-tokenizer does; when
     a space is put before a section; and whether each space begins a pre-token (lemma 59).
 
     Raises GateError for other stages."""
-    normalizer, pre = config.get("normalizer"), config.get("pre_tokenizer")
     rows = (normalizer or {}).get("normalizers", [normalizer] if normalizer else [])
     kinds = [row["type"] for row in rows]
     if pre is not None and pre["type"] == "Metaspace" and not kinds and pre["replacement"] == MARK:
@@ -117,18 +158,3 @@ def _stages(config: Mapping[str, Any]) -> tuple[bool, int, bool]:
     if not never_splits or (pre is not None and pre.get("invert")):
         raise GateError("its pre-tokenizer splits what its normalizer made")
     return True, ALWAYS if kinds[0] == "Prepend" else NEVER, False
-
-
-def _joins(joined: set[tuple[str, str]]) -> Arrays:
-    """Returns the pairs of characters that some merge joins, as bits."""
-    pairs = np.array([(ord(x), ord(y)) for x, y in sorted(joined)], dtype=np.uint64).reshape(-1, 2)
-    bits = pair_hashes(pairs[:, 0], pairs[:, 1]) >> np.uint64(41)
-    few = pairs[(pairs < 128).all(axis=1)]
-    ascii_bits = few[:, 0] << np.uint64(7) | few[:, 1]
-    return {"joins": _set_bits(bits, 1 << 17), "ascii_joins": _set_bits(ascii_bits, 256)}
-
-
-def _set_bits(bits: Any, words: int) -> Any:
-    found = np.zeros(words, dtype=np.uint64)
-    np.bitwise_or.at(found, bits >> np.uint64(6), np.uint64(1) << (bits & np.uint64(63)))
-    return found

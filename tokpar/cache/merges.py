@@ -259,7 +259,7 @@ def vocabulary_arrays(
         data, lengths, ids = _entries(text, start, stop, reader)
     except (GateError, KeyError, ValueError):
         return None
-    if len(ids) != size or not _are_distinct(ids):
+    if len(ids) != size or not are_distinct(ids):
         return None
     spelled = lengths >= 0
     edges = offsets_of(np.maximum(lengths, 0))
@@ -269,7 +269,7 @@ def vocabulary_arrays(
 
 
 def _require_ids(ids: IntArray, lengths: IntArray) -> None:
-    if not _are_distinct(ids):
+    if not are_distinct(ids):
         raise GateError("two of its tokens have one id")
     if ids.min(initial=0) < 0 or ids.max(initial=0) >= MOST_IDS:
         raise GateError("it has ids that are too great")
@@ -277,7 +277,7 @@ def _require_ids(ids: IntArray, lengths: IntArray) -> None:
         raise GateError("it has a token of more than 32,767 bytes")
 
 
-def _are_distinct(ids: IntArray) -> bool:
+def are_distinct(ids: IntArray) -> bool:
     """True if no id comes twice."""
     if len(ids) and ids.min() >= 0 and ids.max() < _DENSE * len(ids):  # sooner than by sorting
         return int(np.bincount(ids).max()) == 1
