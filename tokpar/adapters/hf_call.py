@@ -16,6 +16,7 @@ from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts
 from tokpar.cache.compiled_call import EncodeMany
 from tokpar.cache.merges import Merges
+from tokpar.cache.stored_tables import LEAST_KEPT, Source
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
@@ -28,14 +29,14 @@ _FARTHEST = 1 << 16
 def call_parts_of(
     copy: Any,
     facts: Facts,
-    model_digest: bytes,
+    source: Source,
     make_merges: Callable[[], Merges],
     special: tuple[Sequence[int], Sequence[int]],
     encode_many: EncodeMany,
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for a tokenizer that has none.
 
-    `copy`: the private copy. `model_digest`: of its model. `make_merges`: makes the merges of a
+    `copy`: the private copy. `source`: of its model. `make_merges`: makes the merges of a
     byte-level BPE. `special`: the ids around a text. `encode_many`: see `CompiledCall`."""
     if facts.model != "BPE" or facts.unprovable is not None:
         return None
@@ -44,6 +45,8 @@ def call_parts_of(
     added = _added(copy, replaces)
     if added is None:
         return None
+
+    identity = [json.dumps(stages), source.sha256, f"tokenizers {tokenizers.__version__}"]
 
     def make_arrays() -> Arrays:
         if facts.byte_level:
@@ -54,7 +57,7 @@ def call_parts_of(
         )
 
     return CallParts(
-        identity=[json.dumps(stages), model_digest, f"tokenizers {tokenizers.__version__}"],
+        identity=identity if source.length >= LEAST_KEPT else None,
         make_arrays=make_arrays,
         added=added,
         special=special,
