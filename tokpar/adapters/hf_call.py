@@ -13,7 +13,7 @@ import tokenizers
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
-from tokpar.cache.compiled_build import CallParts
+from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.compiled_call import EncodeMany
 from tokpar.cache.merges import Merges
 from tokpar.cache.stored_tables import LEAST_KEPT, Source
@@ -22,8 +22,6 @@ from tokpar.pure.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
 
 _DRAWN_TOKENS = 300
-_FARTHEST = 1 << 16
-"""Code points in which a cut is looked for."""
 
 
 def call_parts_of(
@@ -46,7 +44,8 @@ def call_parts_of(
     if added is None:
         return None
 
-    identity = [json.dumps(stages), source.sha256, f"tokenizers {tokenizers.__version__}"]
+    engine = f"tokenizers {tokenizers.__version__}"
+    identity: list[bytes | str] = [json.dumps(stages), source.sha256, engine]
 
     def make_arrays() -> Arrays:
         if facts.byte_level:
@@ -66,19 +65,6 @@ def call_parts_of(
         tokenize=partial(_tokenize, copy.model, replaces),
         find_cut=partial(find_cut, facts),
     )
-
-
-def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
-    """Returns the first certified cut from code point `start` on, see `FindCut`."""
-    from tokpar.cuts.finder import finder_for  # only long texts are cut
-
-    finder = finder_for(facts)
-    if finder.refusal_for(text) is not None:
-        return None
-    seam = finder.find(text, start, start + _FARTHEST)
-    if seam is None:
-        return None
-    return seam.position, seam.position + int(dict(seam.witness).get("absorbed", 0))
 
 
 def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
@@ -103,10 +89,8 @@ def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None
 def _some_tokens(copy: Any, byte_level: bool) -> list[str]:
     """Returns some tokens of the vocabulary as text."""
     size = copy.get_vocab_size(with_added_tokens=False)
-    draw = random.Random(size)
-    names = (
-        copy.model.id_to_token(draw.randrange(size)) for _ in range(_DRAWN_TOKENS * (size > 0))
-    )
+    draw, count = random.Random(size), min(size // 10, _DRAWN_TOKENS)
+    names = (copy.model.id_to_token(draw.randrange(size)) for _ in range(count))
     known = [name for name in names if name]
     if not byte_level:
         return [name.replace(MARK, " ") for name in known]

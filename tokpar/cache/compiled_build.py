@@ -15,9 +15,12 @@ from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, Tokeni
 from tokpar.cache.merges import GateError
 from tokpar.disk_cache import digest
 from tokpar.foreign_errors import raise_foreign
+from tokpar.types import Facts
 
 DRAWN, DRAWN_AGAIN = 400, 40
 """The most texts that are compared with the engine when tables are made, and when they are read."""
+FARTHEST = 1 << 16
+"""Code points in which a cut is looked for."""
 _ATOMS = [
     *(" .1aß中的ก한😀\n\t\x00\u0e34\u200d\ufe0f\u00a0\u3000\u2581"),
     *("  ", "\r\n", "12345", "don't", "é", "e\u0301", "\u1112\u1161"),
@@ -82,6 +85,19 @@ class LaterCall:
         if call is not None:
             write_arrays(key, arrays)
         self.call = call
+
+
+def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
+    """Returns the first certified cut from code point `start` on, see `FindCut`."""
+    from tokpar.cuts.finder import finder_for  # only long texts are cut
+
+    finder = finder_for(facts)
+    if finder.refusal_for(text) is not None:
+        return None
+    seam = finder.find(text, start, start + FARTHEST)
+    if seam is None:
+        return None
+    return seam.position, seam.position + int(dict(seam.witness).get("absorbed", 0))
 
 
 def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall | None:
