@@ -14,22 +14,21 @@ from tokpar import kernel_modules
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
-from tokpar.cache.compiled_build import CallParts
+from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.compiled_call import EncodeMany
 from tokpar.cache.merges import Merges, Parts, model_parts, parts_of
+from tokpar.cache.stored_tables import LEAST_KEPT, Source
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
 
 _DRAWN_TOKENS = 300
-_FARTHEST = 1 << 16
-"""Code points in which a cut is looked for."""
 
 
 def call_parts_of(
     copy: Any,
     facts: Facts,
-    model_digest: bytes,
+    source: Source,
     make_merges: Callable[[], Merges],
     special: tuple[Sequence[int], Sequence[int]],
     encode_many: EncodeMany,
@@ -37,7 +36,7 @@ def call_parts_of(
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for a tokenizer that has none.
 
-    `copy`: the private copy. `model_digest`: of its model. `make_merges`: makes the merges of a
+    `copy`: the private copy. `source`: of its model. `make_merges`: makes the merges of a
     byte-level BPE. `special`: the ids around a text. `encode_many`: see `CompiledCall`.
     `file_bytes`: the file that the tokenizer was read from, which spares the engine to write its
     model."""
@@ -49,6 +48,9 @@ def call_parts_of(
     if added is None:
         return None
 
+    engine = f"tokenizers {tokenizers.__version__}"
+    identity: list[bytes | str] = [json.dumps(stages), source.sha256, engine]
+
     def make_arrays() -> Arrays:
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
@@ -56,7 +58,7 @@ def call_parts_of(
         return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
 
     return CallParts(
-        identity=[json.dumps(stages), model_digest, f"tokenizers {tokenizers.__version__}"],
+        identity=identity if source.length >= LEAST_KEPT else None,
         make_arrays=make_arrays,
         added=added,
         special=special,
@@ -74,19 +76,6 @@ def _written_model(model: Any, file_bytes: bytes | None) -> tuple[bytes, Parts]:
         return file_bytes, parts
     state: bytes = model.__getstate__()
     return state, parts_of(state, kernel_modules.VOCABULARY)
-
-
-def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
-    """Returns the first certified cut from code point `start` on, see `FindCut`."""
-    from tokpar.cuts.finder import finder_for  # only long texts are cut
-
-    finder = finder_for(facts)
-    if finder.refusal_for(text) is not None:
-        return None
-    seam = finder.find(text, start, start + _FARTHEST)
-    if seam is None:
-        return None
-    return seam.position, seam.position + int(dict(seam.witness).get("absorbed", 0))
 
 
 def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
@@ -111,10 +100,8 @@ def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None
 def _some_tokens(copy: Any, byte_level: bool) -> list[str]:
     """Returns some tokens of the vocabulary as text."""
     size = copy.get_vocab_size(with_added_tokens=False)
-    draw = random.Random(size)
-    names = (
-        copy.model.id_to_token(draw.randrange(size)) for _ in range(_DRAWN_TOKENS * (size > 0))
-    )
+    draw, count = random.Random(size), min(size // 10, _DRAWN_TOKENS)
+    names = (copy.model.id_to_token(draw.randrange(size)) for _ in range(count))
     known = [name for name in names if name]
     if not byte_level:
         return [name.replace(MARK, " ") for name in known]

@@ -3,7 +3,8 @@
    A tree of bytes; an edge is a slot (node << 8 | byte) + 1 << 32 | next node. Most places of a text
    are passed by one look at two bytes, or at a hash of four. */
 
-enum { SINGLE_WORD = 1, LSTRIP = 2, RSTRIP = 4, IS_SKIPPED = 8 };
+/* IS_SKIPPED: the engine leaves the token out; IS_FORBIDDEN: the engine's own call raises an error. */
+enum { SINGLE_WORD = 1, LSTRIP = 2, RSTRIP = 4, IS_SKIPPED = 8, IS_FORBIDDEN = 16 };
 
 typedef struct {
     u64 *edges, mask;
@@ -162,7 +163,7 @@ static int apply_flags(u8 flags, const u8 *p, i64 lo, i64 hi, i64 taken, Match *
     }
     if (is_rejected)
         return 0;
-    if (m->start < taken)
+    if (m->start < taken || flags & IS_FORBIDDEN)
         return -1; /* it begins in white space that the last token stripped */
     if (flags & LSTRIP)
         while (m->start > taken && is_white(code_point_before(p, m->start, &size)))

@@ -134,11 +134,9 @@ def call_of(
     return kernel_modules.CALL.Call(arrays | _added_arrays(added) | given)
 
 
-def added_flags(token: AddedToken, is_skipped: bool) -> int:
-    """Returns the flags of an added token as numbers, see call_added.h.
-
-    `is_skipped`: the engine leaves the token out where it finds it (encode_special_tokens)."""
-    flags = (token.single_word, token.lstrip, token.rstrip, is_skipped)
+def added_flags(token: AddedToken, is_skipped: bool = False, is_forbidden: bool = False) -> int:
+    """Returns the flags of an added token as numbers, see call_added.h."""
+    flags = (token.single_word, token.lstrip, token.rstrip, is_skipped, is_forbidden)
     return sum(1 << place for place, flag in enumerate(flags) if flag)
 
 

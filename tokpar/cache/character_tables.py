@@ -84,7 +84,7 @@ def character_arrays(
     left, right, made = model.merges[:, last_of_equal(keys)].astype(np.int64)
     arrays = pair_arrays(left, right, np.arange(len(left)), made) | model.tables
     arrays["byte_ids"] = np.array([names.get(name, 0) for name in _BYTE_NAMES], dtype=np.uint32)
-    numbers = [1, names.get(unknown, _NONE), fallback, bool(settings.get("fuse_unk"))]
+    numbers = [1, names.get(unknown or "", _NONE), fallback, bool(settings.get("fuse_unk"))]
     arrays["settings"] = np.array([*numbers, is_normalizer, prepends, splits], dtype=np.int64)
     is_whole = np.zeros(size, dtype=np.bool_)
     return with_words(arrays, model.data, model.ends, model.ids, is_whole)

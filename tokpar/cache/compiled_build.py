@@ -15,9 +15,12 @@ from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, Tokeni
 from tokpar.cache.merges import GateError
 from tokpar.disk_cache import digest
 from tokpar.foreign_errors import raise_foreign
+from tokpar.types import Facts
 
 DRAWN, DRAWN_AGAIN = 400, 40
-"""Texts that are compared with the engine when tables are made, and when they are read."""
+"""The most texts that are compared with the engine when tables are made, and when they are read."""
+FARTHEST = 1 << 16
+"""Code points in which a cut is looked for."""
 _ATOMS = [
     *(" .1aß中的ก한😀\n\t\x00\u0e34\u200d\ufe0f\u00a0\u3000\u2581"),
     *("  ", "\r\n", "12345", "don't", "é", "e\u0301", "\u1112\u1161"),
@@ -28,11 +31,12 @@ _ATOMS = [
 class CallParts:
     """What a compiled call is made from.
 
-    `identity`: all that decides the tables. `make_arrays`: makes them; may raise GateError.
+    `identity`: all that decides the tables; None for tables that are made sooner than found.
+    `make_arrays`: makes them; may raise GateError.
     `added`, `special`: see `call_of`. `tokens`: returns some tokens as text, to draw texts from.
     The other fields: see `CompiledCall`."""
 
-    identity: Sequence[bytes | str]
+    identity: Sequence[bytes | str] | None
     make_arrays: Callable[[], Arrays]
     added: Mapping[str, tuple[int, int, bool]]
     special: tuple[Sequence[int], Sequence[int]]
@@ -53,7 +57,7 @@ class LaterCall:
         self._thread: threading.Thread | None = None
         if kernel_modules.CALL is None:
             return
-        key = digest([FORMAT, *parts.identity])
+        key = None if parts.identity is None else digest([FORMAT, *parts.identity])
         arrays = read_arrays(key)
         if arrays is not None:
             self.call = checked_call(parts, arrays, DRAWN_AGAIN)
@@ -72,7 +76,7 @@ class LaterCall:
             self._thread.join(seconds)
         return self.call
 
-    def _build(self, parts: CallParts, key: str) -> None:
+    def _build(self, parts: CallParts, key: str | None) -> None:
         try:
             arrays = parts.make_arrays()
         except GateError:
@@ -81,6 +85,19 @@ class LaterCall:
         if call is not None:
             write_arrays(key, arrays)
         self.call = call
+
+
+def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
+    """Returns the first certified cut from code point `start` on, see `FindCut`."""
+    from tokpar.cuts.finder import finder_for  # only long texts are cut
+
+    finder = finder_for(facts)
+    if finder.refusal_for(text) is not None:
+        return None
+    seam = finder.find(text, start, start + FARTHEST)
+    if seam is None:
+        return None
+    return seam.position, seam.position + int(dict(seam.witness).get("absorbed", 0))
 
 
 def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall | None:
@@ -108,6 +125,7 @@ def drawn_texts(parts: CallParts, count: int) -> list[str]:
     draw = random.Random(count)
     tokens, added = parts.tokens(), [*parts.added][:1000] or [" "]
     kinds: list[Sequence[str]] = [tokens or _ATOMS, _ATOMS, added]
+    count = min(count, 20 + len(tokens))
     texts = []
     for _ in range(count):
         weights = draw.choice([(6, 2, 0), (6, 3, 1), (1, 6, 1), (1, 0, 0)])

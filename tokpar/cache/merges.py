@@ -277,7 +277,7 @@ def _require_ids(ids: IntArray, lengths: IntArray) -> None:
         raise GateError("it has a token of more than 32,767 bytes")
 
 
-def are_distinct(ids: IntArray) -> bool:
+def are_distinct(ids: NDArray[Any]) -> bool:
     """True if no id comes twice."""
     if len(ids) and ids.min() >= 0 and ids.max() < _DENSE * len(ids):  # sooner than by sorting
         return int(np.bincount(ids).max()) == 1

@@ -1,0 +1,153 @@
+"""Texts that somebody would complain of, at every size and door, beside the tokenizer's own call.
+
+    python -m tests.benchmarks.never_slower FILE ... [--added 0,1000,10000]
+        [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA] [--json OUT]
+
+FILE: a tokenizer.json. A cell is the time of the own call over the time of the door: above 1 tokpar
+is faster. "first": the text is new to the encoder; "seen": the least of three more calls. The own
+call is the least of three calls. A cell counts as slower below 0.9, unless the door takes at most
+30 microseconds more. The ids of every door are compared with those of the own call. Prints the
+worst rows; --json writes all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import AddedToken, Tokenizer
+from tqdm import tqdm
+
+import tokpar
+from tests.benchmarks.never_slower_texts import TEXTS, text_of
+
+LEAST, SLACK = 0.9, 30e-6
+SHOWN = 10
+Row = dict[str, Any]
+
+
+def main() -> int:
+    options = _options()
+    rows: list[Row] = []
+    for path in options.files:
+        for added in options.added:
+            rows += _rows_of(path, added, options)
+    slower = [row for row in rows if row["is_slower"]]
+    for row in sorted(rows, key=lambda row: row["ratio"])[:SHOWN]:
+        print(
+            f"{row['ratio']:8.3f}  {row['tokenizer']} +{row['added']}  {row['text']} of "
+            f"{row['size']:,}  {row['door']}, {row['call']}: {row['seconds'] * 1e6:,.0f} us, own "
+            f"{row['own'] * 1e6:,.0f} us"
+        )
+    wrong = sum(not row["is_equal"] for row in rows)
+    print(f"{len(rows):,} rows, {len(slower):,} slower, {wrong:,} with other ids")
+    if options.json:
+        about = {"tokpar": tokpar.__version__, "tokenizers": tokenizers.__version__}
+        Path(options.json).write_text(json.dumps({"about": about, "rows": rows}, indent=0))
+    return int(bool(wrong))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--added", type=_numbers, default=[0, 1000, 10000])
+    parser.add_argument("--sizes", type=_numbers, default=[50, 500, 5000, 100_000])
+    parser.add_argument("--doors", type=_names, default=["encode", "batch", "as_hf"])
+    parser.add_argument("--texts", type=_names, default=[*TEXTS])
+    parser.add_argument("--json")
+    return parser.parse_args()
+
+
+def _numbers(text: str) -> list[int]:
+    return [*map(int, text.split(","))]
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
+def _rows_of(path: Path, added: int, options: argparse.Namespace) -> Iterator[Row]:
+    own = Tokenizer.from_file(str(path))
+    own.no_truncation()
+    own.no_padding()
+    contents = [f"<extra_{k}>" for k in range(added)]
+    own.add_tokens([AddedToken(content, normalized=False) for content in contents])
+    doors = {name: DOORS[name](own) for name in options.doors}
+    cells = [(text, size) for text in options.texts for size in options.sizes]
+    for name, size in tqdm(cells, desc=f"{path.parent.name or path.name} +{added}"):
+        for door, (call, own_call) in doors.items():
+            text = text_of(name, size, contents, seed=door)
+            about = {"tokenizer": path.parent.name, "added": added, "text": name, "size": size}
+            yield from _measured(about | {"door": door}, text, call, own_call)
+
+
+def _measured(
+    about: Row, text: str, call: Callable[[str], Any], own: Callable[[str], Any]
+) -> Iterator[Row]:
+    expected = own(text)
+    least = min(_seconds(own, text) for _ in range(3))
+    first, found = _timed(call, text)
+    seen = min(_seconds(call, text) for _ in range(3))
+    for name, seconds in (("first", first), ("seen", seen)):
+        ratio = least / seconds
+        yield about | {
+            "call": name,
+            "seconds": seconds,
+            "own": least,
+            "ratio": ratio,
+            "is_slower": ratio < LEAST and seconds - least > SLACK,
+            "is_equal": found == expected,
+        }
+
+
+def _timed(call: Callable[[str], Any], text: str) -> tuple[float, Any]:
+    start = time.perf_counter()
+    found = call(text)
+    return time.perf_counter() - start, found
+
+
+def _seconds(call: Callable[[str], Any], text: str) -> float:
+    return _timed(call, text)[0]
+
+
+Door = tuple[Callable[[str], Any], Callable[[str], Any]]
+
+
+def _encode(own: Any) -> Door:
+    encoder = tokpar.Encoder(own)
+    encoder.prepare()
+    return lambda text: encoder.encode(text).ids.tolist(), lambda text: own.encode(text).ids
+
+
+def _batch(own: Any) -> Door:
+    encoder = tokpar.Encoder(own)
+    encoder.prepare()
+
+    def rows(text: str) -> Sequence[str]:
+        return [text[k : k + 250] for k in range(0, len(text), 250)]
+
+    return (
+        lambda text: [row.tolist() for row in encoder.encode_batch(rows(text)).rows],
+        lambda text: [each.ids for each in own.encode_batch(rows(text))],
+    )
+
+
+def _as_hf(own: Any) -> Door:
+    from transformers import PreTrainedTokenizerFast
+
+    original = PreTrainedTokenizerFast(tokenizer_object=own)
+    fast = tokpar.as_hf(original)
+    return lambda text: fast(text)["input_ids"], lambda text: original(text)["input_ids"]
+
+
+DOORS: dict[str, Callable[[Any], Door]] = {"encode": _encode, "batch": _batch, "as_hf": _as_hf}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""What the compiled call of a `tiktoken.Encoding` is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import partial
+
+import tiktoken
+
+from tokpar.cache.call_tables import added_flags, byte_arrays
+from tokpar.cache.compiled_build import CallParts, find_cut
+from tokpar.cache.compiled_call import EncodeMany
+from tokpar.cache.merges import ranks_of
+from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.types import AddedToken, Facts
+
+
+def call_parts_of(
+    encoding: tiktoken.Encoding,
+    facts: Facts,
+    source: Source,
+    forbidden: Collection[str],
+    encode_many: EncodeMany,
+) -> CallParts | None:
+    """Returns what the compiled call is made from; None for an encoding that has none.
+
+    `source`: of its ranks. `forbidden`: the special tokens for which the own call raises an error.
+    `encode_many`: see `CompiledCall`."""
+    allowed_specials = [token.content for token in facts.added_tokens]
+    if facts.unprovable is not None or _may_overlap(allowed_specials, forbidden):
+        return None
+    ranks: Mapping[bytes, int] = encoding._mergeable_ranks
+    identity = [encoding._pat_str, source.sha256, f"tiktoken {tiktoken.__version__}"]
+    refused = AddedToken("", 0)
+    added = {token: (0, added_flags(refused, is_forbidden=True), False) for token in forbidden}
+    added |= {token.content: (token.id, added_flags(token), False) for token in facts.added_tokens}
+    return CallParts(
+        identity=identity if source.length >= LEAST_KEPT else None,
+        make_arrays=lambda: byte_arrays(facts, ranks_of(ranks)),
+        added=added,
+        special=((), ()),
+        tokens=partial(_some_tokens, ranks),
+        encode_many=encode_many,
+        tokenize=partial(_tokenize, encoding),
+        find_cut=partial(find_cut, facts),
+    )
+
+
+def _may_overlap(allowed_specials: Collection[str], forbidden: Collection[str]) -> bool:
+    """True if an occurrence of a forbidden token may share characters with one of an allowed."""
+    return any(
+        one in other or any(other.startswith(one[k:]) for k in range(1, len(one)))
+        for one, other in (
+            pair for a in allowed_specials for b in forbidden for pair in ((a, b), (b, a))
+        )
+    )
+
+
+def _some_tokens(ranks: Mapping[bytes, int]) -> list[str]:
+    """Returns some tokens as text."""
+    some = [*ranks][:: max(1, len(ranks) // 300)]
+    return [token.decode(errors="ignore") for token in some]
+
+
+def _tokenize(encoding: tiktoken.Encoding, word: bytes) -> list[int]:
+    """Returns the engine's ids of one word."""
+    return list(encoding._encode_single_piece(word))
