@@ -227,6 +227,14 @@ static inline void add_segment(const Tables *t, const Scratch *s, Group *g, i64 
     g->size[g->count++] = (int32_t)(stop - start);
 }
 
+/* True if the normalizer may make another character of p[at], an ASCII character, and of the marks behind it:
+   a cut before it is certain for the text as it is written only. */
+static inline int may_compose(const Tables *t, const u8 *p, i64 at)
+{
+    int size;
+    return p[at + 1] >= 0x80 && t->quick_of[code_point(p + at + 1, &size)];
+}
+
 static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
 {
     Group g;
@@ -237,6 +245,8 @@ static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
             cuts &= ((u64)1 << (stop - at)) - 1;
         for (; cuts; cuts &= cuts - 1) {
             i64 cut = at + LOWEST_BIT(cuts);
+            if (may_compose(t, p, cut))
+                continue;
             add_segment(t, s, &g, start, cut);
             start = cut;
             if (g.count == GROUP && (count = encode_segments(t, s, &g, count)) < 0)
