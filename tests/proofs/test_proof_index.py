@@ -21,6 +21,7 @@ PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
 NAMED = (
     "chunks.md",
+    "compiled-call.md",
     "decoding.md",
     "incremental-bpe.md",
     "stream.md",
@@ -58,10 +59,11 @@ INSIDE = {
     "34": "theorem-35.md",
     "39": "theorem-40.md",
     "3.1": "lopt-theorem-3.1.md",
+    **dict.fromkeys(map(str, range(55, 61)), "compiled-call.md"),
 }
 STATEMENTS = [
     *map(str, [*range(1, 8), 9, 10, *range(13, 25), *range(26, 31)]),
-    *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53]),
+    *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53, *range(55, 61)]),
     "5'",
     "4.8",
     "6.1",

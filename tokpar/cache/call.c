@@ -463,6 +463,16 @@ static PyObject *read_characters(PyObject *module, PyObject *args)
     return fits ? Py_BuildValue("(LLL)", (long long)m.count, (long long)found, (long long)m.used) : NULL;
 }
 
+/* is_sure(a, b): true if a pre-token ends between the bytes a and b wherever they stand. */
+static PyObject *call_is_sure(Call *self, PyObject *args)
+{
+    const SureCuts *sure = &self->tables.sure;
+    unsigned char a, b;
+    if (!PyArg_ParseTuple(args, "bb", &a, &b))
+        return NULL;
+    return PyBool_FromLong((long)(sure->sure_of[a] >> sure->class_of[b] & 1));
+}
+
 /* ---- the module */
 
 static PyMethodDef functions[] = {
@@ -477,6 +487,7 @@ static PyMethodDef methods[] = {
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
     {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
      "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
+    {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two bytes."},
     {"seed", (PyCFunction)call_seed, METH_VARARGS, "seed(data, ends, ids, is_whole): fill the table of words."},
     {NULL, NULL, 0, NULL},
 };

@@ -27,13 +27,13 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FREE = np.uint64(2**64 - 1)
 
 
-def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, made: IntArray) -> Arrays:
+def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, results: IntArray) -> Arrays:
     """Returns the tables of pairs that merge, see call_merges.h.
 
     `left`, `right`: the ids of each pair. `rank`: its rank; pairs of one rank make the same id.
-    `made`: the id that each pair makes. Raises GateError for ids and ranks that have no room."""
+    `results`: the id that each pair makes. Raises GateError for ids and ranks that have no room."""
     _, places, ranks = np.unique(rank, return_index=True, return_inverse=True)
-    ids = max(int(each.max(initial=0)) for each in (left, right, made))
+    ids = max(int(each.max(initial=0)) for each in (left, right, results))
     if ids >> ID_BITS or len(places) >> RANK_BITS:
         raise GateError("its ids or its merges are too many")
     keys = left.astype(np.uint64) << np.uint64(ID_BITS) | right.astype(np.uint64)
@@ -43,7 +43,7 @@ def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, made: IntArray)
     return {
         "pairs": place_entries(entries, (hashes >> np.uint64(64 - log)).astype(np.int64), 1 << log),
         "may_be": _bits(hashes >> np.uint64(42), 1 << 22),
-        "made": made[places].astype(np.uint32),
+        "made": results[places].astype(np.uint32),
     }
 
 

@@ -81,8 +81,8 @@ def character_arrays(
     fallback = bool(settings.get("byte_fallback"))
     _require_atoms(model, names, unknown, fallback)
     keys = model.merges[0].astype(np.uint64) << np.uint64(32) | model.merges[1]
-    left, right, made = model.merges[:, last_of_equal(keys)].astype(np.int64)
-    arrays = pair_arrays(left, right, np.arange(len(left)), made) | model.tables
+    left, right, results = model.merges[:, last_of_equal(keys)].astype(np.int64)
+    arrays = pair_arrays(left, right, np.arange(len(left)), results) | model.tables
     arrays["byte_ids"] = np.array([names.get(name, 0) for name in _BYTE_NAMES], dtype=np.uint32)
     numbers = [1, names.get(unknown or "", _NONE), fallback, bool(settings.get("fuse_unk"))]
     arrays["settings"] = np.array([*numbers, is_normalizer, prepends, splits], dtype=np.int64)

@@ -1,0 +1,167 @@
+"""Sure cuts of the compiled call (theorem 60), and the parts that the engine encodes."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.support.calls_drawn import ATOMS, GPT2, PATTERNS, QWEN
+from tokpar.cache.call_tables import byte_arrays, call_of
+from tokpar.cache.merges import GateError, merges_of
+from tokpar.cache.quick_check import FORMS, quick_check
+from tokpar.pure.vocabulary import letters_of
+
+pytestmark = [pytest.mark.ids, needs_kernel]
+SPLIT = pre_tokenizers.Split
+ROWS = [[pattern] for pattern in PATTERNS] + [
+    [GPT2, r"\p{N}{1,3}"],
+    [r"\d{1,3}", GPT2],
+    [r"[0-9]+", r"ab|bc", r"\s"],
+    [r"\p{P}+", QWEN],
+]
+
+
+def tokenizer_of(
+    patterns: list[str], normalizer: Any = None, merges: tuple[tuple[str, str], ...] = ()
+) -> Tokenizer:
+    vocab = {letters_of(bytes([byte])): byte for byte in range(256)}
+    spelled = [(letters_of(x.encode()), letters_of(y.encode())) for x, y in merges]
+    vocab |= {x + y: 256 + k for k, (x, y) in enumerate(spelled)}
+    tokenizer = Tokenizer(models.BPE(vocab, spelled))
+    splits = [SPLIT(Regex(pattern), "isolated", False) for pattern in patterns]
+    bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, bytes_])
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    return tokenizer
+
+
+def call_for(tokenizer: Tokenizer, added: dict[str, tuple[int, int, bool]] | None = None) -> Any:
+    facts = tokpar.load(tokenizer).facts
+    size = tokenizer.get_vocab_size(with_added_tokens=False)
+    arrays = byte_arrays(facts, merges_of(tokenizer.model.__getstate__(), size))
+    return call_of(arrays, added or {}, ((), ()))
+
+
+def ids_of(found: Any) -> list[int]:
+    """The ids of an answer without holes."""
+    ids = found if type(found) is bytes else found[0]
+    assert type(found) is bytes or not found[1]
+    return np.frombuffer(ids, np.uint32).tolist()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" then ".join)
+def test_a_pre_token_of_the_engine_ends_at_every_sure_pair(row: list[str]) -> None:
+    draw = random.Random(str(row))
+    tokenizer = tokenizer_of(row)
+    call = call_for(tokenizer)
+    splits = [SPLIT(Regex(pattern), "isolated", False) for pattern in row]
+    engine = pre_tokenizers.Sequence(splits)
+    chars = [chr(code) for code in range(128)]
+    sure = [(a, b) for a, b in product(chars, repeat=2) if call.is_sure(ord(a), ord(b))]
+    assert row != [GPT2] or len(sure) > 1000
+    nasty = [*"aabc'st  \n\r\t19.,_-\x00\x7f", "  ", "don't", "123"]
+    for _ in range(300):
+        parts = [draw.choice([*nasty, *ATOMS]) for _ in range(draw.randrange(8))]
+        parts += ["".join(pair) for pair in draw.choices(sure, k=min(len(sure), 3))]
+        draw.shuffle(parts)
+        text = "".join(parts)
+        ends = {end for _, (_, end) in engine.pre_tokenize_str(text)}
+        for place in range(1, len(text)):
+            a, b = text[place - 1], text[place]
+            if a < "\x80" > b and call.is_sure(ord(a), ord(b)):
+                assert place in ends, (text, place)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        pytest.param("[0-9]+", "xy", id="in a gap"),
+        pytest.param("ab|.", "ab", id="a run goes on"),
+        pytest.param("(?:ab)+|[^z]", "ab", id="a run goes on after others"),
+        pytest.param("a(?=c)|[bc]+", "ab", id="a run that begins at a does not hit"),
+    ],
+)
+def test_sure_cuts_need_each_condition(pattern: str, text: str) -> None:
+    """The pair is not sure, though only one condition is missing."""
+    call = call_for(tokenizer_of([pattern]))
+    assert not call.is_sure(ord(text[0]), ord(text[1]))
+    assert call_for(tokenizer_of(["."])).is_sure(ord(text[0]), ord(text[1]))
+    merged = tokenizer_of([pattern], merges=((text[0], text[1]),))
+    assert ids_of(call_for(merged).encode_plain(text * 3)) == merged.encode(text * 3).ids
+
+
+@pytest.mark.parametrize("marks", ["\u0301", "\u0316\u0301", "\u0301x"])
+def test_no_cut_is_made_before_a_character_that_composes(marks: str) -> None:
+    tokenizer = tokenizer_of(["[0-9é]+|[a-z]+"], normalizers.NFC())
+    first, second = letters_of("é".encode())
+    vocab = tokenizer.get_vocab() | {first + second: 256, f"1{first}{second}": 257}
+    rules = [(first, second), ("1", first + second)]
+    tokenizer.model = models.BPE(vocab, rules)
+    call = call_for(tokenizer)
+    assert call.is_sure(ord("1"), ord("e"))
+    text = f"1e{marks} ab"
+    assert tokenizer.encode(text).ids[0] == 257
+    found = call.encode_plain(text)
+    holes = np.frombuffer(found[1], np.int64).reshape(-1, 3).tolist()
+    assert [start for _, start, _ in holes] == [0]
+    assert 256 not in np.frombuffer(found[0], np.uint32).tolist()
+
+
+def test_added_tokens_of_the_normalized_text_leave_holes_to_the_engine() -> None:
+    """A part with characters that may change would be a text of its own for the engine."""
+    tokenizer = tokenizer_of([GPT2], normalizers.NFC())
+    call = call_for(tokenizer)
+    text = "x1 e\u0301 1x"
+    assert type(call.encode_plain(text)) is tuple
+    added = call_for(tokenizer, {"é": (300, 0, True)})
+    assert added.encode_plain(text) is None
+    assert ids_of(added.encode_plain("x1é1x")) == [*b"x1", 300, *b"1x"]
+    rejected = call_for(tokenizer, {"1": (300, 8, False)})
+    assert rejected.encode_plain(text) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_marks_out_of_order_are_not_normal(form: Any) -> None:
+    tokenizer = tokenizer_of([r"\S+|\s"], getattr(normalizers, form)())
+    call = call_for(tokenizer)
+    for text in ("x\u0323\u0307 y", "x\u0307\u0323 y", "x\u0316 \u0301"):
+        found = call.encode_plain(text)
+        if unicodedata.normalize(form, text) != text:
+            assert type(found) is tuple
+            assert found[1]
+        elif type(found) is bytes or not found[1]:
+            assert ids_of(found) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_that_passes_the_quick_check_is_its_own_normal_form(form: Any) -> None:
+    table = quick_check((form,))
+    assert table is not None
+    draw, engine = random.Random(form), getattr(normalizers, form)()
+    classes = [np.flatnonzero(table == value).tolist() for value in np.unique(table)[:-1]]
+    nasty = [[ord(c) for c in "aeou"], [0x1112, 0x1161, 0x11A8, 0xAC00, 0x0323, 0x0301, 0x0E38]]
+    seen = 0
+    for _ in range(4000):
+        codes = [draw.choice(draw.choice([classes[0], *classes, *nasty])) for _ in range(4)]
+        numbers = table[codes].tolist()
+        pairs = pairwise(numbers)
+        if 255 in numbers or any(0 < b < a for a, b in pairs):
+            continue
+        seen += 1
+        text = "".join(map(chr, codes))
+        assert engine.normalize_str(text) == text
+    assert seen > 300
+
+
+def test_a_row_that_changes_ascii_is_refused() -> None:
+    with pytest.raises(GateError, match="changes ASCII"):
+        call_for(tokenizer_of([GPT2], normalizers.Lowercase()))
