@@ -14,8 +14,10 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.conftest import needs_kernel
+from tests.support.calls_drawn import draw_characters, draw_text
 from tokpar import kernel_modules
 from tokpar.adapters import hf_call
+from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.cache import character_tables
 from tokpar.cache.call_tables import Arrays, call_of, last_of_equal, place_entries
 from tokpar.cache.character_tables import MARK, character_arrays
@@ -285,3 +287,15 @@ def test_the_last_of_equal_keys_is_kept(seed: int) -> None:
     keys = np.random.default_rng(seed).integers(0, 5, seed).astype(np.uint64)
     last = {key: place for place, key in enumerate(keys.tolist())}
     assert last_of_equal(keys).tolist() == sorted(last.values())
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_drawn_models_have_the_ids_of_the_engine(seed: int) -> None:
+    draw = random.Random(seed)
+    tokenizer = draw_characters(draw)
+    stages = [parse_component(each) for each in (tokenizer.normalizer, tokenizer.pre_tokenizer)]
+    size = tokenizer.get_vocab_size(with_added_tokens=False)
+    arrays = character_arrays(*hf_call._written_model(tokenizer.model, None), size, *stages)
+    for _ in range(40):
+        text = draw_text(draw, [])
+        assert ids_of(arrays, text) == tokenizer.encode(text).ids
