@@ -29,7 +29,7 @@ from tokpar.interfaces import (
     traits_of,
 )
 from tokpar.limits import require_text, worker_count
-from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
@@ -59,6 +59,10 @@ Texts = Iterable[str] | Iterable[bytes] | Any
 
 class Encoder:
     """A tokenizer, a strategy and an executor for many texts.
+
+    An encoder is a snapshot: it encodes as the tokenizer does when the encoder is made, whatever
+    the caller changes later. It shares the model with the caller's object, so it raises
+    ChangedError after the model was changed (docs/changes.md).
 
     An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
     pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
@@ -116,27 +120,8 @@ class Encoder:
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
-        """The adapter for the caller's tokenizer as it is now."""
-        refreshed = getattr(self._tokenizer, "refresh", None)  # faster than isinstance
-        if refreshed is not None:
-            self._tokenizer = refreshed()
+        """The adapter of the tokenizer."""
         return self._tokenizer
-
-    @property
-    def current(self) -> TokenizerAdapter:
-        """The adapter of the last call. The caller may have changed the tokenizer since then."""
-        return self._tokenizer
-
-    def with_tokenizer(self, adapter: Any) -> Encoder:
-        """Returns this encoder with another adapter of the same tokenizer, and with its own pools.
-
-        With `adapter` None, the result can only make other encoders by `with_tokenizer`."""
-        twin = object.__new__(type(self))
-        twin.__dict__ |= self.__dict__
-        twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
-        twin._own_call, twin._plans = own_call_of(adapter), None
-        twin._short_texts = twin._decode_tables = None
-        return twin
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
@@ -159,7 +144,6 @@ class Encoder:
             found = self._look_up_short(text)
             if found is not None:
                 return found
-            # Calls the caller's own object, so no refresh is needed. Microseconds count here.
             return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
@@ -176,7 +160,7 @@ class Encoder:
         ):
             return None
         short = self._short_texts
-        if short is None or short.tokenizer is not self._tokenizer:
+        if short is None:
             from tokpar.short_texts import ShortTexts  # importing tokpar does without it
 
             short = self._short_texts = ShortTexts(self._tokenizer, self._short)
@@ -390,28 +374,6 @@ class Encoder:
             self._decode_tables = DecodeTables()
         return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
 
-    def as_hf(self, *, smallest_text: int | None = None) -> Any:
-        """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
-
-        The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
-        OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        caller = getattr(self.tokenizer, "caller", None)
-        tokenizer = getattr(caller, "wrapper", None)
-        if tokenizer is None:
-            raise OptionError(
-                f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
-                "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
-                "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
-            )
-        if getattr(caller, "is_fixed", False):
-            raise OptionError(
-                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
-                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
-            )
-        from tokpar.integrations import hf
-
-        return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
-
     def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
         """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
 
@@ -535,11 +497,9 @@ def _rebuild_tiktoken(
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
-    """Returns why no text of the tokenizer is ever cut, or None.
-
-    None if some texts are cut, or may be cut after the caller changes the tokenizer."""
+    """Returns why no text of the tokenizer is ever cut, or None."""
     facts = facts_of(tokenizer)
-    if isinstance(tokenizer, Refreshes) or facts.unprovable is None:
+    if facts.unprovable is None:
         return None
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 
