@@ -1,4 +1,4 @@
-"""Rule K10: seams and proofs that are planted, and what the checker says of them."""
+"""Rule PAIR: seams and proofs that are planted, and what the checker says of them."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ SEAMS = {
     "a width in words": (lambda s: changed(s, right="wide"), "witness"),
     "another theorem": (lambda s: dataclasses.replace(s, theorem="42"), "theorem"),
     "the place behind": (lambda s: dataclasses.replace(s, position=s.position + 1), ""),
-    "another rule": (lambda s: dataclasses.replace(s, rule="K1"), ""),
+    "another rule": (lambda s: dataclasses.replace(s, rule="STAGE"), ""),
 }
 
 
 def test_what_is_said_of_wider_windows_and_anchors_names_the_limit() -> None:
     assert all("one character on either side" in each for each in planted(wider))
-    assert all("K10 by theorem 44 is none of" in each for each in planted(anchored))
+    assert all("PAIR by theorem 44 is none of" in each for each in planted(anchored))
 
 
 def wider(seam: Seam) -> Seam:

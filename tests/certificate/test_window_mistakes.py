@@ -88,7 +88,7 @@ def mistaken(owner: type, name: str, right: str, instead: str) -> Any:
 
 
 def judged(case: Case, texts: int = drawn(200)) -> tuple[int, int, list[Seam]]:
-    """Of the K10 seams of drawn texts: how many there are, how many the checker refuses, and those
+    """Of the PAIR seams of drawn texts: how many there are, how many the checker refuses, and those
     that it accepts though the ids of the parts are others."""
     adapter, source = adapter_of(case), random.Random(1)
     finding = finder_module._finder(facts_of(adapter))
@@ -99,7 +99,7 @@ def judged(case: Case, texts: int = drawn(200)) -> tuple[int, int, list[Seam]]:
         whole = adapter.encode(text).tolist()
         for p in range(1, len(text)):
             seam = finding.certify(text, p)
-            if seam is None or seam.rule != "K10":
+            if seam is None or seam.rule != "PAIR":
                 continue
             count += 1
             if [*seam_findings([seam], text, facts_of(adapter))]:

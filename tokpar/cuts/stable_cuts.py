@@ -177,7 +177,7 @@ class Window:
             return None
         seam = finder.certify(self.text, p)
         if seam is not None and not self.holds(seam):
-            at_edge = seam.rule == Rule.ADDED_TOKEN_EDGE
+            at_edge = seam.rule == Rule.EDGE
             seam = None if at_edge else finder.edges.certify(self.text, p)
             seam = seam if seam is not None and self.holds(seam) else None
         return seam
@@ -304,14 +304,14 @@ class Window:
     def _last_read(self, seam: Seam) -> int:
         """The end of the characters that no later added token may contain or strip."""
         p = seam.position
-        if seam.rule == Rule.ADDED_TOKEN_EDGE:
+        if seam.rule == Rule.EDGE:
             return p + len(_content(seam)) * (dict(seam.witness)["edge"] == "start")
         return p + 2 if "absorbed" in dict(seam.witness) else p
 
     def _first_read(self, seam: Seam) -> int:
         """The start of the characters that no earlier added token may contain or strip."""
         p = seam.position
-        if seam.rule == Rule.ADDED_TOKEN_EDGE:
+        if seam.rule == Rule.EDGE:
             return p - len(_content(seam)) * (dict(seam.witness)["edge"] == "end")
         return p - 1 if "absorbed" in dict(seam.witness) else p
 
