@@ -1,6 +1,6 @@
 """`cut`: cuts where a rule proves that each side may be encoded alone, and concatenates the ids.
 
-Chunks do not overlap. Seams are certified before the tokenizer runs (rules K1, K3, K9, K10)."""
+Chunks do not overlap. Seams are certified before the tokenizer runs (rules PAIR, STAGE, EDGE)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CutMerger:
 def _make_split(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int
 ) -> Split:
-    """Returns the split into these chunks. Much too long chunks become `serial_regions` (K7)."""
+    """Returns the split into these chunks. Much too long chunks become `serial_regions`."""
     if len(chunks) == 1:
         return Split.whole(text, "no place in the text is a certified cut")
     regions = tuple(
@@ -88,6 +88,6 @@ STRATEGY = Strategy(
     source="theorems 14, 18-21, 29 and 40-43 (proofs/), pair-local rules 4.8, absorb rule 6.4",
     conditions="a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
     "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose windows can be decided "
-    "(K10), or added tokens in the text (K9); anything else is encoded serially",
+    "(PAIR), or added tokens in the text (EDGE); anything else is encoded serially",
     build=build,
 )
