@@ -195,6 +195,10 @@ class PostProcessingAdapter(ABC):
         own = partial(self.encode_many, spans=False)
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 
+    def known_ids(self, text: str) -> IdArray | None:
+        """Returns the ids of a short text if the cache knows all of it, and learns nothing."""
+        return None if self._segment_cache is None else self._segment_cache.known_ids(text)
+
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text, or None if the cache does not know all of it."""
         if self._segment_cache is None:
@@ -255,17 +259,10 @@ def parse_component(component: Any) -> Json | None:
     return None if component is None else dict(json.loads(component.__getstate__()))
 
 
-def postprocess_of(
-    own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
-) -> PostProcess:
-    """Returns the post-processing of `own`, a tokenizer below 1.0, with its truncation and padding
-    or without."""
-    return postprocess_from(
-        around_of(parse_component(own.post_processor)),
-        add_special_tokens,
-        own.truncation if truncation else None,
-        own.padding if padding else None,
-    )
+def postprocess_of(own: Tokenizer, add_special_tokens: bool) -> PostProcess:
+    """Returns the post-processing of `own`, a tokenizer below 1.0."""
+    around = around_of(parse_component(own.post_processor))
+    return postprocess_from(around, add_special_tokens, own.truncation, own.padding)
 
 
 def postprocess_from(
