@@ -6,16 +6,16 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tokpar import pipeline
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, frozen_ids
 from tokpar.combining import StrategyName, build_parts
-from tokpar.encoding import Batch, Encoding
+from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
@@ -23,6 +23,7 @@ from tokpar.interfaces import (
     Executor,
     HasSegmentCache,
     HasSpec,
+    PostProcesses,
     TokenizerAdapter,
     facts_of,
     own_call_of,
@@ -34,11 +35,15 @@ from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
 from tokpar.results import encode_by_own_call, serial_report
+from tokpar.seams import NO_SEAMS
+from tokpar.spans import Origin, postprocess_own
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.cache.compiled_build import LaterCall
+    from tokpar.cache.compiled_call import CompiledCall
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
@@ -50,6 +55,10 @@ if TYPE_CHECKING:
 
 CACHE_AFTER = 1 << 14
 """The encoder asks the cache for short texts after this many code points of short texts."""
+LONGEST_ALONE = 1 << 16
+"""Code points below which one thread encodes a text by the compiled call."""
+COMPILED = "one compiled call"
+"""The plan of a text that the compiled call encoded."""
 BATCH_BYTES = 8 << 20
 """UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
 Texts = Iterable[str] | Iterable[bytes] | Any
@@ -110,6 +119,10 @@ class Encoder:
         self._caches_short_texts = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
+        uses_call = parts.tunable and executor in ("auto", "memo")
+        self._later_call: LaterCall | None = getattr(own, "later_call", None) if uses_call else None
+        self._alone = LONGEST_ALONE if never is None else sys.maxsize
+        self._compiled = replace(self._short, plan=COMPILED, why="", executor="memo")
         self._decode_tables: DecodeTables | None = None
 
     def __repr__(self) -> str:
@@ -134,6 +147,11 @@ class Encoder:
         spans."""
         if type(text) is not str:
             text = require_text(text)
+        later = self._later_call
+        if later is not None and later.call is not None and max_tokens is None:
+            found = self._encode_compiled(text, later.call) if len(text) < self._alone else None
+            if found is not None:
+                return found
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -145,6 +163,26 @@ class Encoder:
                 return found
             return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
+
+    def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
+        """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
+        ids = call.encode(text)
+        if ids is None:
+            return None
+        if not call.is_final:
+            own = cast(PostProcesses, self._tokenizer)
+            ids = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
+        return Encoding.of_row(ids, partial(self._compiled_row, text))
+
+    def _compiled_row(self, text: str) -> KnownRow:
+        return KnownRow(NO_SEAMS, self._compiled, Origin(text, self._tokenizer, None))
+
+    def prepare(self) -> None:
+        """Wait for the tables of the compiled call, which are made in the background when a
+        tokenizer is first loaded. Until then the tokenizer's own call answers."""
+        later: LaterCall | None = getattr(self._tokenizer, "later_call", None)
+        if later is not None:
+            later.wait()
 
     def _look_up_short(self, text: str) -> Encoding | None:
         """Returns a short text from the cache, or None.

@@ -76,6 +76,7 @@ def rows_of_parts(
     if not looks_up or licence_of(tokenizer) is None:
         known_ids = None
     check_text = traits_of(tokenizer).check_text
+    later = getattr(tokenizer, "later_call", None)
 
     def ids_of(text: str) -> IdArray:
         if check_text is not None:
@@ -84,6 +85,11 @@ def rows_of_parts(
         return tokenizer.encode(text) if known is None else known
 
     def encode(texts: Sequence[str]) -> Rows:
+        call = None if later is None or in_parallel is None else later.call
+        if call is not None and len(texts) <= MOST_DIRECT_TEXTS:
+            found = [call.encode_plain(text) for text in texts]
+            if all(ids is not None for ids in found):
+                return Rows.of(found)
         is_small = len(texts) <= MOST_DIRECT_TEXTS and sum(map(len, texts)) <= MOST_DIRECT_CHARS
         if in_parallel is not None and not is_small:
             return in_parallel(texts)

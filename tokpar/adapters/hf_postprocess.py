@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.new_segments import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
@@ -90,6 +91,13 @@ class PostProcess:
         return None if self.unknown else (self.prefix, self.suffix)
 
     @property
+    def final_special_tokens(self) -> tuple[list[int], list[int]] | None:
+        """The ids before and after every text, if that is all of post-processing; else None."""
+        if self.unknown or self.truncation is not None or self.padding is not None:
+            return None
+        return self.prefix.tolist(), self.suffix.tolist()
+
+    @property
     def truncates_to(self) -> int | None:
         """The most ids that truncation leaves, special tokens included; None without truncation."""
         return None if self.truncation is None else self.truncation.limit + self._inserts
@@ -155,6 +163,8 @@ class PostProcessingAdapter(ABC):
     facts: Facts
     _postprocess: PostProcess
     _segment_cache: SegmentCache | None = None
+    later_call: LaterCall | None = None
+    """The compiled call of the tokenizer, as soon as its tables are there; None if it has none."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -180,8 +190,8 @@ class PostProcessingAdapter(ABC):
 
     @property
     def has_segment_cache(self) -> bool:
-        """True if the adapter has a cache of segments."""
-        return self._segment_cache is not None
+        """True if the adapter has a cache of segments, or a compiled call."""
+        return self._segment_cache is not None or self.later_call is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -191,7 +201,11 @@ class PostProcessingAdapter(ABC):
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
-        assert self._segment_cache is not None
+        call = None if self.later_call is None else self.later_call.call
+        if call is not None:
+            return call.rows(texts, workers)
+        if self._segment_cache is None:
+            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         own = partial(self.encode_many, spans=False)
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 

@@ -24,6 +24,7 @@ from tokenizers import Tokenizer
 from tokpar.adapters.decoding_parts import own_decoding, parts_of_hf
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.fingerprint import fingerprint_of
+from tokpar.adapters.hf_call import call_parts_of
 from tokpar.adapters.hf_copy import (
     FLAGS,
     bare_copy,
@@ -64,6 +65,7 @@ from tokpar.adapters.settings import (
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
+from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
@@ -172,6 +174,19 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if not self._whole.encode_special_tokens and self.why_live is None:
             cache_bytes = settings.cache_bytes
             self._segment_cache = segment_cache_for(self.facts, lambda: lengths, cache_bytes)
+        self.later_call = self._made_later_call()
+
+    def _made_later_call(self) -> LaterCall | None:
+        settings, source = self.settings, self._source
+        is_refused = self.why_live is not None or self._may_be_stale or settings.engine_check
+        if is_refused or not settings.cache_bytes:
+            return None
+        engine, special = self._chunks, self._postprocess.final_special_tokens
+        size = engine.get_vocab_size(with_added_tokens=False)
+        make = partial(_merges, engine.model, self._file_bytes, size, source)
+        look = partial(_is_same_model, engine, self._model_look)
+        parts = call_parts_of(engine, self.facts, source, make, special, look)
+        return None if parts is None else LaterCall(parts)
 
     @property
     def postprocess_refused(self) -> str | None:
@@ -570,7 +585,7 @@ class LiveTokenizer(HuggingFaceTokenizer):
         """Nothing: the caller's object answers as it is now."""
 
 
-def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source) -> Merges:
+def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source | None) -> Merges:
     """Returns the merges of a model with `size` tokens. Raises GateError if the model no longer has
     the digest `source`.
 
@@ -579,15 +594,19 @@ def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source) -> 
     if file_bytes is not None and parts is not None:
         return merges_of(file_bytes, size, parts=parts)
     state = model.__getstate__()
-    if file_bytes is None and Source.of(state) != source:
+    if file_bytes is None and source is not None and Source.of(state) != source:
         raise GateError("its model was changed while it was read")
     return merges_of(state, size)
 
 
+def _is_same_model(engine: Any, model_look: object) -> bool:
+    """True if nobody changed the model since the look."""
+    return model_look is None or look_at_model(engine) == model_look
+
+
 def _while_unchanged(engine: Any, model_look: object, piece: bytes) -> IdArray | None:
     """Returns the model's ids of one pre-token, or None once the model was changed."""
-    is_changed = model_look is not None and look_at_model(engine) != model_look
-    return None if is_changed else _tokenize(engine.model, piece)
+    return _tokenize(engine.model, piece) if _is_same_model(engine, model_look) else None
 
 
 def _tokenize(model: Any, piece: bytes) -> IdArray:
