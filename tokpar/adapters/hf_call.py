@@ -37,8 +37,8 @@ def call_parts_of(
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for a tokenizer that has none.
 
-    `copy`: the private copy. `source`: of its model, if it was read. `make_merges`: makes the merges of a
-    byte-level BPE. `special`: the ids around a text, if that is all of post-processing.
+    `copy`: the private copy. `source`: of its model, if it was read. `make_merges`: makes the
+    merges of a byte-level BPE. `special`: the ids around a text, if that is all of post-processing.
     `is_same_model`: returns False once somebody changed the model."""
     if facts.model != "BPE" or facts.unprovable is not None:
         return None
