@@ -6,16 +6,16 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tokpar import pipeline
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, frozen_ids
 from tokpar.combining import StrategyName, build_parts
-from tokpar.encoding import Batch, Encoding
+from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
@@ -23,34 +23,42 @@ from tokpar.interfaces import (
     Executor,
     HasSegmentCache,
     HasSpec,
+    PostProcesses,
     TokenizerAdapter,
     facts_of,
     own_call_of,
     traits_of,
 )
 from tokpar.limits import require_text, worker_count
-from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
 from tokpar.results import encode_by_own_call, serial_report
+from tokpar.seams import NO_SEAMS
+from tokpar.spans import Origin, postprocess_own
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.cache.compiled_build import LaterCall
+    from tokpar.cache.compiled_call import CompiledCall
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
+    from tokpar.concatenation import EncodeRows
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
     from tokpar.short_texts import ShortTexts
 
-LEAST_CACHED = 64
-"""Code points from which on the cache answers a short text faster than the engine."""
 CACHE_AFTER = 1 << 14
 """The encoder asks the cache for short texts after this many code points of short texts."""
+LONGEST_ALONE = 1 << 16
+"""Code points below which one thread encodes a text by the compiled call."""
+COMPILED = "one compiled call"
+"""The plan of a text that the compiled call encoded."""
 BATCH_BYTES = 8 << 20
 """UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
 Texts = Iterable[str] | Iterable[bytes] | Any
@@ -59,6 +67,10 @@ Texts = Iterable[str] | Iterable[bytes] | Any
 
 class Encoder:
     """A tokenizer, a strategy and an executor for many texts.
+
+    An encoder is a snapshot: it encodes as the tokenizer does when the encoder is made, whatever
+    the caller changes later. It shares the model with the caller's object, so it raises
+    ChangedError after the model was changed (docs/changes.md).
 
     An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
     pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
@@ -107,6 +119,10 @@ class Encoder:
         self._caches_short_texts = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
+        uses_call = parts.tunable and executor in ("auto", "memo")
+        self._later_call: LaterCall | None = getattr(own, "later_call", None) if uses_call else None
+        self._alone = LONGEST_ALONE if never is None else sys.maxsize
+        self._compiled = replace(self._short, plan=COMPILED, why="", executor="memo")
         self._decode_tables: DecodeTables | None = None
 
     def __repr__(self) -> str:
@@ -116,27 +132,8 @@ class Encoder:
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
-        """The adapter for the caller's tokenizer as it is now."""
-        refreshed = getattr(self._tokenizer, "refresh", None)  # faster than isinstance
-        if refreshed is not None:
-            self._tokenizer = refreshed()
+        """The adapter of the tokenizer."""
         return self._tokenizer
-
-    @property
-    def current(self) -> TokenizerAdapter:
-        """The adapter of the last call. The caller may have changed the tokenizer since then."""
-        return self._tokenizer
-
-    def with_tokenizer(self, adapter: Any) -> Encoder:
-        """Returns this encoder with another adapter of the same tokenizer, and with its own pools.
-
-        With `adapter` None, the result can only make other encoders by `with_tokenizer`."""
-        twin = object.__new__(type(self))
-        twin.__dict__ |= self.__dict__
-        twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
-        twin._own_call, twin._plans = own_call_of(adapter), None
-        twin._short_texts = twin._decode_tables = None
-        return twin
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
@@ -150,18 +147,42 @@ class Encoder:
         spans."""
         if type(text) is not str:
             text = require_text(text)
+        later = self._later_call
+        if later is not None and later.call is not None and max_tokens is None:
+            found = self._encode_compiled(text, later.call) if len(text) < self._alone else None
+            if found is not None:
+                return found
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
             tokenizer = self.tokenizer
-            return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
+            return kept_ids(text, tokenizer, self.rows_of_parts(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._look_up_short(text)
             if found is not None:
                 return found
-            # Calls the caller's own object, so no refresh is needed. Microseconds count here.
             return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
+
+    def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
+        """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
+        ids = call.encode(text)
+        if ids is None:
+            return None
+        if not call.is_final:
+            own = cast(PostProcesses, self._tokenizer)
+            ids = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
+        return Encoding.of_row(ids, partial(self._compiled_row, text))
+
+    def _compiled_row(self, text: str) -> KnownRow:
+        return KnownRow(NO_SEAMS, self._compiled, Origin(text, self._tokenizer, None))
+
+    def prepare(self) -> None:
+        """Wait for the tables of the compiled call, which are made in the background when a
+        tokenizer is first loaded. Until then the tokenizer's own call answers."""
+        later: LaterCall | None = getattr(self._tokenizer, "later_call", None)
+        if later is not None:
+            later.wait()
 
     def _look_up_short(self, text: str) -> Encoding | None:
         """Returns a short text from the cache, or None.
@@ -169,14 +190,10 @@ class Encoder:
         The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
         costs a little."""
         self._short_chars += len(text)
-        if (
-            self._short_chars < CACHE_AFTER
-            or not self._caches_short_texts
-            or len(text) < LEAST_CACHED
-        ):
+        if self._short_chars < CACHE_AFTER or not self._caches_short_texts:
             return None
         short = self._short_texts
-        if short is None or short.tokenizer is not self._tokenizer:
+        if short is None:
             from tokpar.short_texts import ShortTexts  # importing tokpar does without it
 
             short = self._short_texts = ShortTexts(self._tokenizer, self._short)
@@ -266,7 +283,9 @@ class Encoder:
         docs/streaming.md says which ids come how soon."""
         from tokpar import streaming
 
-        return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
+        tokenizer = self.tokenizer
+        rows_of = self.rows_of_parts(tokenizer)
+        return streaming.stream(chunks, tokenizer, lambda text: self.encode(text).ids, rows_of)
 
     def chunks(
         self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
@@ -299,17 +318,19 @@ class Encoder:
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        encode = self._rows_of(tokenizer)
+        encode = self.rows_of_parts(tokenizer)
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
-    def _rows_of(self, tokenizer: TokenizerAdapter) -> Callable[[Sequence[str]], Rows]:
-        """Returns a function that encodes texts exactly, before post-processing.
+    def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows:
+        """Returns the fastest exact encoder of parts of a text, see `rows_of_parts`."""
+        from tokpar.short_texts import rows_of_parts  # importing tokpar does without it
 
-        Parts of a text are joined by theorem 27, which is about the tokenizer's own ids: so an
-        approximate strategy is not used for them."""
-        if not self.exact:
-            return lambda texts: Rows.of(tokenizer.encode(text) for text in texts)
-        return lambda texts: self.unprocessed_batch(texts, tokenizer).rows
+        def in_parallel(texts: Sequence[str]) -> Rows:
+            return self.unprocessed_batch(texts, tokenizer).rows
+
+        return rows_of_parts(
+            tokenizer, in_parallel if self.exact else None, self._caches_short_texts
+        )
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
@@ -344,7 +365,7 @@ class Encoder:
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        return count_up_to(text, tokenizer, self._rows_of(tokenizer), limit, self.encode)
+        return count_up_to(text, tokenizer, self.rows_of_parts(tokenizer), limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
@@ -389,28 +410,6 @@ class Encoder:
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
         return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
-
-    def as_hf(self, *, smallest_text: int | None = None) -> Any:
-        """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
-
-        The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
-        OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        caller = getattr(self.tokenizer, "caller", None)
-        tokenizer = getattr(caller, "wrapper", None)
-        if tokenizer is None:
-            raise OptionError(
-                f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
-                "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
-                "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
-            )
-        if getattr(caller, "is_fixed", False):
-            raise OptionError(
-                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
-                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
-            )
-        from tokpar.integrations import hf
-
-        return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
 
     def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
         """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
@@ -535,11 +534,9 @@ def _rebuild_tiktoken(
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
-    """Returns why no text of the tokenizer is ever cut, or None.
-
-    None if some texts are cut, or may be cut after the caller changes the tokenizer."""
+    """Returns why no text of the tokenizer is ever cut, or None."""
     facts = facts_of(tokenizer)
-    if isinstance(tokenizer, Refreshes) or facts.unprovable is None:
+    if facts.unprovable is None:
         return None
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -45,10 +45,21 @@ class RowOrigin(Protocol):
     def report(self) -> Report: ...
 
     @property
-    def origin(self) -> Origin: ...
+    def origin(self) -> Origin | None: ...
 
     def without_batch(self) -> RowOrigin:
         """Returns the origin of this text by itself, which keeps no other text of a batch alive."""
+
+
+class KnownRow(NamedTuple):
+    """The seams, the report and the origin of a text that was encoded by itself."""
+
+    seams: Seams
+    report: Report
+    origin: Origin | None
+
+    def without_batch(self) -> RowOrigin:
+        return self
 
 
 _MADE_LATER = ("seams", "report", "origin")

@@ -133,7 +133,7 @@ def _batch(own: Any) -> Door:
         return [text[k : k + 250] for k in range(0, len(text), 250)]
 
     return (
-        lambda text: [row.tolist() for row in encoder.encode_batch(rows(text)).rows],
+        lambda text: [row.ids.tolist() for row in encoder.encode_batch(rows(text))],
         lambda text: [each.ids for each in own.encode_batch(rows(text))],
     )
 

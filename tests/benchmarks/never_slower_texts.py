@@ -58,9 +58,11 @@ def _json(draw: Draw, size: int) -> str:
 
 def _script(draw: Draw, size: int) -> str:
     one = "function {0}({1},{2}){{return {1}.map(({2})=>{2}*{3}+{0}[{1}])}};var {0}={1}||{2};"
-    names = lambda: draw.choice(LETTERS) + draw.choice(LETTERS)  # noqa: E731
-    count = size // 60 + 1
-    return "".join(one.format(names(), names(), names(), draw.randrange(99)) for _ in range(count))
+    names = [a + b for a in LETTERS for b in LETTERS]
+    rows = (
+        one.format(*draw.choices(names, k=3), draw.randrange(99)) for _ in range(size // 60 + 1)
+    )
+    return "".join(rows)
 
 
 def _table(draw: Draw, size: int) -> str:

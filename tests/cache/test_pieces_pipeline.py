@@ -139,14 +139,13 @@ def test_an_added_token_is_never_inside_of_a_piece() -> None:
     """ " foxes" is one pre-token, and the token "ox" is taken out before there are any."""
     tokenizer = default()
     rows = ["red foxes jump over brown foxes"] * 40 + ["red fxes jump"] * 40
-    with tokpar.Encoder(tokenizer) as encoder:
-        same_ids(encoder, tokenizer, rows)
-        tokenizer.add_tokens(["ox"])
-        same_ids(encoder, tokenizer, rows)
-        assert tokenizer.token_to_id("ox") in encoder.encode_batch(rows)[0].ids
-        tokenizer.normalizer = normalizers.Lowercase()
-        rows = [row.replace("fox", "FOX") for row in rows]
-        same_ids(encoder, tokenizer, rows)
+    same_ids(tokpar.Encoder(tokenizer), tokenizer, rows)
+    tokenizer.add_tokens(["ox"])
+    same_ids(tokpar.Encoder(tokenizer), tokenizer, rows)
+    assert tokenizer.token_to_id("ox") in tokpar.encode_batch(rows, tokenizer)[0].ids
+    tokenizer.normalizer = normalizers.Lowercase()
+    rows = [row.replace("fox", "FOX") for row in rows]
+    same_ids(tokpar.Encoder(tokenizer), tokenizer, rows)
 
 
 def test_a_text_with_a_lone_surrogate_is_refused_as_by_the_engine_and_hurts_no_other() -> None:

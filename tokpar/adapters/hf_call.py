@@ -8,16 +8,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import tokenizers
 
 from tokpar import kernel_modules
+from tokpar.adapters.hf_model import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
+from tokpar.arrays import IdArray
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
-from tokpar.cache.compiled_call import EncodeMany
-from tokpar.cache.merges import Merges, Parts, model_parts, parts_of
+from tokpar.cache.merges import GateError, Merges, Parts, model_parts, parts_of
 from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
@@ -28,18 +31,18 @@ _DRAWN_TOKENS = 300
 def call_parts_of(
     copy: Any,
     facts: Facts,
-    source: Source,
+    source: Source | None,
     make_merges: Callable[[], Merges],
-    special: tuple[Sequence[int], Sequence[int]],
-    encode_many: EncodeMany,
+    special: tuple[Sequence[int], Sequence[int]] | None,
+    is_same_model: Callable[[], bool],
     file_bytes: bytes | None = None,
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for a tokenizer that has none.
 
-    `copy`: the private copy. `source`: of its model. `make_merges`: makes the merges of a
-    byte-level BPE. `special`: the ids around a text. `encode_many`: see `CompiledCall`.
-    `file_bytes`: the file that the tokenizer was read from, which spares the engine to write its
-    model."""
+    `copy`: the private copy. `source`: of its model, if it was read. `make_merges`: makes the
+    merges of a byte-level BPE. `special`: the ids around a text, if that is all of post-processing.
+    `is_same_model`: returns False once somebody changed the model. `file_bytes`: the file that the
+    tokenizer was read from, which spares the engine to write its model."""
     if facts.model != "BPE" or facts.unprovable is not None:
         return None
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
@@ -48,23 +51,32 @@ def call_parts_of(
     if added is None:
         return None
 
-    engine = f"tokenizers {tokenizers.__version__}"
-    identity: list[bytes | str] = [json.dumps(stages), source.sha256, engine]
+    size = copy.get_vocab_size(with_added_tokens=False)
+
+    def identity() -> list[bytes | str] | None:
+        known = source
+        if known is None and is_dense(copy.model, size):
+            known = Source.of(copy.model.__getstate__())
+        if known is None or known.length < LEAST_KEPT:
+            return None
+        return [json.dumps(stages), known.sha256, f"tokenizers {tokenizers.__version__}"]
 
     def make_arrays() -> Arrays:
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
-        size = copy.get_vocab_size(with_added_tokens=False)
+        if not is_dense(copy.model, size):
+            raise GateError("its ids have holes")
         return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
 
     return CallParts(
-        identity=identity if source.length >= LEAST_KEPT else None,
+        identity=identity,
+        is_known=source is not None,
         make_arrays=make_arrays,
         added=added,
         special=special,
         tokens=partial(_some_tokens, copy, facts.byte_level),
-        encode_many=encode_many,
-        tokenize=partial(_tokenize, copy.model, replaces),
+        encode_many=partial(_encode_many, copy, is_same_model),
+        tokenize=partial(_tokenize, copy.model, replaces, is_same_model),
         find_cut=partial(find_cut, facts),
     )
 
@@ -109,7 +121,21 @@ def _some_tokens(copy: Any, byte_level: bool) -> list[str]:
     return [each.decode(errors="ignore") for each in spelled if each]
 
 
-def _tokenize(model: Any, replaces: bool, word: bytes) -> list[int]:
-    """Returns the model's ids of one word."""
+def _encode_many(
+    copy: Any, is_same_model: Callable[[], bool], texts: Sequence[str]
+) -> list[IdArray]:
+    """Returns the engine's ids of texts without special tokens. Raises ChangedError."""
+    if not is_same_model():
+        raise ChangedError("the tokenizer was changed after this Encoder was made: make a new one")
+    found = copy.encode_batch_fast(list(texts), add_special_tokens=False)
+    return [np.array(encoding.ids, dtype=np.uint32) for encoding in found]
+
+
+def _tokenize(
+    model: Any, replaces: bool, is_same_model: Callable[[], bool], word: bytes
+) -> list[int] | None:
+    """Returns the model's ids of one word, or None once somebody changed the model."""
+    if not is_same_model():
+        return None
     text = word.decode().replace(" ", MARK) if replaces else letters_of(word)
     return [token.id for token in model.tokenize(text)]

@@ -43,14 +43,14 @@ def read_model(tokenizer: Any, file_bytes: bytes | None, byte_level: bool) -> Re
         if file_bytes is not None:
             parts = model_parts(file_bytes)
             arrays = parts and vocabulary_arrays(file_bytes, size, tokens, parts=parts)
-        elif _is_dense(model, size):
+        elif is_dense(model, size):
             state = model.__getstate__()
             source = Source.of(state)
             arrays = vocabulary_arrays(state, size, tokens)
     return ReadModel(arrays or tokens(), source)
 
 
-def _is_dense(model: Any, size: int) -> bool:
+def is_dense(model: Any, size: int) -> bool:
     """True if no id below `size` is missing, as far as a sample of ids shows.
 
     Writing a model takes time and memory for all ids below its greatest id, and some vocabularies

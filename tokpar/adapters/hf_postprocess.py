@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.new_segments import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
@@ -90,6 +91,13 @@ class PostProcess:
         return None if self.unknown else (self.prefix, self.suffix)
 
     @property
+    def final_special_tokens(self) -> tuple[list[int], list[int]] | None:
+        """The ids before and after every text, if that is all of post-processing; else None."""
+        if self.unknown or self.truncation is not None or self.padding is not None:
+            return None
+        return self.prefix.tolist(), self.suffix.tolist()
+
+    @property
     def truncates_to(self) -> int | None:
         """The most ids that truncation leaves, special tokens included; None without truncation."""
         return None if self.truncation is None else self.truncation.limit + self._inserts
@@ -155,6 +163,8 @@ class PostProcessingAdapter(ABC):
     facts: Facts
     _postprocess: PostProcess
     _segment_cache: SegmentCache | None = None
+    later_call: LaterCall | None = None
+    """The compiled call of the tokenizer, as soon as its tables are there; None if it has none."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -180,8 +190,8 @@ class PostProcessingAdapter(ABC):
 
     @property
     def has_segment_cache(self) -> bool:
-        """True if the adapter has a cache of segments."""
-        return self._segment_cache is not None
+        """True if the adapter has a cache of segments, or a compiled call."""
+        return self._segment_cache is not None or self.later_call is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -191,9 +201,17 @@ class PostProcessingAdapter(ABC):
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
-        assert self._segment_cache is not None
+        call = None if self.later_call is None else self.later_call.call
+        if call is not None:
+            return call.rows(texts, workers)
+        if self._segment_cache is None:
+            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         own = partial(self.encode_many, spans=False)
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
+
+    def known_ids(self, text: str) -> IdArray | None:
+        """Returns the ids of a short text if the cache knows all of it, and learns nothing."""
+        return None if self._segment_cache is None else self._segment_cache.known_ids(text)
 
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text, or None if the cache does not know all of it."""
@@ -255,17 +273,10 @@ def parse_component(component: Any) -> Json | None:
     return None if component is None else dict(json.loads(component.__getstate__()))
 
 
-def postprocess_of(
-    own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
-) -> PostProcess:
-    """Returns the post-processing of `own`, a tokenizer below 1.0, with its truncation and padding
-    or without."""
-    return postprocess_from(
-        around_of(parse_component(own.post_processor)),
-        add_special_tokens,
-        own.truncation if truncation else None,
-        own.padding if padding else None,
-    )
+def postprocess_of(own: Tokenizer, add_special_tokens: bool) -> PostProcess:
+    """Returns the post-processing of `own`, a tokenizer below 1.0."""
+    around = around_of(parse_component(own.post_processor))
+    return postprocess_from(around, add_special_tokens, own.truncation, own.padding)
 
 
 def postprocess_from(

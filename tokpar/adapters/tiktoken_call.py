@@ -30,12 +30,13 @@ def call_parts_of(
     if facts.unprovable is not None or _may_overlap(allowed_specials, forbidden):
         return None
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
-    identity = [encoding._pat_str, source.sha256, f"tiktoken {tiktoken.__version__}"]
+    identity = encoding._pat_str, source.sha256, f"tiktoken {tiktoken.__version__}"
     refused = AddedToken("", 0)
     added = {token: (0, added_flags(refused, is_forbidden=True), False) for token in forbidden}
     added |= {token.content: (token.id, added_flags(token), False) for token in facts.added_tokens}
     return CallParts(
-        identity=identity if source.length >= LEAST_KEPT else None,
+        identity=lambda: identity if source.length >= LEAST_KEPT else None,
+        is_known=True,
         make_arrays=lambda: byte_arrays(facts, ranks_of(ranks)),
         added=added,
         special=((), ()),

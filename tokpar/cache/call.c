@@ -19,7 +19,7 @@
 #include "call_section.h"
 #include "call_model.h"
 
-enum { SPARE = 16, RELEASE_FROM = 4096, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
+enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
 
 typedef struct {
     PyObject_HEAD

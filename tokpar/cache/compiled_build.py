@@ -22,7 +22,7 @@ DRAWN, DRAWN_AGAIN = 400, 40
 FARTHEST = 1 << 16
 """Code points in which a cut is looked for."""
 _ATOMS = [
-    *(" .1aß中的ก한😀\n\t\x00\u0e34\u200d\ufe0f\u00a0\u3000\u2581"),
+    *" .1aß中的ก한😀\n\t\x00\u0e34\u200d\ufe0f\u00a0\u3000\u2581",
     *("  ", "\r\n", "12345", "don't", "é", "e\u0301", "\u1112\u1161"),
 ]
 
@@ -31,15 +31,17 @@ _ATOMS = [
 class CallParts:
     """What a compiled call is made from.
 
-    `identity`: all that decides the tables; None for tables that are made sooner than found.
-    `make_arrays`: makes them; may raise GateError.
-    `added`, `special`: see `call_of`. `tokens`: returns some tokens as text, to draw texts from.
+    `identity`: returns all that decides the tables, or None for tables that are made sooner than
+    found. `is_known`: `identity` takes no time. `make_arrays`: makes them; may raise GateError.
+    `added`, `special`: see `call_of`; None if post-processing does more. `tokens`: returns some
+    tokens as text, to draw texts from.
     The other fields: see `CompiledCall`."""
 
-    identity: Sequence[bytes | str] | None
+    identity: Callable[[], Sequence[bytes | str] | None]
+    is_known: bool
     make_arrays: Callable[[], Arrays]
     added: Mapping[str, tuple[int, int, bool]]
-    special: tuple[Sequence[int], Sequence[int]]
+    special: tuple[Sequence[int], Sequence[int]] | None
     tokens: Callable[[], Sequence[str]]
     encode_many: EncodeMany
     tokenize: TokenizeWord
@@ -57,34 +59,45 @@ class LaterCall:
         self._thread: threading.Thread | None = None
         if kernel_modules.CALL is None:
             return
-        key = None if parts.identity is None else digest([FORMAT, *parts.identity])
-        arrays = read_arrays(key)
-        if arrays is not None:
-            self.call = checked_call(parts, arrays, DRAWN_AGAIN)
-            if self.call is not None:
-                return
-            forget_arrays(key)
-        if not in_background:
-            self._build(parts, key)
-            return
-        self._thread = threading.Thread(target=self._build, args=(parts, key), daemon=True)
-        self._thread.start()
+        if parts.is_known:
+            self.call = _stored_call(parts, _key(parts))
+        if self.call is None and in_background:
+            self._thread = threading.Thread(target=self._build, args=(parts,), daemon=True)
+            self._thread.start()
+        elif self.call is None:
+            self._build(parts)
 
-    def wait(self, seconds: float | None = None) -> CompiledCall | None:
+    def wait(self) -> CompiledCall | None:
         """Returns the call, after its tables were made; None if there is none."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+        if self._thread is not None:
+            self._thread.join()
         return self.call
 
-    def _build(self, parts: CallParts, key: str | None) -> None:
-        try:
-            arrays = parts.make_arrays()
-        except GateError:
-            return
-        call = checked_call(parts, arrays, DRAWN)
-        if call is not None:
-            write_arrays(key, arrays)
+    def _build(self, parts: CallParts) -> None:
+        key = _key(parts)
+        call = None if parts.is_known else _stored_call(parts, key)
+        if call is None:
+            try:
+                arrays = parts.make_arrays()
+            except GateError:
+                return
+            call = checked_call(parts, arrays, DRAWN)
+            if call is not None:
+                write_arrays(key, arrays)
         self.call = call
+
+
+def _key(parts: CallParts) -> str | None:
+    identity = parts.identity()
+    return None if identity is None else digest([FORMAT, *identity])
+
+
+def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
+    arrays = read_arrays(key)
+    call = None if arrays is None else checked_call(parts, arrays, DRAWN_AGAIN)
+    if arrays is not None and call is None:
+        forget_arrays(key)
+    return call
 
 
 def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
@@ -103,10 +116,12 @@ def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
 def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall | None:
     """Returns the compiled call; None if it and the engine have other ids for a drawn text."""
     try:
-        found: Any = call_of(arrays, parts.added, parts.special)
+        found: Any = call_of(arrays, parts.added, parts.special or ((), ()))
     except (KeyError, ValueError):  # the arrays of a damaged file
         return None
-    call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut)
+    call = CompiledCall(
+        found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special is not None
+    )
     texts = drawn_texts(parts, drawn)
     try:
         expected = parts.encode_many(texts)

@@ -16,7 +16,7 @@ from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
 from tokpar.types import Rows
 
-EncodeMany = Callable[[Sequence[str]], Rows]
+EncodeMany = Callable[[Sequence[str]], Sequence[IdArray]]
 """The engine's batch call, without special tokens."""
 TokenizeWord = Callable[[bytes], Sequence[int] | None]
 """The ids of the engine's model for the bytes of one word; None if the engine cannot tell."""
@@ -34,8 +34,15 @@ class CompiledCall:
     characters which the normalizer may change. `tokenize` encodes words that are compared."""
 
     def __init__(
-        self, call: Any, encode_many: EncodeMany, tokenize: TokenizeWord, find_cut: FindCut
+        self,
+        call: Any,
+        encode_many: EncodeMany,
+        tokenize: TokenizeWord,
+        find_cut: FindCut,
+        is_final: bool = True,
     ) -> None:
+        self.is_final = is_final
+        """True if `encode` post-processes; else it returns what `encode_plain` returns."""
         self._call, self._encode_many = call, encode_many
         self._tokenize, self._find_cut = tokenize, find_cut
 

@@ -76,6 +76,11 @@ class CachedExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
+        later = getattr(tokenizer, "later_call", None)
+        if later is not None and later.call is not None and not spans:
+            found: CachedRows = later.call.rows(texts, self._workers)
+            if all(found[1]):
+                return found[0]
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
         self.without_cache = inner.name
         return inner.map(texts, tokenizer, spans)
