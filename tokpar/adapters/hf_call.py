@@ -20,6 +20,7 @@ from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.merges import GateError, Merges, Parts, model_parts, parts_of
 from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.cache.wordpiece_tables import wordpiece_arrays
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of
@@ -43,13 +44,14 @@ def call_parts_of(
     merges of a byte-level BPE. `special`: the ids around a text, if that is all of post-processing.
     `is_same_model`: returns False once somebody changed the model. `file_bytes`: the file that the
     tokenizer was read from, which spares the engine to write its model."""
-    if facts.model != "BPE" or facts.unprovable is not None:
+    if facts.model not in ("BPE", "WordPiece") or facts.unprovable is not None:
         return None
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
-    replaces = not facts.byte_level
+    is_words = facts.model == "WordPiece"
+    replaces = not facts.byte_level and not is_words
     added = _added(copy, replaces)
-    if added is None:
-        return None
+    if added is None or (is_words and stages[0] and any(each[2] for each in added.values())):
+        return None  # the compiled call has no normalized text of WordPiece to search
 
     size = copy.get_vocab_size(with_added_tokens=False)
 
@@ -66,6 +68,8 @@ def call_parts_of(
             return byte_arrays(facts, make_merges())
         if not is_dense(copy.model, size):
             raise GateError("its ids have holes")
+        if is_words:
+            return wordpiece_arrays(json.loads(copy.model.__getstate__()), size, *stages)
         return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
 
     return CallParts(
@@ -76,7 +80,7 @@ def call_parts_of(
         special=special,
         tokens=partial(_some_tokens, copy, facts.byte_level),
         encode_many=partial(_encode_many, copy, is_same_model),
-        tokenize=partial(_tokenize, copy.model, replaces, is_same_model),
+        tokenize=partial(_pieces if is_words else _tokenize, copy, replaces, is_same_model),
         find_cut=partial(find_cut, facts),
     )
 
@@ -116,7 +120,8 @@ def _some_tokens(copy: Any, byte_level: bool) -> list[str]:
     names = (copy.model.id_to_token(draw.randrange(size)) for _ in range(count))
     known = [name for name in names if name]
     if not byte_level:
-        return [name.replace(MARK, " ") for name in known]
+        prefix = getattr(copy.model, "continuing_subword_prefix", None) or ""
+        return [name.removeprefix(prefix).replace(MARK, " ") for name in known]
     spelled = (bytes_of_token(name) for name in known)
     return [each.decode(errors="ignore") for each in spelled if each]
 
@@ -131,11 +136,22 @@ def _encode_many(
     return [np.array(encoding.ids, dtype=np.uint32) for encoding in found]
 
 
+def _pieces(copy: Any, _: bool, is_same_model: Callable[[], bool], word: bytes) -> list[int] | None:
+    """Returns what `_tokenize` returns, of a word before the normalizer."""
+    if not is_same_model():
+        return None
+    text = word.decode()
+    if copy.normalizer is not None:
+        text = copy.normalizer.normalize_str(text)
+    pieces = copy.pre_tokenizer.pre_tokenize_str(text)
+    return [token.id for piece, _ in pieces for token in copy.model.tokenize(piece)]
+
+
 def _tokenize(
-    model: Any, replaces: bool, is_same_model: Callable[[], bool], word: bytes
+    copy: Any, replaces: bool, is_same_model: Callable[[], bool], word: bytes
 ) -> list[int] | None:
     """Returns the model's ids of one word, or None once somebody changed the model."""
     if not is_same_model():
         return None
     text = word.decode().replace(" ", MARK) if replaces else letters_of(word)
-    return [token.id for token in model.tokenize(text)]
+    return [token.id for token in copy.model.tokenize(text)]

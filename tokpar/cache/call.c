@@ -16,6 +16,7 @@
 #include "call_added.h"
 #include "call_pretokens.h"
 #include "call_characters.h"
+#include "call_wordpiece.h"
 #include "call_section.h"
 #include "call_model.h"
 
@@ -299,6 +300,19 @@ static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
            (c->joins = take_array(self, arrays, "joins", 8, 1 << 17, NULL));
 }
 
+static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings)
+{
+    WordPiece *w = &self->tables.wordpiece;
+    w->unknown = (u32)settings[1];
+    w->most_characters = settings[2];
+    w->longest[0] = settings[3];
+    w->longest[1] = settings[4];
+    w->forms = take_array(self, arrays, "forms", 4, 0x110000, NULL);
+    for (int c = 0; w->forms && c < 128; c++)
+        w->ascii_kind[c] = w->forms[c] & 7;
+    return w->forms && (w->form_bytes = take_array(self, arrays, "form_bytes", 1, 0, NULL));
+}
+
 /* The added tokens: their bytes side by side (and 4 more), where each ends, flags, ids, and whether it
    is searched in the normalized text. */
 static int take_added(Call *self, PyObject *arrays)
@@ -344,14 +358,17 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
         return NULL;
     Tables *t = &self->tables;
     const i64 *settings = take_array(self, arrays, "settings", 8, 10, NULL);
-    int is_done = settings && take_merges(self, arrays) && take_words(self, arrays) && take_added(self, arrays) &&
+    int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
     if (is_done) {
-        t->is_characters = (int)settings[0];
+        t->is_characters = settings[0] == 1;
+        t->is_wordpiece = settings[0] == 2;
         t->most_learned = settings[7];
         t->secret = (u64)settings[8];
         t->sample_mask = (u64)settings[9];
-        is_done = t->is_characters ? take_characters(self, arrays, settings) : take_machine(self, arrays, settings);
+        is_done = t->is_characters  ? take_characters(self, arrays, settings)
+                  : t->is_wordpiece ? take_wordpiece(self, arrays, settings)
+                                    : take_machine(self, arrays, settings);
     }
     if (is_done)
         return (PyObject *)self;
@@ -394,16 +411,19 @@ static i64 characters_in(const u8 *p, i64 n)
 /* Puts one token into the table of words: its own id if it stays whole, else what the merges make. */
 static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_whole)
 {
-    if (n < 1 || n > 512 || characters_in(p, n) < 0)
+    int is_token = t->is_wordpiece && n > 1 && n <= 512 && p[0] >= BEGINS; /* without it ids would be wrong */
+    if (n < 1 || n > 512 || (!is_token && characters_in(p, n) < 0))
         return 1;
     Key key = key_of(p, n);
     s->out[0] = id;
+    if (is_token)
+        return put_word(&t->words, key, p, n, s->out, 1, 1) && find_word(&t->words, key, p, n);
     i64 count = is_whole ? 1 : merge_word(t, s, p, n, s->out);
-    int is_alone = t->is_characters;
+    int is_alone = t->is_characters || t->is_wordpiece;
     s->steps = 1 << 20;
     if (!is_alone && count > 0)
         is_alone = pretoken_ends(&t->machine, 0, p, 0, n, s->ends, 0, &s->steps) == 1;
-    return count > 0 && (find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone));
+    return count == 0 || (count > 0 && (find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone)));
 }
 
 /* seed(data, ends, ids, is_whole) fills the table of words, which must be writable, once. `data`: the

@@ -13,7 +13,8 @@ enum {
 };
 
 typedef struct {
-    int is_characters;
+    int is_characters, is_wordpiece;
+    WordPiece wordpiece;
     Merges merges;
     const u32 *byte_ids;
     Words words; /* the vocabulary as words; read only */
@@ -66,10 +67,15 @@ static int has_room(void **buffer, i64 *room, i64 wanted, size_t item)
 
 /* ---- words */
 
-/* Encodes one new word by the merges. */
+/* Encodes one new word by the merges, or by the longest tokens. */
 static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 {
     i64 count = n;
+    if (t->is_wordpiece) {
+        if (!has_room((void **)&s->copy, &s->copy_room, GROWTH * n + MARGIN + TEXT_PADDING, 1))
+            return NO_MEMORY;
+        return pieces_of(&t->wordpiece, &t->words, p, n, s->copy + MARGIN, out);
+    }
     if (t->is_characters)
         count = atoms_of(&t->characters, t->byte_ids, p, n, out);
     else
@@ -279,6 +285,39 @@ static i64 encode_characters(const Tables *t, Scratch *s, u8 *p, i64 start, i64 
     return encode_group(t, s, &g, 1, count);
 }
 
+/* ---- WordPiece */
+
+/* Encodes the words of a section. What has a character in it that only the engine knows is a hole. */
+static i64 encode_words(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
+{
+    const WordPiece *w = &t->wordpiece;
+    Group g;
+    g.p = p, g.count = 0;
+    int size, is_hole = 0;
+    for (i64 i = start; i <= stop; i += size) {
+        size = 1;
+        u32 kind = i == stop ? BLANK : p[i] < 0x80 ? w->ascii_kind[p[i]] : w->forms[code_point(p + i, &size)] & 7;
+        if (kind <= CHANGED)
+            continue;
+        if (kind == CONTEXT) {
+            is_hole = 1;
+            continue;
+        }
+        if (g.count > GROUP - 2 || is_hole)
+            if ((count = encode_group(t, s, &g, 1, count)) < 0)
+                return count;
+        if (is_hole && (count = add_hole(s, p, start, i, count)) < 0)
+            return count;
+        if (start < i && !is_hole)
+            add_to_group(t, s, &g, start, i);
+        if (kind == ISOLATED)
+            add_to_group(t, s, &g, i, i + size);
+        start = i + size;
+        is_hole = 0;
+    }
+    return encode_group(t, s, &g, 1, count);
+}
+
 /* Returns the place of U+2581 in p[i : stop], or stop. */
 static i64 find_mark(const u8 *p, i64 i, i64 stop)
 {
@@ -379,6 +418,8 @@ static i64 encode_normalized(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi,
    tokens, a pre-tokenizer after it. */
 static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
+    if (t->is_wordpiece)
+        return encode_sentence(t, s, &t->normalized, encode_words, p, lo, hi, count);
     if (!t->is_characters)
         return encode_sentence(t, s, &t->normalized, encode_bytes, p, lo, hi, count);
     if (t->characters.is_normalizer)

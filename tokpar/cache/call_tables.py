@@ -99,16 +99,22 @@ def with_words(
     `is_whole`: True for a token that is one id as a word; the others have the ids that the merges
     make."""
     lengths = np.diff(ends, prepend=0)
-    size = 1 << max(4, (2 * len(ids)).bit_length())
     long = lengths[lengths >= _LONG]
-    arrays = arrays | {
-        "words": np.zeros(4 * size, dtype=np.uint64),
-        "keys": np.zeros(int(long.sum()) + 4 * len(long) + 64, dtype=np.uint8),
-        "more": np.zeros(int(lengths.sum()) + 64, dtype=np.uint32),
-    }
-    call = call_of(arrays, {}, ((), ()), learns=False)
-    keys, more = call.seed(data, ends.astype(np.int64), ids, is_whole)
-    return arrays | {"keys": arrays["keys"][: keys + 64], "more": arrays["more"][: more + 64]}
+    for more in range(4):
+        size = 1 << more + max(4, (2 * len(ids)).bit_length())
+        tables = {
+            "words": np.zeros(4 * size, dtype=np.uint64),
+            "keys": np.zeros(int(long.sum()) + 4 * len(long) + 64, dtype=np.uint8),
+            "more": np.zeros(int(lengths.sum()) + 64, dtype=np.uint32),
+        }
+        call = call_of(arrays | tables, {}, ((), ()), learns=False)
+        try:
+            keys, items = call.seed(data, ends.astype(np.int64), ids, is_whole)
+        except ValueError:  # slots that are taken lie too close together
+            continue
+        tables |= {"keys": tables["keys"][: keys + 64], "more": tables["more"][: items + 64]}
+        return arrays | tables
+    raise GateError("its tokens find no place in a table")
 
 
 def call_of(
