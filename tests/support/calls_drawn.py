@@ -70,6 +70,34 @@ def draw_characters(draw: random.Random) -> Tokenizer:
     return tokenizer
 
 
+def draw_words(draw: random.Random) -> Tokenizer:
+    """A WordPiece behind BERT's stages, with odd prefixes and limits."""
+    prefix = draw.choice(["##", "##", "", "@", MARK, "é", "##a"])
+    alphabet = [*"abcxiSE12.,'-é中文한\u1112\u1161\u11a8ß", "ab", "bc", "abc", "\u0301", "s\u0307"]
+    tokens = ["".join(draw.choices(alphabet, k=draw.choice([1, 1, 2, 5]))) for _ in range(40)]
+    spelled = [draw.choice(["", prefix]) + token for token in tokens]
+    spelled += [start + char for char in draw.sample(alphabet, 9) for start in ("", prefix)]
+    vocab = {token: number for number, token in enumerate(dict.fromkeys(["[UNK]", *spelled]))}
+    limit = draw.choice([100, 100, 3, 1])
+    tokenizer = Tokenizer(
+        models.WordPiece(
+            vocab,
+            unk_token="[UNK]",
+            continuing_subword_prefix=prefix,
+            max_input_chars_per_word=limit,
+        )
+    )
+    if draw.random() < 0.9:
+        tokenizer.normalizer = normalizers.BertNormalizer(
+            clean_text=draw.random() < 0.7,
+            handle_chinese_chars=draw.random() < 0.7,
+            strip_accents=draw.choice([None, True, False]),
+            lowercase=draw.random() < 0.6,
+        )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
+
+
 def draw_added(draw: random.Random, tokenizer: Tokenizer) -> list[str]:
     """Adds up to four tokens with drawn flags. Returns their contents."""
     contents = []
@@ -92,6 +120,7 @@ def draw_text(draw: random.Random, contents: list[str]) -> str:
 DRAWN: dict[str, Callable[[random.Random], Tokenizer]] = {
     "bytes": draw_bytes,
     "characters": draw_characters,
+    "words": draw_words,
 }
 
 

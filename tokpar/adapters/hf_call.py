@@ -97,7 +97,8 @@ def _written_model(model: Any, file_bytes: bytes | None) -> tuple[bytes, Parts]:
 def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
     """Returns the added tokens as `call_of` takes them, in the form in which they are searched.
 
-    None if the normalizer makes two of them alike."""
+    None if the normalizer makes two of them alike, or leaves nothing of one: the engine then finds
+    it everywhere."""
     found: dict[str, tuple[int, int, bool]] = {}
     normalizer, skips = copy.normalizer, copy.encode_special_tokens
     for id_, each in copy.get_added_tokens_decoder().items():
@@ -105,11 +106,10 @@ def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None
         if each.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)
             content = content.replace(MARK, " ") if replaces else content
-        if content in found:
+        if content in found or not content:
             return None
         token = AddedToken(content, id_, each.lstrip, each.rstrip, each.single_word)
-        if content:
-            found[content] = id_, added_flags(token, skips and each.special), each.normalized
+        found[content] = id_, added_flags(token, skips and each.special), each.normalized
     return found
 
 

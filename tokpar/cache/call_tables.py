@@ -102,7 +102,7 @@ def with_words(
     long = lengths[lengths >= _LONG]
     for more in range(4):
         size = 1 << more + max(4, (2 * len(ids)).bit_length())
-        tables = {
+        tables: Arrays = {
             "words": np.zeros(4 * size, dtype=np.uint64),
             "keys": np.zeros(int(long.sum()) + 4 * len(long) + 64, dtype=np.uint8),
             "more": np.zeros(int(lengths.sum()) + 64, dtype=np.uint32),

@@ -60,7 +60,7 @@ def wordpiece_arrays(
         raise GateError(f"it has a token of more than {_LONGEST} bytes")
     most = min(model["max_input_chars_per_word"], 1 << 40)
     settings = [2, vocab[unknown], most, *longest, 0, 0]
-    arrays = {
+    arrays: Arrays = {
         "settings": np.array(settings, dtype=np.int64),
         "forms": known.forms,
         "form_bytes": known.form_bytes,
@@ -73,15 +73,14 @@ def wordpiece_arrays(
 
 
 @lru_cache(maxsize=8)
-def character_forms(flags: tuple[bool | None, ...] | None) -> CharacterForms:
+def character_forms(flags: tuple[Any, ...] | None) -> CharacterForms:
     """Returns what the engine's BertNormalizer with these flags makes of each character, as
     BertPreTokenizer sees it; None: without a normalizer."""
-    strips, normalize = False, str
+    strips = False
+    normalize: Callable[[str], str] = str
     if flags is not None:
-        normalize = normalizers.BertNormalizer(
-            **dict(zip(_FLAGS, flags, strict=True))
-        ).normalize_str
-        strips = flags[3] if flags[2] is None else flags[2]
+        strips = bool(flags[3] if flags[2] is None else flags[2])
+        normalize = normalizers.BertNormalizer(*flags).normalize_str
     kinds = _kinds()
     found = kinds.astype(np.uint32)
     places: dict[str, int] = {}
