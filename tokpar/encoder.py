@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -29,15 +29,16 @@ from tokpar.interfaces import (
     own_call_of,
     traits_of,
 )
+from tokpar.joining import seams_of_wholes
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
-from tokpar.results import encode_by_own_call, serial_report
+from tokpar.results import divided_report, encode_by_own_call, serial_report
 from tokpar.seams import NO_SEAMS
 from tokpar.spans import Origin, postprocess_own
-from tokpar.types import Facts, Rows
+from tokpar.types import Facts, Rows, Seam
 
 if TYPE_CHECKING:
     import tiktoken
@@ -166,16 +167,36 @@ class Encoder:
 
     def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
         """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
-        ids = call.encode(text)
+        if len(text) < LONGEST_ALONE:
+            ids = call.encode(text)
+        else:
+            ids = call.encode_long(text, self._workers if self._divides else 1)
         if ids is None:
             return None
-        if not call.is_final:
-            own = cast(PostProcesses, self._tokenizer)
-            ids = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
-        return Encoding.of_row(ids, partial(self._compiled_row, text))
+        final = ids
+        if call.is_final:
+            own: IdArray | None = None
+        else:
+            own, tokenizer = ids, cast(PostProcesses, self._tokenizer)
+            final = frozen_ids(postprocess_own(tokenizer, Rows.of([ids]), [text])[0])
+        return Encoding.of_row(final, partial(self._compiled_row, text, final, own, call))
 
-    def _compiled_row(self, text: str) -> KnownRow:
-        return KnownRow(NO_SEAMS, self._compiled, Origin(text, self._tokenizer, None))
+    @cached_property
+    def _divides(self) -> Seam | None:
+        """The seam that licenses the compiled call to divide texts, or None."""
+        from tokpar.short_texts import licence_of  # importing tokpar does without it
+
+        return licence_of(self._tokenizer)
+
+    def _compiled_row(
+        self, text: str, final: IdArray, own: IdArray | None, call: CompiledCall
+    ) -> KnownRow:
+        own = call.without_special(final) if own is None else own
+        origin = Origin(text, self._tokenizer, own)
+        if len(text) < self._smallest_split or self._divides is None:
+            return KnownRow(NO_SEAMS, self._compiled, origin)
+        seams = seams_of_wholes(self._tokenizer, self._divides)(text, len(own))
+        return KnownRow(seams, divided_report(self._compiled), origin)
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
