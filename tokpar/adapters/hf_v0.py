@@ -102,7 +102,7 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
 
 _snapshots: WeakKeyDictionary[Any, dict[Hashable, HuggingFaceTokenizer]] = WeakKeyDictionary()
 """The snapshots of each `tokenizers.Tokenizer`, by the wrapper's class and the settings."""
-_trained: WeakSet[Any] = WeakSet()
+_trained_objects: WeakSet[Any] = WeakSet()
 """The `tokenizers.Tokenizer` objects whose model changed while a snapshot of them was kept. If it
 was trained in place, the engine goes on returning old ids for words that it encoded before, and no
 file shows them (docs/findings.md)."""
@@ -119,7 +119,7 @@ def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
     snapshot = known.get(key)
     if snapshot is None or not snapshot.look.is_same(caller.own, caller.wrapper):
         if snapshot is not None and not snapshot.look.is_same_model(caller.own):
-            _trained.add(caller.own)
+            _trained_objects.add(caller.own)
         known[key] = snapshot = HuggingFaceTokenizer(caller, settings)
     return _live_or_copied(snapshot, caller)
 
@@ -144,9 +144,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.settings = settings
         self.loader: Loader | None = caller.loader
         self._file_bytes = caller.file_bytes
-        self.look = Look.at(own, wrapper)
+        self.look = Look.of(own, wrapper)
         self._model_look = None if caller.is_fixed else self.look.model
-        self._may_be_stale = not caller.is_fixed and own in _trained
+        self._may_be_stale = not caller.is_fixed and own in _trained_objects
         self._whole, custom = private_copy(own)
         replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
         self.why_live = next(iter(replaced), None) or custom or why_copy_differs(own, self._whole)
