@@ -20,6 +20,7 @@ from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
+    DecodesMany,
     Executor,
     HasSegmentCache,
     HasSpec,
@@ -37,8 +38,6 @@ from tokpar.results import encode_by_own_call, serial_report
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
-    import tiktoken
-
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
@@ -358,11 +357,9 @@ class Encoder:
         call. `rows`: lists, arrays, or a `Batch`. Raises LookupError as `decode` does."""
         tokenizer = self.tokenizer
         lists: list[list[int]] = [np.asarray(row, dtype=np.int64).tolist() for row in rows]
-        many = getattr(tokenizer, "decode_batch", None)
-        if many is None:
-            return [self.decode(row) for row in lists]
-        texts: list[str] = many(lists)
-        return texts
+        if isinstance(tokenizer, DecodesMany):
+            return tokenizer.decode_batch(lists)
+        return [self.decode(row) for row in lists]
 
     def decode_stream(
         self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
@@ -389,40 +386,6 @@ class Encoder:
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
         return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
-
-    def as_hf(self, *, smallest_text: int | None = None) -> Any:
-        """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
-
-        The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
-        OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        caller = getattr(self.tokenizer, "caller", None)
-        tokenizer = getattr(caller, "wrapper", None)
-        if tokenizer is None:
-            raise OptionError(
-                f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
-                "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
-                "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
-            )
-        if getattr(caller, "is_fixed", False):
-            raise OptionError(
-                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
-                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
-            )
-        from tokpar.integrations import hf
-
-        return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
-
-    def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
-        """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
-
-        `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
-        which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
-        tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken_subclass import make_faster
-
-        smallest = self._smallest_split if smallest_text is None else smallest_text
-        rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
-        return make_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.
@@ -522,16 +485,6 @@ def _rebuild(
     arguments: Mapping[str, Any],
 ) -> Encoder:
     return Encoder(build(**settings), **arguments)
-
-
-def _rebuild_tiktoken(
-    arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
-) -> tiktoken.Encoding:
-    """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken_subclass import find_registered
-
-    encoder = Encoder(find_registered(encoding), **arguments)
-    return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:

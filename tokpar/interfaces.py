@@ -1,13 +1,13 @@
-"""The four interfaces of one method each, and the eight optional abilities of adapters.
+"""The four interfaces of one method each, and the abilities that an adapter may have.
 
 An object fits an interface if the object has the method. Nothing needs to be subclassed. A member
-that is marked `optional` may be missing. A `Plan` looks the optional members up once."""
+of an interface that is marked `optional` may be missing. A `Plan` looks the optional members up
+once. An object has an ability if `isinstance` says so, which asks the object for every member."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -149,33 +149,6 @@ class Merger(Protocol):
             chunks at a failed seam become one chunk."""
 
 
-@cache
-def _members(protocol: type) -> list[tuple[str, bool]]:
-    """Returns the names of the members of a protocol that an object must have, and whether each
-    member is a method.
-
-    A method that is None counts as missing."""
-    return [
-        (name, callable(x))
-        for name, x in vars(protocol).items()
-        if not name.startswith("_") and not is_optional(x)
-    ]
-
-
-class Ability(type(Protocol)):  # type: ignore[misc]  # the metaclass of protocols has no public name
-    """Lets `isinstance` look for the members of a protocol in the object's class first.
-
-    This lookup costs one microsecond. The lookup of `typing` before Python 3.12 costs ten."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        kind = type(instance)
-        return all(
-            getattr(kind, name, None) is not None
-            or (getattr(instance, name, None) is not None if is_method else hasattr(instance, name))
-            for name, is_method in _members(cls)
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A registered way to split and merge. The keyword parameters of `build` are its options.
@@ -204,14 +177,18 @@ class TokenizerSource:
 
 
 @runtime_checkable
-class HasFacts(Protocol, metaclass=Ability):
+class HasFacts(Protocol):
     """An adapter that has the facts that proofs need. Texts are never cut without facts."""
 
     @property
     def facts(self) -> Facts: ...
 
+
+@runtime_checkable
+class HasOrigin(Protocol):
+    """An adapter whose file tells what the engine runs."""
+
     @property
-    @optional
     def origin(self) -> Origin | None:
         """What the engine runs: a checker derives the facts from it again and compares them.
 
@@ -219,7 +196,7 @@ class HasFacts(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class HasTraits(Protocol, metaclass=Ability):
+class HasTraits(Protocol):
     """An adapter that says how its engine likes to be run."""
 
     @property
@@ -227,7 +204,7 @@ class HasTraits(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class EncodesMany(Protocol, metaclass=Ability):
+class EncodesMany(Protocol):
     """An adapter with a native batch call that releases the GIL."""
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -235,7 +212,7 @@ class EncodesMany(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class HasSegmentCache(Protocol, metaclass=Ability):
+class HasSegmentCache(Protocol):
     """An adapter with a cache of segments, because a lookup is faster than its engine."""
 
     @property
@@ -261,7 +238,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Locates(Protocol, metaclass=Ability):
+class Locates(Protocol):
     """An adapter that locates tokens in the text."""
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -269,7 +246,7 @@ class Locates(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class PostProcesses(Protocol, metaclass=Ability):
+class PostProcesses(Protocol):
     """An adapter that post-processes the ids of a text: special tokens, truncation, padding."""
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
@@ -295,22 +272,34 @@ class PostProcesses(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Decodes(Protocol, metaclass=Ability):
+class Decodes(Protocol):
     """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
 
-    @optional
+
+@runtime_checkable
+class DecodesMany(Protocol):
+    """An adapter with a native batch call that decodes."""
+
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Returns `decode` of each row, by one call of the engine."""
 
-    @optional
+
+@runtime_checkable
+class HasDecodingParts(Protocol):
+    """An adapter that tells how it decodes, so that text can be returned while ids arrive."""
+
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """Returns the parts of `decode`, as the tokenizer is now, to decode ids while they arrive.
 
         Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
 
-    @optional
+
+@runtime_checkable
+class HasTokenBytes(Protocol):
+    """An adapter that knows the bytes of its tokens."""
+
     def token_bytes(self, id_: int) -> bytes | None:
         """Returns the bytes that a token stands for in a text, an added token as its content.
 
@@ -318,7 +307,7 @@ class Decodes(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class HasSpec(Protocol, metaclass=Ability):
+class HasSpec(Protocol):
     """An adapter that can be built again in another process."""
 
     def spec(self) -> tuple[Callable[..., TokenizerAdapter], Mapping[str, Any]]:
@@ -363,7 +352,7 @@ def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
 
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
-    """Returns the adapter's `Decodes.token_bytes`, or None."""
+    """Returns the adapter's `token_bytes`, or None."""
     return _optional_method(tokenizer, "token_bytes")
 
 
