@@ -24,7 +24,7 @@ Keep an `Encoder` where many calls are made; its pool of threads stays open:
 >>> with tokpar.Encoder("default", workers=2) as encoder:
 ...     encoding = encoder.encode("The quick brown fox jumps over the lazy dog. " * 2000)
 >>> encoding.lossless, len(encoding), encoding.seams[0].rule
-(True, 28001, 'K1')
+(True, 28001, 'PAIR')
 
 Check an encoding: every seam again, and with `full` the ids of the serial call, too:
 

@@ -111,7 +111,7 @@ class Seams(Sequence[Seam]):
 
     `planned`: seams stored one by one. `everywhere`: regions with further seams, which `derive`
     finds when a caller asks for them. Without `derive`, asking for them raises LookupError.
-    `proofs`: the proofs that the seams name by their sha256 (K10)."""
+    `proofs`: the proofs that the seams name by their sha256 (PAIR)."""
 
     planned: Columns
     everywhere: Everywhere | None = None

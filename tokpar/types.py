@@ -24,12 +24,14 @@ _Value = TypeVar("_Value")
 
 
 class Rule(StrEnum):
-    """The kinds of seams that a theorem licenses (docs/glossary.md). Equal to its number, "K1"."""
+    """The three kinds of cuts that a theorem licenses (docs/glossary.md). Equal to its name.
 
-    SPACE_AFTER_NONSPACE = "K1"
-    LOCAL_PAIR = "K3"
-    ADDED_TOKEN_EDGE = "K9"
-    WINDOW = "K10"
+    `PAIR`: two characters whose cut holds whatever stands around them. `STAGE`: what all stages of
+    the tokenizer do at a space, or between two tokens. `EDGE`: either end of an added token."""
+
+    PAIR = "PAIR"
+    STAGE = "STAGE"
+    EDGE = "EDGE"
 
     __repr__ = str.__repr__
 
@@ -40,9 +42,9 @@ class Theorem(StrEnum):
     LOCAL_PAIR = "4.8"
     ABSORBED_SPACE = "6.4"
     SPACE_AFTER_NONSPACE = "20"
-    ADDED_TOKEN_EDGE = "29"
-    WINDOW = "40"
-    WINDOW_OF_SPLITS = "42"
+    EDGE = "29"
+    PAIR = "40"
+    PAIR_OF_SPLITS = "42"
     STAGES_AT_SPACE = "50"
 
     __repr__ = str.__repr__
@@ -54,10 +56,10 @@ class Theorem(StrEnum):
 
 
 _RULE_OF = {
-    **{theorem: Rule[theorem.name] for theorem in Theorem if theorem.name in Rule.__members__},
-    Theorem.ABSORBED_SPACE: Rule.LOCAL_PAIR,
-    Theorem.STAGES_AT_SPACE: Rule.LOCAL_PAIR,
-    Theorem.WINDOW_OF_SPLITS: Rule.WINDOW,
+    **dict.fromkeys(Theorem, Rule.PAIR),
+    Theorem.ABSORBED_SPACE: Rule.STAGE,
+    Theorem.STAGES_AT_SPACE: Rule.STAGE,
+    Theorem.EDGE: Rule.EDGE,
 }
 
 
@@ -118,7 +120,7 @@ class Split:
     """The answer of a splitter for one text.
 
     `plan` and `why`: words for the report. `serial_regions`: [start, stop), code points, of the
-    regions that rule K7 keeps whole. `licence`: proves a cut in `divisible` chunks before every
+    regions without a certified cut. `licence`: proves a cut in `divisible` chunks before every
     space that follows a character other than white space. An executor may divide such a chunk
     there."""
 
@@ -330,7 +332,7 @@ class Facts:
     space (theorem 50)."""
     family: str | None = None
     """The name of `patterns` in the tables of cuts. None: tokpar decides the windows of the
-    patterns at load time, as `engine` reads the patterns (rule K10)."""
+    patterns at load time, as `engine` reads the patterns (rule PAIR)."""
     patterns: tuple[str, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     normalizers: tuple[NormalizerStage, ...] = ()
@@ -343,11 +345,11 @@ class Facts:
     longest_token: int = 0
     """The length of the longest token in UTF-8 bytes."""
     unprovable: str | None = None
-    """Why only the edges of added tokens can be licensed as seams (rule K9). None if other seams
+    """Why only the edges of added tokens can be licensed as seams (rule EDGE). None if other seams
     can be licensed too."""
     added_token_cuts_refused: str | None = "nothing is known of how it finds added tokens"
-    """Why the edges of added tokens are not certified cuts (rule K9), or None if they are. They are
-    when the engine matches added tokens first and runs the other stages on each segment between
+    """Why the edges of added tokens are not certified cuts (rule EDGE), or None if they are. They
+    are when the engine matches added tokens first and runs the other stages on each segment between
     two added tokens."""
     first_prefix: bool = False
     """Only the segment that begins the text gets a prefix (Metaspace "first")."""
@@ -367,7 +369,7 @@ class Facts:
     between any other two characters is certified. None if that is not known."""
 
     proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)
-    """The proofs that cut finders hand to checkers, by their sha256 (rule K10)."""
+    """The proofs that cut finders hand to checkers, by their sha256 (rule PAIR)."""
     _derived_values: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, make: Callable[[Facts], _Value]) -> _Value:
@@ -471,7 +473,7 @@ class Report:
     whole plans were thrown away. `repairs`: how many seams were repaired locally. `redundant`: how
     many code points were tokenized more than once. `seconds`: wall-clock seconds of each stage
     (split, tokenize, match, merge, convert). `serial_regions`: [start, stop), code points, of the
-    regions that rule K7 kept whole. `agreement`: the result of a comparison of this engine's ids
+    regions without a certified cut. `agreement`: the result of a comparison of this engine's ids
     with the ids of the library that its vocabulary was made for, in words. `cache`: the counters of
     the segment cache over all texts so far (the fields of `CacheState`); empty if the tokenizer has
     no cache, or if the text did not reach the cache.

@@ -471,7 +471,7 @@ def test_every_stage_is_told_of_its_punctuation() -> None:
     assert _with_its_punctuation(None) is None
 
 
-# ------------------------------------------------------------------------------- K9
+# ------------------------------------------------------------------------------- EDGE
 
 
 CHARACTERS = "<>abxs \n▁é"

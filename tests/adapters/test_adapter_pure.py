@@ -183,7 +183,7 @@ def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
     assert tokenizer is not None
     assert tokenizer.facts.unprovable is None
     found = [finder_for(tokenizer.facts).certify("aabdd", p) for p in range(1, 5)]
-    assert [seam and seam.rule for seam in found] == [None, None, "K10", None]
+    assert [seam and seam.rule for seam in found] == [None, None, "PAIR", None]
     assert not tokenizer.facts.tiles
 
 

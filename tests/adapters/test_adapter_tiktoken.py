@@ -226,7 +226,7 @@ def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
     assert facts.unprovable is None
     seam = finder_for(facts).certify("ab1cd", 2)
     assert seam is not None
-    assert (seam.rule, seam.theorem) == ("K10", "40")
+    assert (seam.rule, seam.theorem) == ("PAIR", "40")
     assert facts.family is None
     assert not facts.tiles
 

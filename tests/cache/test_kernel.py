@@ -129,7 +129,7 @@ def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
     cut = SpaceCut(left, spared_chars=frozenset(spared), joined_chars=frozenset(spared))
     spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), neighbours_of(cut))
     licence = Seam(
-        0, "K3", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))
+        0, "STAGE", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))
     )
     expected = []
     for row in rows:

@@ -302,8 +302,8 @@ class Given:
 
 def row(planned: list[int], cuts: list[int]) -> Seams:
     places = np.array(cuts, dtype=np.int64)
-    everywhere = Everywhere(Seam(0, "K1", "20", (("family", "x"),)), np.array([[0, 50]]))
-    columns = Columns.of(Seam(p, "K10", "40", (), p) for p in planned)
+    everywhere = Everywhere(Seam(0, "PAIR", "20", (("family", "x"),)), np.array([[0, 50]]))
+    columns = Columns.of(Seam(p, "PAIR", "40", (), p) for p in planned)
     return Seams(columns, everywhere, Given(places, places))
 
 
@@ -313,7 +313,7 @@ def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataOb
     seams = row(sorted(planned), sorted(places - planned))
     listed = list(seams)
     assert [seam.position for seam in listed] == [seam.token for seam in listed] == sorted(places)
-    assert {seam.position for seam in listed if seam.rule == "K10"} == planned
+    assert {seam.position for seam in listed if seam.theorem == "40"} == planned
     assert [seams[k] for k in range(len(seams))] == listed
     assert [seams[-k - 1] for k in range(len(seams))] == listed[::-1]
     assert seams[1:7:2] == tuple(listed[1:7:2])
@@ -328,7 +328,7 @@ def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataOb
 
 def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
     given = Given(np.array([3]), np.array([2]))
-    seams = Seams(Columns(), Everywhere(Seam(0, "K1", "20"), np.array([[0, 9]])), given)
+    seams = Seams(Columns(), Everywhere(Seam(0, "PAIR", "20"), np.array([[0, 9]])), given)
     assert seams.lossless
     assert given.asked == []
     assert (len(seams), repr(seams)) == (1, "<1 seam>")
@@ -346,7 +346,7 @@ def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
 )
 def test_cuts_are_counted_without_their_places(text: str, at_a_time: int, witness: Any) -> None:
     regions = np.array([[0, len(text) // 2], [len(text) // 2, len(text)]])
-    everywhere = Everywhere(Seam(0, "K3", "50", witness), regions)
+    everywhere = Everywhere(Seam(0, "STAGE", "50", witness), regions)
     with patch("tokpar.seams._BLOCK_CHARS", at_a_time):
         assert everywhere.count(text) == len(everywhere.positions(text))
 

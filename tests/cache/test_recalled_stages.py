@@ -73,7 +73,7 @@ def licensed(tokenizer: Tokenizer, text: str, **witness: str) -> list[str]:
     assert licence.theorem == "50"
     changed = tuple((name, witness.get(name, value)) for name, value in licence.witness)
     regions = np.array([[0, len(text)]], dtype=np.int64)
-    seams = Seams(Columns(), Everywhere(Seam(0, "K3", "50", changed), regions))
+    seams = Seams(Columns(), Everywhere(Seam(0, "STAGE", "50", changed), regions))
     return [finding.kind for finding in seam_findings(seams, text, facts)]
 
 

@@ -43,7 +43,7 @@ from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check, seam_findings
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.encoding import Encoding
-from tokpar.types import AddedToken, Facts, Rows, Seam
+from tokpar.types import AddedToken, Facts, Rows, Rule, Seam
 
 
 class Bracketed(Small):
@@ -168,10 +168,10 @@ def bracketed_case() -> tuple[Small, str, Encoding]:
     text = "One two 123456, e\u0301t trois?"
     tokenizer = regex_tokenizer("o200k", kind=Bracketed)
     seams = [
-        Seam(3, "K1", "20", witness("o200k", "non-space", "space")),
+        Seam(3, "PAIR", "20", witness("o200k", "non-space", "space")),
         pair(7, "o200k"),
         pair(14, "o200k"),
-        Seam(19, "K1", "20", witness("o200k", "non-space", "space")),
+        Seam(19, "PAIR", "20", witness("o200k", "non-space", "space")),
     ]
     return tokenizer, text, by_hand(tokenizer, text, seams)
 
@@ -180,10 +180,10 @@ def bert_case() -> tuple[Small, str, Encoding]:
     text = "The time, is now (really) 中 now."
     tokenizer = bert_tokenizer(bert_normalizer(True, True, None, True))
     seams = [
-        Seam(3, "K3", "4.8", witness("bert", "any", "space")),
-        Seam(8, "K3", "4.8", witness("bert", "other", "separator")),
-        Seam(18, "K3", "4.8", witness("bert", "separator", "other")),
-        Seam(27, "K3", "4.8", witness("bert", "separator", "separator")),
+        Seam(3, "PAIR", "4.8", witness("bert", "any", "space")),
+        Seam(8, "PAIR", "4.8", witness("bert", "other", "separator")),
+        Seam(18, "PAIR", "4.8", witness("bert", "separator", "other")),
+        Seam(27, "PAIR", "4.8", witness("bert", "separator", "separator")),
     ]
     return tokenizer, text, by_hand(tokenizer, text, seams)
 
@@ -192,9 +192,9 @@ def metaspace_case() -> tuple[Small, str, Encoding]:
     text = "the time  of▁a day"
     tokenizer = metaspace_tokenizer(None, [], "always")
     seams = [
-        Seam(3, "K3", "4.8", witness("metaspace", "any", "space")),
-        Seam(9, "K3", "4.8", witness("metaspace", "mark", "mark")),
-        Seam(12, "K3", "4.8", witness("metaspace", "other", "mark")),
+        Seam(3, "PAIR", "4.8", witness("metaspace", "any", "space")),
+        Seam(9, "PAIR", "4.8", witness("metaspace", "mark", "mark")),
+        Seam(12, "PAIR", "4.8", witness("metaspace", "other", "mark")),
     ]
     return tokenizer, text, by_hand(tokenizer, text, seams)
 
@@ -220,7 +220,7 @@ def mutations(seam: Seam) -> Iterator[Seam]:
     """The seam with one field shifted or swapped, its token count left as it is."""
     change = functools.partial(dataclasses.replace, seam)
     yield from (change(position=seam.position + step) for step in (-1, 1))
-    rules: list[Any] = [None, "K1", "K3", "K9", "K10"]
+    rules: list[Any] = [None, *Rule]
     yield from (change(rule=rule) for rule in rules if rule != seam.rule)
     theorems = ["19", "20", "4.8", "6.4", "29", "40", "42", "44", ""]
     yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
@@ -250,7 +250,7 @@ def test_every_changed_field_of_a_seam_is_found(
     for k, seam in enumerate(encoding.seams):
         for mutant in mutations(seam):
             kept = dataclasses.replace(mutant, witness=seam.witness) == seam
-            if kept and seam.rule == "K10" and numbered(mutant) == numbered(seam):
+            if kept and seam.rule == "PAIR" and numbered(mutant) == numbered(seam):
                 continue  # another window may certify the same place
             moved = mutant.position != seam.position
             level = "ids" if moved and not tokenizer.facts.tiles else "seams"
@@ -334,7 +334,7 @@ def test_seams_must_rise_and_lie_inside_the_text() -> None:
 
 def test_uncertified_and_unknown_rules_are_told_apart() -> None:
     tokenizer, text, encoding = cl100k_case()
-    rules = ((None, "uncertified"), ("K7", "unknown rule"), ("K4", "unknown rule"))
+    rules = ((None, "uncertified"), ("K1", "unknown rule"), ("K4", "unknown rule"))
     for rule, kind in rules:
         mutant: Any = dataclasses.replace(encoding.seams[0], rule=rule)  # type: ignore[arg-type]
         assert kinds(check(with_seam(encoding, 0, mutant), text, tokenizer)) == {kind}
@@ -349,7 +349,7 @@ def test_unprovable_facts_license_no_seam_and_need_none() -> None:
 
 
 def test_a_surrogate_anywhere_licenses_no_seam() -> None:
-    seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"))]
+    seams = [Seam(1, "PAIR", "20", witness("gpt2", "non-space", "space"))]
     facts = regex_tokenizer("gpt2").facts
     assert not list(seam_findings(seams, "a b c", facts))
     (finding,) = seam_findings(seams, "a b \ud800", facts)
@@ -445,8 +445,8 @@ def test_a_mark_after_a_separator_is_a_place_for_bert_stripped_or_not() -> None:
 @pytest.mark.parametrize(("clean", "chinese"), [(False, True), (True, False)])
 def test_bert_pairs_need_cleaning_and_spaced_ideographs(clean: bool, chinese: bool) -> None:
     facts = bert_tokenizer(bert_normalizer(clean, chinese, None, True)).facts
-    pair = Seam(1, "K3", "4.8", witness("bert", "other", "separator"))
-    space = Seam(2, "K3", "4.8", witness("bert", "any", "space"))
+    pair = Seam(1, "PAIR", "4.8", witness("bert", "other", "separator"))
+    space = Seam(2, "PAIR", "4.8", witness("bert", "any", "space"))
     assert [f.kind for f in seam_findings([pair, space], "a. b", facts)] == ["normalizer"]
 
 
@@ -482,7 +482,7 @@ def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
 def test_truncation_limits_the_check_and_the_report_says_so() -> None:
     text = "One two three four five"
     tokenizer = regex_tokenizer("o200k", kind=Cut)
-    seams = [Seam(3, "K1", "20", witness("o200k", "non-space", "space"))]
+    seams = [Seam(3, "PAIR", "20", witness("o200k", "non-space", "space"))]
     report = check(by_hand(tokenizer, text, seams), text, tokenizer, level="seams")
     assert report.ok
     assert "limited" in report.notes[0]
@@ -496,7 +496,7 @@ def test_a_tokenizer_without_facts_licenses_nothing() -> None:
         def encode(self, text: str) -> IdArray:
             return np.arange(len(text), dtype=np.uint32)
 
-    seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"), 1)]
+    seams = [Seam(1, "PAIR", "20", witness("gpt2", "non-space", "space"), 1)]
     ids = np.arange(3, dtype=np.uint32)
     assert kinds(check(encoding_of(ids, seams), "a b", Bare())) == {"facts"}
     assert check(encoding_of(ids, ()), "a b", Bare()).ok
@@ -535,7 +535,7 @@ def test_a_thousand_seams_of_eight_megabytes_check_within_seconds() -> None:
     facts = dataclasses.replace(regex_tokenizer("cl100k").facts, added_tokens=added)
     step, size = 8000, 8_000_000
     universal = witness("cl100k", "non-space", "space")
-    words = [Seam(p + 4, "K1", "20", universal) for p in range(step, size, step)]
+    words = [Seam(p + 4, "PAIR", "20", universal) for p in range(step, size, step)]
     assert seconds_of(words, "word " * (size // 5), facts) < 5
     pairs = [pair(p, "cl100k") for p in range(9000, size, 9000)]
     assert seconds_of(pairs, "a1" * (size // 2), facts) < 5
@@ -547,7 +547,7 @@ def test_a_thousand_seams_of_one_run_of_spaces_check_within_seconds() -> None:
     added = tuple(AddedToken(t, 1, lstrip=t != " ", rstrip=t != " ") for t in tokens)
     facts = Facts("oniguruma", "Unigram", "metaspace", "metaspace", added_tokens=added)
     seams = [
-        Seam(p, "K3", "4.8", witness("metaspace", "any", "space"))
+        Seam(p, "PAIR", "4.8", witness("metaspace", "any", "space"))
         for p in range(8000, 8_000_000, 8000)
     ]
     spaces = "b" + " " * 8_000_000

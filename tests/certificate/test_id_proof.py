@@ -137,7 +137,7 @@ def test_ids_pass_if_and_only_if_they_are_the_serial_ids(data: st.DataObject) ->
 def test_theorem_31_needs_each_condition(condition: str) -> None:
     if condition == "certified":
         tokenizer, text = cl100k(), "the cat sat"
-        seams = [Seam(p, "K1", "20", ()) for p in range(1, len(text))]
+        seams = [Seam(p, "PAIR", "20", ()) for p in range(1, len(text))]
         letters = by_hand(tokenizer, text, seams)
         assert letters.ids.tolist() != tokenizer.encode(text).tolist()
         assert "serial" in kinds(check(letters, text, tokenizer))
@@ -161,7 +161,7 @@ def test_each_distinct_segment_is_encoded_once() -> None:
     seams = [
         Seam(
             p,
-            "K1",
+            "PAIR",
             "20",
             (("family", "cl100k_tiktoken"), ("left", "non-space"), ("right", "space")),
         )

@@ -1,4 +1,4 @@
-"""Rule K10: seams and proofs that are planted, and what the checker says of them."""
+"""Rule PAIR: seams and proofs that are planted, and what the checker says of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.facts.families import CL100K
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
@@ -83,13 +82,13 @@ SEAMS = {
     "a width in words": (lambda s: changed(s, right="wide"), "witness"),
     "another theorem": (lambda s: dataclasses.replace(s, theorem="42"), "theorem"),
     "the place behind": (lambda s: dataclasses.replace(s, position=s.position + 1), ""),
-    "another rule": (lambda s: dataclasses.replace(s, rule="K1"), ""),
+    "another rule": (lambda s: dataclasses.replace(s, rule="STAGE"), ""),
 }
 
 
 def test_what_is_said_of_wider_windows_and_anchors_names_the_limit() -> None:
     assert all("one character on either side" in each for each in planted(wider))
-    assert all("K10 by theorem 44 is none of" in each for each in planted(anchored))
+    assert all("PAIR by theorem 44 is none of" in each for each in planted(anchored))
 
 
 def wider(seam: Seam) -> Seam:
@@ -169,13 +168,3 @@ def in_twos(*contents: str) -> Any:
     adapter = load(by_regex((r"\p{N}{1,2}|[\s\S]",)))
     added = tuple(AddedToken(content, 9 + k) for k, content in enumerate(contents))
     return dataclasses.replace(adapter.facts, added_tokens=added)
-
-
-def test_a_pair_of_a_text_that_arrives_ends_where_a_token_may_begin() -> None:
-    unfinished = UnfinishedText(finder_for(in_twos("123456789x")))
-    text = 3 * "a12" + "a123"
-    horizon = unfinished.horizon(text)
-    assert text[horizon:] == "123"
-    for more in ("", "456789x", " ", "4"):
-        found = unfinished.finder.certify_context(text + more, horizon)
-        assert found == unfinished.finder.certify_context(text, horizon)

@@ -178,7 +178,7 @@ def test_a_terminal_shows_the_first_ids_and_a_summary(
         f"{path.name}: {len(ids):,} ids of {len(TEXT):,} code points, 0.0",
         " MB/s, ",
         "; tokenizer default (tokenizers 0.",
-        f"; cut at {len(seams):,} places ({len(seams):,} K1; at every certified space), each cert",
+        f"; cut at {len(seams):,} places ({len(seams):,} PAIR; at every certified space), each",
         "; lossless",
     ):
         assert part in said

@@ -1,4 +1,4 @@
-"""Theorem 29, rule K9: both ends of an added token are cuts, whatever the engine does around it.
+"""Theorem 29, rule EDGE: both ends of an added token are cuts, whatever the engine does around it.
 
 The conditions are written out here once more, as proofs/theorem-29.md states them.
 """
@@ -47,7 +47,6 @@ from tests.support.tokenizers_drawn import (
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.encoding import Encoding
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -97,16 +96,16 @@ def planner(tokenizer: Any) -> CutFinder:
 
 
 def claims(text: str, facts: Facts) -> Iterator[Seam]:
-    """Every K9 seam that names an added token which stands there."""
+    """Every EDGE seam that names an added token which stands there."""
     for content in sorted({token.content for token in facts.added_tokens}):
         for edge, before in (("start", 0), ("end", len(content))):
             for p in range(1, len(text)):
                 if p >= before and text.startswith(content, p - before):
-                    yield Seam(p, "K9", "29", (("token", content), ("edge", edge)))
+                    yield Seam(p, "EDGE", "29", (("token", content), ("edge", edge)))
 
 
 def licensed(text: str, facts: Facts) -> list[int]:
-    """Places at which the checker accepts some K9 seam."""
+    """Places at which the checker accepts some EDGE seam."""
     fine = {s.position for s in claims(text, facts) if not [*seam_findings([s], text, facts)]}
     return sorted(fine)
 
@@ -484,7 +483,7 @@ def test_transcripts_are_cut_where_nothing_else_is_known(name: str) -> None:
                 TRANSCRIPT, adapter, strategy=strategy, executor="serial", **options
             )
             assert encoding.ids.tolist() == expected, (strategy, options)
-            assert {seam.rule for seam in encoding.seams} == {"K9"}
+            assert {seam.rule for seam in encoding.seams} == {"EDGE"}
             assert encoding.report.redundant == 0
             report = tokpar.check(encoding, TRANSCRIPT, adapter)
             assert report.ok, report.findings
@@ -504,8 +503,8 @@ def test_a_known_tokenizer_is_cut_at_tokens_where_nothing_else_can_be() -> None:
     tokenizer = letters()
     text = ("ab" * 40 + "xyz") * 6
     encoding = tokpar.encode(text, tokenizer, strategy="cut", executor="serial", chunk_chars=50)
-    assert {seam.rule for seam in encoding.seams} == {"K9"}
-    assert encoding.report.plan == "certified cuts: 6 K9"
+    assert {seam.rule for seam in encoding.seams} == {"EDGE"}
+    assert encoding.report.plan == "certified cuts: 6 EDGE"
     assert_lossless(tokenizer, text)
 
 
@@ -518,22 +517,13 @@ def letters() -> Any:
 def test_a_token_in_a_long_pre_token_is_not_passed_over() -> None:
     text = "ab" * 5_000 + "xyz" + "ab" * 5_000
     encoding = tokpar.encode(text, letters(), strategy="auto", executor="serial", chunk_chars=64)
-    assert [(seam.position, seam.rule) for seam in encoding.seams][:1] == [(10_000, "K9")]
-
-
-def test_a_text_that_is_still_arriving_is_not_cut_at_edges() -> None:
-    """What follows may show that a token shares characters with another."""
-    finder = planner(letters())
-    text = "ababxyzabab"
-    assert finder.certify(text, 4) is not None
-    assert finder.certify_context(text, 4) is None
-    assert UnfinishedText(finder).last_cut(text, 0, len(text) - 1) is None
+    assert [(seam.position, seam.rule) for seam in encoding.seams][:1] == [(10_000, "EDGE")]
 
 
 def test_offsets_are_those_of_the_whole_text() -> None:
     tokenizer = SERIAL_TODAY["gemma"]()
     encoding = tokpar.encode(TRANSCRIPT, tokenizer, executor="serial", chunk_chars=8)
-    assert {seam.rule for seam in encoding.seams} == {"K9"}
+    assert {seam.rule for seam in encoding.seams} == {"EDGE"}
     native = tokenizer.encode(TRANSCRIPT, add_special_tokens=False).offsets
     text_bytes = [len(TRANSCRIPT[:i].encode()) for i in range(len(TRANSCRIPT) + 1)]
     assert encoding.spans.tolist() == [[text_bytes[a], text_bytes[b]] for a, b in native]
@@ -584,7 +574,7 @@ WRONG: dict[str, Callable[[Seam], Seam]] = {
     "no witness": lambda seam: replace(seam, witness=()),
     "more witness": lambda seam: replace(seam, witness=(*seam.witness, ("family", "gpt2"))),
     "another theorem": lambda seam: replace(seam, theorem="6.1"),
-    "another rule": lambda seam: replace(seam, rule="K1"),
+    "another rule": lambda seam: replace(seam, rule="PAIR"),
     "no rule": lambda seam: replace(seam, rule=None),
 }
 
@@ -615,12 +605,12 @@ def test_an_edge_proves_no_other_seam_of_the_tokenizer() -> None:
     adapter = loaded(made(*CHAT))
     text = "ab<|im_end|>x ab"
     for rule, theorem, witness in (
-        ("K1", "20", (("family", "gpt2"), ("left", "non-space"), ("right", "space"))),
-        ("K3", "6.4", (("absorbed", 1),)),
+        ("PAIR", "20", (("family", "gpt2"), ("left", "non-space"), ("right", "space"))),
+        ("STAGE", "6.4", (("absorbed", 1),)),
         ("K4", "24", (("start", 0), ("stop", len(text)))),
     ):
         seams = [
-            Seam(2, "K9", "29", (("token", "<|im_end|>"), ("edge", "start")), 1),
+            Seam(2, "EDGE", "29", (("token", "<|im_end|>"), ("edge", "start")), 1),
             Seam(13, rule, theorem, witness, 3),  # type: ignore[arg-type]
         ]
         assert not [*seam_findings(seams[:1], text, facts_of(adapter))]
@@ -667,15 +657,15 @@ def test_two_tokens_of_one_content_are_no_certain_token() -> None:
 def test_an_empty_token_has_no_edge() -> None:
     facts = replace(facts_of(loaded(made(raw("<a>")))), added_tokens=(Token("", 1),))
     assert finder_for(facts).edges.refusal is not None
-    assert [*seam_findings([Seam(1, "K9", "29", (("token", ""), ("edge", "end")))], "ab", facts)]
+    assert [*seam_findings([Seam(1, "EDGE", "29", (("token", ""), ("edge", "end")))], "ab", facts)]
 
 
 def test_an_edge_does_not_make_up_for_what_is_not_provable() -> None:
     facts = replace(facts_of(loaded(letters())), unprovable="it is said to be random")
     text = "ab xyz"
     seams = [
-        Seam(2, "K1", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space"))),
-        Seam(3, "K9", "29", (("token", "xyz"), ("edge", "start"))),
+        Seam(2, "PAIR", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space"))),
+        Seam(3, "EDGE", "29", (("token", "xyz"), ("edge", "start"))),
     ]
     assert not [*seam_findings(seams[1:], text, facts)]
     assert not [*seam_findings(seams, text, replace(facts, unprovable=None))]

@@ -1,4 +1,4 @@
-"""Rule K10 through the public API: patterns of the user's own, cut by pairs (theorems 40 to 43).
+"""Rule PAIR through the public API: patterns of the user's own, cut by pairs (theorems 40 to 43).
 
 Each cut that is found is made, and the engine itself says whether the ids stay; the checker, which
 shares no code with the finder, must accept the same seams and no others that are planted.
@@ -41,7 +41,6 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.window_classes import require_class
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns import charclass_members as members_module
@@ -90,7 +89,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def certified(tokenizer: Any, text: str) -> list[Seam]:
-    """The K10 seams of a text. Each is lossless by the engine itself, and the checker agrees."""
+    """The PAIR seams of a text. Each is lossless by the engine itself, and the checker agrees."""
     adapter = load(tokenizer)
     facts = facts_of(adapter)
     finding = finder_for(facts)
@@ -98,7 +97,7 @@ def certified(tokenizer: Any, text: str) -> list[Seam]:
         return []
     whole = adapter.encode(text).tolist()
     seams = [finding.certify(text, p) for p in range(1, len(text))]
-    found = [seam for seam in seams if seam is not None and seam.rule == "K10"]
+    found = [seam for seam in seams if seam is not None and seam.rule == "PAIR"]
     for seam in found:
         p = seam.position
         apart = adapter.encode(text[:p]).tolist() + adapter.encode(text[p:]).tolist()
@@ -162,7 +161,7 @@ def test_all_places_beside_added_tokens_are_those_that_are_certified(
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_space_after_an_unknown_character_is_one_of_all_places(file: Path) -> None:
-    """Rule K1 needs no symbol of the character: arrays find the place, too."""
+    """Rule PAIR needs no symbol of the character: arrays find the place, too."""
     finding, _ = with_a_token(file)
     text = "a\U000125c4 b 1\U00016139 2\U000125c4\u3000 x"
     assert finding.windows is not None
@@ -259,7 +258,7 @@ def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
         for _ in range(8):
             text = AdversarialTexts(((*ATOMS, *ADDED),)).draw(source)
             counts.update(seam.rule for seam in certified(tokenizer, text))
-    assert counts["K10"] > 0 or (kind, pattern) == ("prefix", GAPS)  # never splits at a space
+    assert counts["PAIR"] > 0 or (kind, pattern) == ("prefix", GAPS)  # never splits at a space
 
 
 @pytest.mark.each_value
@@ -302,18 +301,6 @@ def test_a_text_that_arrives_is_cut_by_windows() -> None:
         parts = [text[i : i + size] for i in range(0, len(text), size)]
         found = [id_ for ids in tokpar.stream(parts, tokenizer) for id_ in ids.tolist()]
         assert found == load(tokenizer).encode(text).tolist()
-
-
-def test_what_is_final_stays() -> None:
-    """A pair may not stand where an added token may yet begin."""
-    unfinished = UnfinishedText(finder(by_hugging_face((IN_TWOS,))))
-    text = "a" + 20 * "ab\n"
-    for length in range(len(text)):
-        horizon = unfinished.horizon(text[:length])
-        seam = unfinished.last_cut(text[:length], 0, horizon) if horizon > 0 else None
-        assert horizon <= max(0, length - 1)
-        if seam is not None:
-            assert unfinished.finder.certify_context(text, seam.position) == seam
 
 
 # ------------------------------------------------------------------------ what is refused

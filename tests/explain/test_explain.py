@@ -155,14 +155,14 @@ def test_what_no_rule_licenses_comes_before_what_one_does() -> None:
         allow_approximate=True,
     )
     assert traced.equal
-    assert [seam.rule for seam in traced.seams] == ["K10", None]
+    assert [seam.rule for seam in traced.seams] == ["PAIR", None]
     assert traced.ordered() == [1, 0]
 
 
 def test_an_absorbed_space_is_explained_as_such() -> None:
     traced = trace(PROSE, plain(part("llama_style")), strategy="cut", chunk_chars=30)
     seam = explain_seam(traced, 0)
-    assert (seam.rule, seam.theorem, seam.witness) == ("K3", "6.4", (("absorbed", 1),))
+    assert (seam.rule, seam.theorem, seam.witness) == ("STAGE", "6.4", (("absorbed", 1),))
     assert seam.meaning == ABSORBED_SENTENCE
     assert seam.right[0] == seam.position + 1
 
@@ -445,9 +445,9 @@ def test_a_difference_is_laid_to_the_seams_inside_or_to_the_nearest() -> None:
 def test_every_rule_theorem_and_claim_has_its_sentence_and_page() -> None:
     assert THEOREMS.keys() == {*Theorem}
     for theorem in THEOREMS:
-        page = proof_page(Seam(1, "K1", theorem), "cut")
+        page = proof_page(Seam(1, "PAIR", theorem), "cut")
         assert (ROOT / "proofs" / page).is_file()
-        assert theorem_sentence(Seam(1, "K1", theorem))
+        assert theorem_sentence(Seam(1, "PAIR", theorem))
     for record in tokpar.strategies():
         approximate = not record.lossless or any("acceptance" in each for each in record.options)
         if record.owner == "tokpar" and approximate:
@@ -510,11 +510,11 @@ def test_a_certified_encoding_ends_well(run: Run) -> None:
     code, out, err = run("--text", PROSE * 3, "--chunk-chars", 30)
     assert (code, err) == (0, "")
     assert out.startswith(
-        "--text: strategy auto, tokenizer huggingface:BPE; cut at 60 places (60 K1; "
+        "--text: strategy auto, tokenizer huggingface:BPE; cut at 60 places (60 PAIR; "
     )
     assert "), shown: 7 seams between 8 chunks; the " in out
     assert "are the serial ones" in out
-    assert RULES["K1"].split(":")[0] in out
+    assert RULES["PAIR"].split(":")[0] in out
     assert "Theorem 20: " in out
     assert "proofs/theorem-20.md" in out
     assert "and 4 more (--all shows them, --seam N one, --html FILE writes a page)" in out

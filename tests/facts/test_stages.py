@@ -263,7 +263,7 @@ def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int
     own = own_facts(tokenizer)
     for left in SIDES:
         for right in ("space", "line end", "unjoined"):
-            forged = Seam(p, "K3", "50", (("left", left), ("right", right)))
+            forged = Seam(p, "STAGE", "50", (("left", left), ("right", right)))
             assert list(seam_findings([forged], text, own)), (left, right)
     assert_lossless(tokenizer, text)
 
@@ -320,7 +320,7 @@ def test_a_split_on_a_class_cuts_cleanly_or_not_at_all(
 def findings(
     tokenizer: Tokenizer, text: str, p: int, left: str = "any", right: str = "space"
 ) -> list[str]:
-    seam = Seam(p, "K3", "50", (("left", left), ("right", right)))
+    seam = Seam(p, "STAGE", "50", (("left", left), ("right", right)))
     return [each.kind for each in seam_findings([seam], text, own_facts(tokenizer))]
 
 

@@ -28,7 +28,7 @@ from tokpar.overlap.chunks import chunks_between
 from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
 from tokpar.testing.merger import Anywhere
 from tokpar.testing.strategy import small_options
-from tokpar.types import Chunk, Join, Piece, Seam, Split
+from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300
 TOKENIZERS = ("default", "bert_part", "llama_style", "metaspace_unigram", "tekken_part")
@@ -65,7 +65,7 @@ class Concatenates:
         ]
 
 
-K1 = Seam(0, "K1", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space")))
+SPACE = Seam(0, "PAIR", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space")))
 PAIRS = sorted(product(SPLITTERS, MERGERS))
 
 
@@ -85,7 +85,7 @@ def test_every_splitter_with_every_merger_gives_the_serial_ids(
     assert tokpar.check(found, text, tokenizer).ok
 
 
-@pytest.mark.parametrize("splitter", [Every(7), Every(7, K1), Every(7, K1, divisible=True)])
+@pytest.mark.parametrize("splitter", [Every(7), Every(7, SPACE), Every(7, SPACE, divisible=True)])
 @settings(max_examples=drawn(25))
 @given(text=texts(max_size=400), executor=st.sampled_from(["serial", "memo"]))
 def test_parts_that_claim_too_much_are_not_believed(
@@ -114,7 +114,7 @@ def test_two_seams_at_one_place_are_one(merger: str) -> None:
     assert found == tokpar.encode(text, strategy="serial")
     assert tokpar.check(found, text).ok
     text, tokenizer = "one two", tokpar.load()
-    twice = [Join(replace(K1, position=3), 1, 1)] * 2
+    twice = [Join(replace(SPACE, position=3), 1, 1)] * 2
 
     class Twice:
         def merge(self, *arguments: Any) -> list[Join | None]:
@@ -148,18 +148,16 @@ def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
 
     assert joined(cut) == [True]
     assert joined(replace(cut, witness=())) == [False]
-    assert joined(replace(cut, rule="K1", witness=())) == [False]
+    assert joined(replace(cut, rule="PAIR", witness=())) == [False]
 
 
 CLAIMS = {
-    "K1": replace(K1, position=0),
-    "K3": Seam(0, "K3", "4.8", (("family", "bert"), ("left", "any"), ("right", "space"))),
-    "K4": Seam(0, "K4", "24", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
-    "K5": Seam(0, "K5", "5'", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
-    "K6": Seam(0, "K6", "11", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
-    "K8": Seam(0, "K8", "12", (("token_start", 0),)),  # type: ignore[arg-type]
-    "K9": Seam(0, "K9", "29", (("token", "<s>"), ("edge", "end"))),
-    "K10": Seam(0, "K10", "40", (("family", "gpt2"), ("left", 1), ("right", 1))),
+    "20": replace(SPACE, position=0),
+    "4.8": Seam(0, "PAIR", "4.8", (("family", "bert"), ("left", "any"), ("right", "space"))),
+    "40": Seam(0, "PAIR", "40", (("family", "gpt2"), ("left", 1), ("right", 1))),
+    "6.4": Seam(0, "STAGE", "6.4", (("absorbed", 1),)),
+    "29": Seam(0, "EDGE", "29", (("token", "<s>"), ("edge", "end"))),
+    "another rule": Seam(0, "K4", "24", (("start", 0), ("stop", 10**6))),  # type: ignore[arg-type]
 }
 
 
@@ -185,7 +183,7 @@ class ClaimsEach:
         return joins
 
 
-@pytest.mark.parametrize("rule", CLAIMS)
+@pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("splitter", [Anywhere(5), Anywhere(7, 4), Anywhere(16, 40)])
 @settings(max_examples=drawn(12))
 @given(
@@ -195,13 +193,13 @@ class ClaimsEach:
     dropped=st.integers(0, 3),
 )
 def test_a_rule_that_a_merger_claims_is_none_until_tokpar_finds_it(
-    rule: str, splitter: Anywhere, text: str, name: str, dropped: int
+    claim: str, splitter: Anywhere, text: str, name: str, dropped: int
 ) -> None:
     tokenizer = tokpar.load(named_tokenizers()[name])
-    merger = ClaimsEach(CLAIMS[rule], dropped)
+    merger = ClaimsEach(CLAIMS[claim], dropped)
     found = tokpar.encode(text, tokenizer, strategy=(splitter, merger), executor="serial")
     assert found == tokpar.encode(text, tokenizer, strategy="serial")
-    assert {seam.rule for seam in found.seams} <= {"K1", "K3", "K9", "K10"}
+    assert {seam.rule for seam in found.seams} <= {*Rule}
     assert tokpar.check(found, text, tokenizer).ok
 
 
@@ -214,7 +212,7 @@ def test_a_join_in_an_overlap_keeps_the_ids_that_the_cut_divides(left: int, righ
 
     class Claims:
         def merge(self, *arguments: Any) -> list[Join | None]:
-            return [Join(replace(K1, position=3), left, right)]
+            return [Join(replace(SPACE, position=3), left, right)]
 
     chunks = Chunk(0, 7, 0, 3), Chunk(0, 7, 3, 7)
     [join] = LicensedMerger(Claims()).merge(text, chunks, (piece, piece), tokenizer)
@@ -225,8 +223,8 @@ def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:
     class Silent(Toy):
         facts = replace(Toy().facts, unprovable="not known")
 
-    for rule in ("K1", "K4"):
-        splitter = Every(7, replace(K1, rule=rule))
+    for rule in ("PAIR", "K4"):
+        splitter = Every(7, replace(SPACE, rule=rule))
         found = tokpar.encode(TEXT, Silent(), strategy=(splitter, Concatenates()))
         assert found == tokpar.encode(TEXT, Silent(), strategy="serial")
         assert found.seams == ()
@@ -311,7 +309,7 @@ def test_divisible_chunks_are_marked_by_tokpar_alone() -> None:
 
     claims = Says(
         lambda split: replace(
-            split, chunks=[replace(c, divisible=True) for c in split.chunks], licence=K1
+            split, chunks=[replace(c, divisible=True) for c in split.chunks], licence=SPACE
         ),
         CutSplitter(20),
     )

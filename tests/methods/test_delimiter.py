@@ -158,7 +158,7 @@ def test_a_full_stop_before_a_space_is_certified(name: str) -> None:
     tokenizer = part(name)
     encoding = encoded(PROSE, tokenizer, chunk_chars=40, delimiter=".", side="after")
     assert len(encoding.seams) > 3
-    assert {seam.rule for seam in encoding.seams} <= {"K1", "K3"}
+    assert {seam.rule for seam in encoding.seams} <= {"PAIR", "STAGE"}
     assert encoding.lossless
     assert encoding == tokpar.encode(PROSE, tokenizer, strategy="serial")
     assert tokpar.check(encoding, PROSE, tokenizer).ok
@@ -168,7 +168,7 @@ def test_one_uncertified_cut_makes_the_whole_approximate() -> None:
     tokenizer, text = part("cl100k_part"), PROSE + "google.com " + PROSE
     encoding = encoded(text, tokenizer, chunk_chars=5, delimiter=".", side="after")
     rules = {seam.rule for seam in encoding.seams}
-    assert rules == {"K1", None}
+    assert rules == {"PAIR", None}
     assert not encoding.lossless
     findings = tokpar.check(encoding, text, tokenizer).findings
     assert "uncertified" in {finding.kind for finding in findings}

@@ -173,7 +173,7 @@ def test_two_overlaps_never_meet() -> None:
 
 def test_seams_in_the_wrong_order_are_not_joined() -> None:
     pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(3)]
-    seam = Seam(1, "K1", "20")
+    seam = Seam(1, "PAIR", "20")
     chunks = [Chunk(k, k + 2, k, k + 1) for k in range(3)]
     joins = Join(seam, 2, 3), Join(seam, 2, 0)
     assert sound_joins(joins, chunks, pieces) == [joins[0], None]
@@ -183,7 +183,7 @@ def test_joins_leave_out_no_ids_where_nothing_overlaps() -> None:
     pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(2)]
     count, chunks = len(pieces[0].ids), [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)]
     for left, right, good in [(count, 0, True), (count - 1, 0, False), (count, 1, False)]:
-        join = Join(Seam(2, "K1", "20"), left, right)
+        join = Join(Seam(2, "PAIR", "20"), left, right)
         assert sound_joins([join], chunks, pieces) == [join if good else None]
 
 

@@ -235,7 +235,7 @@ def test_prose_without_repetition_is_certified(name: str, match: str) -> None:
     tokenizer = part(name)
     encoding = encoded(PROSE, tokenizer, chunk_chars=30, overlap_chars=20, match=match)
     assert len(encoding.seams) == 2
-    assert {seam.rule for seam in encoding.seams} == {"K1"}
+    assert {seam.rule for seam in encoding.seams} == {"PAIR"}
     assert encoding == tokpar.encode(PROSE, tokenizer, strategy="serial")
     assert tokpar.check(encoding, PROSE, tokenizer).ok
 
@@ -245,7 +245,7 @@ def test_tokens_that_do_not_tile_are_located_for_the_window_only() -> None:
     shares = {"chunk_chars": 30, "overlap_chars": 20}
     window = encoded(PROSE, tokenizer, **shares, match="window")
     longest = encoded(PROSE, tokenizer, **shares, match="longest")
-    assert [seam.rule for seam in window.seams] == ["K3", "K3"]
+    assert [seam.rule for seam in window.seams] == ["PAIR", "PAIR"]
     assert [seam.rule for seam in longest.seams] == [None, None]
     assert [seam.position for seam in longest.seams] == [30, 60]
     assert window == longest == tokpar.encode(PROSE, tokenizer, strategy="serial")

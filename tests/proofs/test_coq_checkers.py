@@ -218,7 +218,7 @@ def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
         if (certain and rng.random() < 0.6) or rng.random() < 0.03:
             witness = (("family", drawn.family), ("left", 1), ("right", 1))
             before = len(drawn.adapter.encode(text[:p]))
-            seams.append(Seam(p, "K10", "40", witness, before))
+            seams.append(Seam(p, "PAIR", "40", witness, before))
     return seams
 
 

@@ -92,7 +92,7 @@ def test_the_command_measures_each_row_and_writes_the_page(files: Path) -> None:
     found = run(files)
     ranks = found["rows"]["Ranks"]
     assert ranks["pipeline"][1] == "tiktoken's, cl100k's pattern"
-    assert ranks["cuts"]["English"]["rules"]["K1"] > 50
+    assert ranks["cuts"]["English"]["rules"]["PAIR"] > 50
     assert ranks["cuts"]["English"]["mean"] < 10 < ranks["cuts"]["English"]["greatest"] + 5
     assert ranks["ids"]["differ"] == []
     assert len(ranks["speed"]["ratio"]) == 3

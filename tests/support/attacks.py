@@ -150,7 +150,7 @@ def _other_header(rng: random.Random, data: bytes) -> bytes:
         if isinstance(at[key], dict | list) and at[key] and rng.random() < 0.8:
             at = at[key]
             continue
-        at[key] = rng.choice([None, -1, 0, 1, 2**60, 1.5, "", "K1", [], {}, [[0, 1]], "plain"])
+        at[key] = rng.choice([None, -1, 0, 1, 2**60, 1.5, "", "PAIR", [], {}, [[0, 1]], "plain"])
         break
     written = json.dumps(header).encode()
     return MAGIC + len(written).to_bytes(8, "little") + written + data[start + length :]

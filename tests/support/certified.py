@@ -236,7 +236,7 @@ def witness(family: str, left: str, right: str) -> Witness:
 
 def pair(p: int, family: str) -> Seam:
     """The seam before `p` that the two characters beside it license, for a family of one Split."""
-    return Seam(p, "K10", "40", (("family", family), ("left", 1), ("right", 1)))
+    return Seam(p, "PAIR", "40", (("family", family), ("left", 1), ("right", 1)))
 
 
 def candidates(text: str, facts: Facts) -> Iterator[Seam]:
@@ -245,22 +245,22 @@ def candidates(text: str, facts: Facts) -> Iterator[Seam]:
     scheme = str(facts.scheme)
     for p in range(1, len(text)):
         if scheme == "dummy":
-            yield Seam(p, "K3", "6.4", (("absorbed", 1),))
+            yield Seam(p, "STAGE", "6.4", (("absorbed", 1),))
             continue
         family = tables.families[facts.family or ""]
         if scheme == "regex":
-            yield Seam(p, "K1", "20", witness(family.name, "non-space", "space"))
+            yield Seam(p, "PAIR", "20", witness(family.name, "non-space", "space"))
             named, own = ("family", family.name), "42" if len(facts.patterns) > 1 else "40"
             for left, right in ((1, 1), (2, 1), (1, 2)):
-                yield Seam(p, "K10", own, (named, ("left", left), ("right", right)))
+                yield Seam(p, "PAIR", own, (named, ("left", left), ("right", right)))
             continue
-        yield Seam(p, "K3", "4.8", witness(family.name, "any", "space"))
+        yield Seam(p, "PAIR", "4.8", witness(family.name, "any", "space"))
         for left in {text[p - 1], text[p - 1].lower()[-1], " "}:
             for right in {text[p], text[p].lower()[0], " "}:
                 classes = tables.class_of(left, family), tables.class_of(right, family)
                 theorem = family.pairs.get(classes)  # type: ignore[arg-type]
                 if theorem is not None:
-                    yield Seam(p, "K3", theorem, witness(family.name, *map(str, classes)))
+                    yield Seam(p, "PAIR", theorem, witness(family.name, *map(str, classes)))
 
 
 CONTENTS = st.sampled_from(
@@ -366,19 +366,19 @@ CL100K_TEXT = "Hello world, it is 1234567 o'clock.\nNext line: 中文 text<|end|
 def cl100k_case(text: str = CL100K_TEXT) -> tuple[Tik, str, Encoding]:
     family, at = "cl100k_tiktoken", text.index
     seams = [
-        Seam(at(" world"), "K1", "20", witness(family, "non-space", "space")),
+        Seam(at(" world"), "PAIR", "20", witness(family, "non-space", "space")),
         pair(at(", it"), family),
         pair(at(" o'"), family),
         pair(at("."), family),
         pair(at("Next"), family),
-        Seam(at(" and"), "K1", "20", witness(family, "non-space", "space")),
+        Seam(at(" and"), "PAIR", "20", witness(family, "non-space", "space")),
     ]
     return cl100k(), text, by_hand(cl100k(), text, seams)
 
 
 def dummy_case() -> tuple[Small, str, Encoding]:
     text = "the time  of a day"
-    seams = [Seam(p, "K3", "6.4", (("absorbed", 1),)) for p in (3, 8, 12)]
+    seams = [Seam(p, "STAGE", "6.4", (("absorbed", 1),)) for p in (3, 8, 12)]
     return dummy_tokenizer(), text, by_hand(dummy_tokenizer(), text, seams)
 
 

@@ -771,7 +771,7 @@ def moved_cut(chunks: list[Chunk], text: str) -> list[Chunk]:
 
 
 def rules_called_k3(chunks: list[Chunk], text: str) -> list[Chunk]:
-    return [c if c.cut is None else replace(c, cut=replace(c.cut, rule="K3")) for c in chunks]
+    return [c if c.cut is None else replace(c, cut=replace(c.cut, rule="STAGE")) for c in chunks]
 
 
 class CutsSurrogates:
@@ -807,9 +807,9 @@ class FailsOnEmptyTexts:
         return Split([Chunk(0, len(text), 0, text.index(text[0]) + len(text))])
 
 
-SPACES = Seam(0, "K1", "20", (("family", "gpt2"), ("left", "non-space"), ("right", "space")))
+SPACES = Seam(0, "PAIR", "20", (("family", "gpt2"), ("left", "non-space"), ("right", "space")))
 """What licenses a cut before every space, behind anything but white space, of the toy."""
-ANY_SPACE = Seam(0, "K3", "4.8", (("family", "gpt2"), ("left", "any"), ("right", "space")))
+ANY_SPACE = Seam(0, "PAIR", "4.8", (("family", "gpt2"), ("left", "any"), ("right", "space")))
 
 
 SPACED = Toy((Added("e b"), Added("<s>")))
@@ -1187,12 +1187,12 @@ def without_none(joins: Joins) -> Joins:
 
 
 class JoinsEverything:
-    """Concatenates, overlap or not, and calls each seam K1."""
+    """Concatenates, overlap or not, and calls each seam PAIR."""
 
     def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Joins:
         witness = (("family", "cl100k"), ("left", "non-space"), ("right", "space"))
         return [
-            Join(Seam(chunk.core_start, "K1", "20", witness), len(piece.ids), 0)
+            Join(Seam(chunk.core_start, "PAIR", "20", witness), len(piece.ids), 0)
             for chunk, piece in zip(chunks[1:], pieces, strict=False)
         ]
 
@@ -1268,7 +1268,7 @@ MERGERS: dict[str, Any] = {
     "an id too few on the right": Merges(counted(0, 1)),
     "an id of the left one taken from the right one": Merges(counted(-1, -1)),
     "no rule": Merges(seam(rule=lambda seam: None)),
-    "another rule": Merges(seam(rule=lambda seam: "K9")),
+    "another rule": Merges(seam(rule=lambda seam: "EDGE")),
     "a rule that is not": Merges(seam(rule=lambda seam: "K99")),
     "another theorem": Merges(seam(theorem=lambda seam: "29")),
     "another place": Merges(seam(position=lambda seam: seam.position + 1)),
@@ -1334,8 +1334,8 @@ STRATEGIES: dict[str, tuple[Strategy, str]] = {
     "delimiter": (lossless(delimiter.build), "strategy wrong"),
     "overlap": (lossless(overlap.build), "strategy wrong"),
     "the midpoint filter": (lossless(published), "strategy wrong"),
-    "any seam is K1": (lossless(joins_everything), "strategy wrong"),
-    "any seam is K1, approximate": (
+    "any seam is PAIR": (lossless(joins_everything), "strategy wrong"),
+    "any seam is PAIR, approximate": (
         lossless(joins_everything, lossless=False),
         "strategy wrong: approximate",
     ),

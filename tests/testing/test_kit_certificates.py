@@ -41,7 +41,9 @@ CHANGES: dict[str, Callable[[Encoding], Encoding]] = {
     "a token": lambda e: with_columns(e, tokens=columns(e).tokens + 1),
     "a licence": lambda e: with_columns(
         e,
-        licences=tuple(("K1", "no such theorem", witness) for _, _, witness in columns(e).licences),
+        licences=tuple(
+            ("PAIR", "no such theorem", witness) for _, _, witness in columns(e).licences
+        ),
     ),
     "a code less": lambda e: with_columns(e, codes=columns(e).codes[:-1]),
     "a region": lambda e: replace(

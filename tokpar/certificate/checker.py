@@ -35,11 +35,12 @@ from tokpar.types import Facts, Rule, Seam, Theorem
 
 HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
+_OF_PATTERNS = (Theorem.PAIR, Theorem.PAIR_OF_SPLITS)
 _SIDES: dict[object, tuple[str, str]] = {
-    (Theorem.SPACE_AFTER_NONSPACE.rule, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
-    (Theorem.LOCAL_PAIR.rule, Theorem.LOCAL_PAIR): ("any", "space"),
-    (Theorem.WINDOW.rule, Theorem.WINDOW): ("non-space", "space"),
-    (Theorem.WINDOW_OF_SPLITS.rule, Theorem.WINDOW_OF_SPLITS): ("non-space", "space"),
+    (Rule.PAIR, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
+    (Rule.PAIR, Theorem.LOCAL_PAIR): ("any", "space"),
+    (Rule.PAIR, Theorem.PAIR): ("non-space", "space"),
+    (Rule.PAIR, Theorem.PAIR_OF_SPLITS): ("non-space", "space"),
 }
 
 
@@ -136,7 +137,7 @@ def seam_findings(
     if not len(planned) and not dense:
         return
     got = f"{len(planned)}" if not dense else f"{len(planned)} and {dense} regions full of them"
-    others = dense or any(rule != Rule.ADDED_TOKEN_EDGE for rule, _, _ in planned.licences)
+    others = dense or any(rule != Rule.EDGE for rule, _, _ in planned.licences)
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
@@ -287,11 +288,11 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
 
 
 def _absorbing(licence: Seam) -> bool:
-    return licence.theorem == Theorem.ABSORBED_SPACE and licence.rule == Rule.LOCAL_PAIR
+    return licence.theorem == Theorem.ABSORBED_SPACE and licence.rule == Rule.STAGE
 
 
 def _by_stages(licence: Seam) -> bool:
-    return licence.theorem == Theorem.STAGES_AT_SPACE and licence.rule == Rule.LOCAL_PAIR
+    return licence.theorem == Theorem.STAGES_AT_SPACE and licence.rule == Rule.STAGE
 
 
 def _require_licence(licence: Seam, ground: CheckContext) -> None:
@@ -315,7 +316,7 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
     rules = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
     rules.require_characters(replace(licence, position=1))
-    named = "windows" if licence.rule == Rule.WINDOW else "family"
+    named = "windows" if licence.theorem in _OF_PATTERNS else "family"
     sides = witness_values(licence, named, "left", "right")[1:]
     require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
     kept = looks_at_two((*key, licence.witness), facts)

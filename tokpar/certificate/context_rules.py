@@ -1,6 +1,6 @@
-"""Check the conditions of rules K1 and K3, from the proofs alone. A check returns or refuses.
+"""Check the conditions of rules PAIR and STAGE, from the proofs alone. A check returns or refuses.
 
-Rule K9 is in token_edge_rule.py, rule K10 in window_rule.py, theorem 50 in space_rule.py.
+Rule EDGE is in token_edge_rule.py, rule PAIR in window_rule.py, theorem 50 in space_rule.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACE
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.token_edge_rule import Edges
 from tokpar.seams import Licence
-from tokpar.types import Facts, NormalizerStage, Rule, Seam, Theorem
+from tokpar.types import Facts, NormalizerStage, Seam, Theorem
 
 if TYPE_CHECKING:
     from tokpar.certificate.window_rule import ByWindows
@@ -30,19 +30,19 @@ _UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
 _BY_TWO = (
     Theorem.SPACE_AFTER_NONSPACE,
     Theorem.LOCAL_PAIR,
-    Theorem.WINDOW,
-    Theorem.WINDOW_OF_SPLITS,
+    Theorem.PAIR,
+    Theorem.PAIR_OF_SPLITS,
 )
 """The theorems that may license a cut by the two characters beside it."""
 _KEPT: dict[tuple[object, ...], frozenset[str]] = {
     (Theorem.SPACE_AFTER_NONSPACE, _UNIVERSAL): KEEP_NON_SPACES,
-    (Theorem.WINDOW, _UNIVERSAL): KEEP_NON_SPACES,
-    (Theorem.WINDOW_OF_SPLITS, _UNIVERSAL): KEEP_NON_SPACES,
+    (Theorem.PAIR, _UNIVERSAL): KEEP_NON_SPACES,
+    (Theorem.PAIR_OF_SPLITS, _UNIVERSAL): KEEP_NON_SPACES,
     (Theorem.LOCAL_PAIR, _ANY_SPACE): KEEP_ASCII_SPACES,
 }
 """For each licence of an ASCII space: the normalizers that change nothing that the licence reads.
 """
-_EDGE = (Theorem.ADDED_TOKEN_EDGE.rule, Theorem.ADDED_TOKEN_EDGE)
+_EDGE = (Theorem.EDGE.rule, Theorem.EDGE)
 _SPACE_MARKS = (" ", "▁")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
@@ -56,8 +56,8 @@ class RuleChecker:
             Theorem.SPACE_AFTER_NONSPACE: self._universal,
             Theorem.LOCAL_PAIR: self._pair_local,
             Theorem.ABSORBED_SPACE: self._absorb,
-            Theorem.WINDOW: self._window,
-            Theorem.WINDOW_OF_SPLITS: self._window,
+            Theorem.PAIR: self._window,
+            Theorem.PAIR_OF_SPLITS: self._window,
             Theorem.STAGES_AT_SPACE: Spaces(ground).require,
         }
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
@@ -83,7 +83,7 @@ class RuleChecker:
         return [*self._rules, _EDGE]
 
     def require_characters(self, seam: Seam) -> None:
-        """Refuse unless the seam's rule, K1, K3 or K10, holds. Does not check added tokens."""
+        """Refuse unless the seam's rule, PAIR or STAGE, holds. Does not check added tokens."""
         self._rules[str(seam.rule), seam.theorem](seam)
 
     def _universal(self, seam: Seam) -> None:
@@ -213,7 +213,7 @@ def looks_at_two(licence: Licence, facts: Facts) -> bool:
     sides = tuple(value for _, value in witness[1:])
     if theorem not in _BY_TWO or rule != Theorem(theorem).rule:
         return False
-    if rule == Rule.WINDOW and sides not in ((1, 1), _UNIVERSAL):
+    if theorem in (Theorem.PAIR, Theorem.PAIR_OF_SPLITS) and sides not in ((1, 1), _UNIVERSAL):
         return False
     kept = _KEPT.get((theorem, sides), frozenset())
     return kept.issuperset(s.kind for s in facts.normalizers)

@@ -1,4 +1,4 @@
-"""Check K3 seams by theorem 50: some stage of the tokenizer always splits before the space."""
+"""Check STAGE seams by theorem 50: some stage of the tokenizer always splits before the space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check rule K9: a cut at an edge of an added token that every surrounding text matches (theorem
+"""Check rule EDGE: a cut at an edge of an added token that every surrounding text matches (theorem
 29)."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _INVISIBLE = "\u180e\u200b\ufeff"
 
 
 class Edges:
-    """Checks the K9 seams of one text."""
+    """Checks the EDGE seams of one text."""
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground

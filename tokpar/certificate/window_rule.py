@@ -1,4 +1,4 @@
-"""Check rule K10: the proof of a pattern shows that two characters certify the cut between them.
+"""Check rule PAIR: the proof of a pattern shows that two characters certify the cut between them.
 
 Theorems 40 to 43."""
 
@@ -74,7 +74,7 @@ class ProvedWindows:
 
 
 class ByWindows:
-    """Checks the K10 seams of one text."""
+    """Checks the PAIR seams of one text."""
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
@@ -90,7 +90,7 @@ class ByWindows:
         named = "family" if stored else "windows"
         proof, left, right = witness_values(seam, named, "left", "right")
         proved = self._windows_of(named, proof)
-        own = Theorem.WINDOW if proved.is_single else Theorem.WINDOW_OF_SPLITS
+        own = Theorem.PAIR if proved.is_single else Theorem.PAIR_OF_SPLITS
         require(seam.theorem == own, "theorem", f"it is theorem {own}, not {seam.theorem}")
         if (left, right) == UNIVERSAL and not stored:
             self._require_universal(proved, p)

@@ -88,7 +88,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(start + 1))
             if at < len(pairs) and pairs[at] < start + stop:
-                return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
+                return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         place, stop = 1, len(part) if finder.windows is not None else stop
@@ -111,7 +111,7 @@ class SliceIds:
         if pairs is not None:
             at = int(pairs.searchsorted(stop)) - 1
             if at >= 0 and pairs[at] >= start + least:
-                return Seam.licensed_by(Theorem.WINDOW, int(pairs[at]))
+                return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
         if finder.windows is not None:

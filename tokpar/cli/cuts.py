@@ -24,7 +24,7 @@ UNCERTIFIED, WHEN_MERGED = "uncertified", "when merged"
 
 @dataclass(frozen=True)
 class Cuts:
-    """How many places of a text are cut, by rule: {"K1": 7}.
+    """How many places of a text are cut, by rule: {"PAIR": 7}.
 
     `at_spaces`: the cache cuts the text at every certified space, whatever the chunks are."""
 
@@ -44,7 +44,7 @@ class Cuts:
 
 
 def rule_counts(seams: Seams, text: str) -> dict[str, int]:
-    """The number of seams of `text` for each rule: {"K1": 7}."""
+    """The number of seams of `text` for each rule: {"PAIR": 7}."""
     rules = [rule or UNCERTIFIED for rule, _, _ in seams.planned.licences]
     counts: Counter[str] = Counter()
     for code, count in enumerate(np.bincount(seams.planned.codes, minlength=len(rules)).tolist()):

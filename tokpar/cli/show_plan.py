@@ -179,11 +179,11 @@ def _print(source: Source, split: Split, cuts: Cuts, most: int | None) -> None:
         for line in _reasons(pairs[:most]):
             print_line(line)
     for start, stop in split.serial_regions:
-        print_line(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
+        print_line(f"one call for code points {start:,} to {stop:,}: no certified cut inside")
 
 
 def _summary(split: Split, cuts: Cuts) -> str:
-    """ "cut at 7 places (7 K1; 8 chunks)", or why the text is not cut."""
+    """ "cut at 7 places (7 PAIR; 8 chunks)", or why the text is not cut."""
     if not cuts.count:
         return f"not cut: {split.why}"
     why = f"; {split.why}" if split.serial_regions else ""
@@ -199,7 +199,7 @@ def _row(text: str, left: Chunk, right: Chunk) -> tuple[object, ...]:
 
 
 def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
-    """What licenses the cuts between chunks, each licence once: "K1: theorem 20, left=..."."""
+    """What licenses the cuts between chunks, each licence once: "PAIR: theorem 20, left=..."."""
     licences = {
         (rule_of(left, right), right.cut.theorem, right.cut.witness): None
         for left, right in pairs

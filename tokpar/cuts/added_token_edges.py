@@ -1,4 +1,4 @@
-"""Certified cuts at the two ends of an added token: rule K9, `added-token-edge` (theorem 29).
+"""Certified cuts at the two ends of an added token: rule EDGE, `added-token-edge` (theorem 29).
 
 All positions are code points of the text.
 """
@@ -58,7 +58,7 @@ class TokenEdges:
         for p, edge, first, last in self._edges(text, max(start, 1), min(stop, len(text))):
             if self._holds(text, p, edge):
                 witness = (("token", text[first:last]), ("edge", edge))
-                return Seam.licensed_by(Theorem.ADDED_TOKEN_EDGE, p, witness)
+                return Seam.licensed_by(Theorem.EDGE, p, witness)
         return None
 
     def likely(self, text: str, start: int, stop: int) -> Iterator[int]:

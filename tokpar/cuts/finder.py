@@ -1,4 +1,4 @@
-"""Find the certified cuts of a text, by rules K1, K3, K9 and K10.
+"""Find the certified cuts of a text, by rules PAIR, STAGE and EDGE.
 
 At a certified cut, the ids of the text are the ids of the left part followed by the ids of the
 right part. The finder proves a cut before any tokenization, and returns a `Seam` with its witness.
@@ -51,7 +51,7 @@ class CutFinder:
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why this tokenizer has no certified cut except at edges of added tokens (K9), or None."""
+        """Why this tokenizer has no certified cut except at edges of added tokens, or None."""
         if self.facts.unprovable is not None:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
@@ -81,14 +81,14 @@ class CutFinder:
 
     @cached_property
     def _windows(self) -> WindowSeams | str:
-        """The finder of K10 seams for the regex, or the reason why the regex has no windows."""
+        """The finder of PAIR seams for the regex, or the reason why the regex has no windows."""
         from tokpar.cuts.window_seams import window_seams  # only regex schemes need this import
 
         return window_seams(self.facts, self.token_guard, self.normalizer_guard)
 
     @property
     def windows(self) -> WindowSeams | None:
-        """The finder of K10 seams; None if rule K10 does not apply to the tokenizer."""
+        """The finder of PAIR seams; None if rule PAIR does not apply to the tokenizer."""
         if self.refusal is not None or self.facts.scheme != "regex":
             return None
         return None if isinstance(self._windows, str) else self._windows
@@ -119,7 +119,7 @@ class CutFinder:
         return self._in_context(text, p) or self.edges.certify(text, p)
 
     def certify_context(self, text: str, p: int) -> Seam | None:
-        """The seam before code point `p` by rule K1, K3 or K10, or None; never by K9.
+        """The seam before code point `p` by rule PAIR or STAGE, or None; never by EDGE.
 
         The rules read only the neighbours of `p`."""
         if not 0 < p < len(text):

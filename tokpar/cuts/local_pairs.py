@@ -16,7 +16,7 @@ from tokpar.types import Facts, Rule, Seam
 
 @dataclass(frozen=True, eq=False)
 class LocalPairs:
-    """Finds the K3 seams of one tokenizer at pairs of characters.
+    """Finds the PAIR seams of one tokenizer at pairs of characters.
 
     `tokens_safe(text, p)` is True if no added token forbids the cut at `p`."""
 
@@ -38,7 +38,7 @@ class LocalPairs:
         if theorem is None or not self.tokens_safe(text, p):
             return None
         witness = ("family", self.family.name), ("left", str(left)), ("right", str(right))
-        return Seam(p, Rule.LOCAL_PAIR, theorem, witness)
+        return Seam(p, Rule.PAIR, theorem, witness)
 
     def find(self, text: str, lo: int, hi: int) -> Seam | None:
         """The first seam in [lo, hi), code points, or None."""

@@ -1,4 +1,4 @@
-"""Find seams that a pair of characters certifies: rule K10, `window` (theorems 40 to 43).
+"""Find seams that a pair of characters certifies: rule PAIR, `window` (theorems 40 to 43).
 
 The pair is read in the normalized text. It may lie across the edge of a segment between added
 tokens, because this edge is always a pre-token edge."""
@@ -32,7 +32,7 @@ _FEW = 64
 
 @dataclass(frozen=True, eq=False)
 class WindowSeams:
-    """Finds the K10 seams of one tokenizer.
+    """Finds the PAIR seams of one tokenizer.
 
     All seams may be joined at once: a pair has one character on the right (theorem 43)."""
 
@@ -45,7 +45,7 @@ class WindowSeams:
     @cached_property
     def theorem(self) -> str:
         """The theorem that licenses the pairs."""
-        return Theorem.WINDOW if len(self.facts.patterns) == 1 else Theorem.WINDOW_OF_SPLITS
+        return Theorem.PAIR if len(self.facts.patterns) == 1 else Theorem.PAIR_OF_SPLITS
 
     @cached_property
     def universal(self) -> Seam | None:
@@ -158,13 +158,13 @@ class WindowSeams:
         return self._seam(p, (("left", 1), ("right", 1))) if safe else None
 
     def _seam(self, p: int, witness: Witness) -> Seam:
-        return Seam(p, Rule.WINDOW, self.theorem, (self.proof, *witness))
+        return Seam(p, Rule.PAIR, self.theorem, (self.proof, *witness))
 
 
 def window_seams(
     facts: Facts, token_guard: AddedTokenGuard, normalizer_guard: NormalizerGuard
 ) -> WindowSeams | str:
-    """The finder of K10 seams for these facts, or the reason why there are no windows."""
+    """The finder of PAIR seams for these facts, or the reason why there are no windows."""
     found = _load_windows(facts)
     if isinstance(found, str):
         return found

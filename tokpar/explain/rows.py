@@ -11,18 +11,16 @@ from importlib import resources
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.explain.trace import DifferingRange, Trace
 from tokpar.interfaces import Decodes
-from tokpar.types import Seam, Theorem
+from tokpar.types import Seam
 
 _SENTENCES = json.loads(
     (resources.files("tokpar.explain") / "sentences.json").read_text(encoding="utf-8")
 )
 RULES: dict[str, str] = _SENTENCES["rules"]
-"""K7 is missing: a serial region has no seam."""
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]
 CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
 """Strategy -> the claim that its seams without a rule rest on, and the page in proofs/."""
 ABSORBED_SENTENCE: str = _SENTENCES["absorbed"]
-STAGES_SENTENCE: str = _SENTENCES["by_stages"]
 UNCERTIFIED_SENTENCE: str = _SENTENCES["uncertified"]
 
 EDGE, SEAM, SPACE = "│", "┃", "␣"
@@ -41,7 +39,7 @@ def rule_sentence(seam: Seam, strategy: str) -> str:
         )
     if "absorbed" in dict(seam.witness):
         return ABSORBED_SENTENCE
-    return STAGES_SENTENCE if seam.theorem == Theorem.STAGES_AT_SPACE else RULES[seam.rule]
+    return RULES[seam.rule]
 
 
 def theorem_sentence(seam: Seam) -> str:

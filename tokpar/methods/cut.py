@@ -1,6 +1,6 @@
 """`cut`: cuts where a rule proves that each side may be encoded alone, and concatenates the ids.
 
-Chunks do not overlap. Seams are certified before the tokenizer runs (rules K1, K3, K9, K10)."""
+Chunks do not overlap. Seams are certified before the tokenizer runs (rules PAIR, STAGE, EDGE)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CutMerger:
 def _make_split(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int
 ) -> Split:
-    """Returns the split into these chunks. Much too long chunks become `serial_regions` (K7)."""
+    """Returns the split into these chunks. Much too long chunks become `serial_regions`."""
     if len(chunks) == 1:
         return Split.whole(text, "no place in the text is a certified cut")
     regions = tuple(

@@ -1,7 +1,7 @@
 """`lopt`: joins overlapping chunks where both sides found the same tokens at the same places.
 
 Such a match is no proof. `acceptance="certified"` joins at certified cuts, and, without overlap, at
-the edges of added tokens (K9)."""
+the edges of added tokens (EDGE)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LoptSplitter:
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
             far = min(len(text), edge + 1 + max(FAR, self.overlap_chars))
             planned = None if finder is None else finder.find(text, edge + 1, far, SOON)
-            if planned is not None and planned.rule == Rule.ADDED_TOKEN_EDGE:
+            if planned is not None and planned.rule == Rule.EDGE:
                 place = planned.position  # nothing need overlap there
                 chunks.append(Chunk(start, place, start, place, cut=cut))
                 start, cut = place, planned

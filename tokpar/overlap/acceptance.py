@@ -111,7 +111,7 @@ def _as_published(
 def by_cut(
     overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
 ) -> Join | None:
-    """Returns the join at a certified cut in the overlap (K1, K3, K10; window lemma), or None.
+    """Returns the join at a certified cut in the overlap (PAIR, STAGE; window lemma), or None.
 
     The cut is the proof. The method decides how many tokens around the cut must agree (`least`)."""
     for seam in licences.cuts(overlap):

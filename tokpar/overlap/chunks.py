@@ -65,7 +65,7 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     seams = []
     for before, edge, after in zip(ends, edges, ends[2:], strict=False):
         reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
-        if edge.cut is not None and edge.cut.rule == Rule.ADDED_TOKEN_EDGE:
+        if edge.cut is not None and edge.cut.rule == Rule.EDGE:
             reach = 0  # neither side must see the other
         seams.append((edge.cut or Seam(edge.position, None, ""), reach))
     return _chunks_at(length, seams)
@@ -105,7 +105,7 @@ def split_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split |
     if not seams:
         return Split.whole(text, "no place in the text is a certified cut")
     plan = f"{len(seams) + 1:,} chunks of {size:,} code points or more"
-    return Split(chunks_between(text, seams), plan, "cut at edges of added tokens only (K9)")
+    return Split(chunks_between(text, seams), plan, "cut at edges of added tokens only (EDGE)")
 
 
 def refusal(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> str | None:

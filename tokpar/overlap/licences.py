@@ -185,8 +185,8 @@ class Licences:
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
         """Returns the seam at a certified cut of the text that both chunks also have, or None.
 
-        Each chunk, as a text of its own, must have the same cut (window lemma). Cuts by K9 are not
-        considered. `end`: the left chunk may also end at the place."""
+        Each chunk, as a text of its own, must have the same cut (window lemma). Cuts by EDGE are
+        not considered. `end`: the left chunk may also end at the place."""
         if self.has_no_cuts:
             return None
         text, left, right = overlap.text, overlap.left, overlap.right

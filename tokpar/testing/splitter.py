@@ -93,7 +93,7 @@ def _place(k: int, chunk: Chunk, contract: str) -> Complaint:
 
 @check("split: cuts")
 def licensed_cuts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """a cut that names rule K1, K3, K9 or K10 is one that the certificate's checker licenses"""
+    """a cut that names rule PAIR, STAGE or EDGE is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
