@@ -72,12 +72,14 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.integrations import as_hf, as_tiktoken
-from tokpar.integrations.patch import Patch, patch_transformers
 from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
 
 if typing.TYPE_CHECKING:
     from tokpar_train.trainer import train as train
+
+    from tokpar.integrations.patch import Patch as Patch
+    from tokpar.integrations.patch import patch_transformers as patch_transformers
 
 __version__ = "0.1.0"
 
@@ -117,7 +119,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The trainer is a package of its own, imported when it is asked for."""
+    """What few programs need is imported when it is asked for. The trainer is a package of its
+    own."""
+    if name in ("Patch", "patch_transformers"):
+        from tokpar.integrations import patch
+
+        return getattr(patch, name)
     if name == "train":
         try:
             from tokpar_train.trainer import train

@@ -16,7 +16,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.support.paths import ROOT, TESTS
+from tests.support.paths import ROOT, TESTS, VOCAB
 
 PACKAGE = ROOT / "tokpar"
 
@@ -337,11 +337,11 @@ print(*sorted(set(sys.modules) - before))
 """
 
 
-def run(code: str) -> str:
+def run(code: str, *arguments: str) -> str:
     """What the code prints in a new interpreter; its error is this test's."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
         env=environment,
@@ -364,6 +364,25 @@ def test_importing_tokpar_imports_little_beside_numpy() -> None:
     assert len(own) <= 28
     assert {name.partition(".")[0] for name in installed} <= {"pluggy", "numpy"}
     assert len(loaded) - len(own) <= 41  # pluggy alone brings 13, and "inspect" with its own
+
+
+LOADED_BY_AN_ENCODE = """
+import sys
+import tokpar
+tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
+print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
+"""
+MOST_FILES, MOST_LINES = 85, 16_500
+
+
+@needs_package
+@pytest.mark.parametrize("name", ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"])
+def test_an_encode_loads_few_of_our_files(name: str) -> None:
+    loaded = run(LOADED_BY_AN_ENCODE, str(VOCAB / f"{name}.json")).split()
+    paths = [PACKAGE.parent / each.replace(".", "/") for each in loaded]
+    files = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in paths]
+    assert len(files) <= MOST_FILES
+    assert sum(len(p.read_text("utf-8").splitlines()) for p in files) <= MOST_LINES
 
 
 @needs_package

@@ -28,10 +28,9 @@ from tokpar.adapters.tiktoken_encodings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
-from tokpar.cache.merges import ranks_of
-from tokpar.cache.new_segments import Pieces, pieces_for
+from tokpar.cache.merges import Source, ranks_of
 from tokpar.cache.segment_cache import SegmentCache
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.solved_segments import SolvesSegments
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign
@@ -246,7 +245,9 @@ class TiktokenTokenizer(EncodingAdapter):
         """Returns None: tiktoken's own call takes no longer than looking up a short text."""
         return None
 
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
+        from tokpar.cache.new_segments import pieces_for  # most processes do without tables
+
         ranks = self.encoding._mergeable_ranks
         tokenize = partial(_tokenize, self.encoding)
         state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
