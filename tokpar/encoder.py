@@ -20,7 +20,6 @@ from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
-    DecodesMany,
     Executor,
     HasSegmentCache,
     HasSpec,
@@ -318,13 +317,13 @@ class Encoder:
 
         return Session(self, text)
 
-    def session_from_bytes(self, blob: bytes, *, encode_again: bool = False) -> Session:
+    def session_from_bytes(self, blob: bytes) -> Session:
         """Returns the session that `Session.to_bytes` wrote for the same tokenizer.
 
-        `encode_again`: encode each segment, and compare the ids. Raises FileFormatError."""
+        Raises FileFormatError."""
         from tokpar.sessions.session import Session
 
-        return Session.from_bytes(self, blob, encode_again=encode_again)
+        return Session.from_bytes(self, blob)
 
     @property
     def exact(self) -> bool:
@@ -356,9 +355,11 @@ class Encoder:
         call. `rows`: lists, arrays, or a `Batch`. Raises LookupError as `decode` does."""
         tokenizer = self.tokenizer
         lists: list[list[int]] = [np.asarray(row, dtype=np.int64).tolist() for row in rows]
-        if isinstance(tokenizer, DecodesMany):
-            return tokenizer.decode_batch(lists)
-        return [self.decode(row) for row in lists]
+        many = getattr(tokenizer, "decode_batch", None)
+        if many is None:
+            return [self.decode(row) for row in lists]
+        texts: list[str] = many(lists)
+        return texts
 
     def decode_stream(
         self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False

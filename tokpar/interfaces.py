@@ -1,4 +1,4 @@
-"""The four interfaces of one method each, and the abilities that an adapter may have.
+"""The four interfaces of one method each, and the eight abilities that an adapter may have.
 
 An object fits an interface if the object has the method. Nothing needs to be subclassed. A member
 of an interface that is marked `optional` may be missing. A `Plan` looks the optional members up
@@ -17,7 +17,6 @@ from tokpar.arrays import IdArray, SpanArray
 from tokpar.types import (
     Chunk,
     Chunks,
-    DecodingParts,
     EngineTraits,
     Facts,
     Joins,
@@ -178,21 +177,12 @@ class TokenizerSource:
 
 @runtime_checkable
 class HasFacts(Protocol):
-    """An adapter that has the facts that proofs need. Texts are never cut without facts."""
+    """An adapter that has the facts that proofs need. Texts are never cut without facts.
+
+    It may also have `origin`, see `origin_of`."""
 
     @property
     def facts(self) -> Facts: ...
-
-
-@runtime_checkable
-class HasOrigin(Protocol):
-    """An adapter whose file tells what the engine runs."""
-
-    @property
-    def origin(self) -> Origin | None:
-        """What the engine runs: a checker derives the facts from it again and compares them.
-
-        None if no file tells what the engine runs."""
 
 
 @runtime_checkable
@@ -273,37 +263,13 @@ class PostProcesses(Protocol):
 
 @runtime_checkable
 class Decodes(Protocol):
-    """An adapter that turns ids back into text."""
+    """An adapter that turns ids back into text.
+
+    It may also have `decode_batch(rows)`, one call of the engine for many rows of ids;
+    `decoding_parts(skip_special_tokens)`, the `DecodingParts` of `decode` as the tokenizer is now,
+    which raises OptionError if they are not known; and `token_bytes(id_)`, see `token_bytes_of`."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
-
-
-@runtime_checkable
-class DecodesMany(Protocol):
-    """An adapter with a native batch call that decodes."""
-
-    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns `decode` of each row, by one call of the engine."""
-
-
-@runtime_checkable
-class HasDecodingParts(Protocol):
-    """An adapter that tells how it decodes, so that text can be returned while ids arrive."""
-
-    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """Returns the parts of `decode`, as the tokenizer is now, to decode ids while they arrive.
-
-        Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
-
-
-@runtime_checkable
-class HasTokenBytes(Protocol):
-    """An adapter that knows the bytes of its tokens."""
-
-    def token_bytes(self, id_: int) -> bytes | None:
-        """Returns the bytes that a token stands for in a text, an added token as its content.
-
-        None for an unknown id, and for a token that does not stand for bytes of its own."""
 
 
 @runtime_checkable
@@ -334,7 +300,8 @@ def traits_of(tokenizer: TokenizerAdapter) -> EngineTraits:
 
 
 def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
-    """Returns what the engine of the adapter runs, or None if no file tells that."""
+    """Returns what the engine of the adapter runs, or None if no file tells that. A checker derives
+    the facts from it again and compares them."""
     origin: Origin | None = getattr(tokenizer, "origin", None)
     return origin
 
@@ -352,7 +319,10 @@ def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
 
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
-    """Returns the adapter's `token_bytes`, or None."""
+    """Returns the adapter's `token_bytes`, or None.
+
+    `token_bytes(id_)` returns the bytes that a token stands for in a text, an added token as its
+    content. None for an unknown id, and for a token that does not stand for bytes of its own."""
     return _optional_method(tokenizer, "token_bytes")
 
 

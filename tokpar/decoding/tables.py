@@ -13,7 +13,7 @@ from typing import cast
 from tokpar.decoding.reading import interpret_stages, replacement_stages
 from tokpar.decoding.stages import EachToken, Stage, State, Token, Utf8, comes_again
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.interfaces import HasDecodingParts, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import DecodingParts
 
 MOST_IDS = 1 << 32
@@ -169,12 +169,13 @@ class DecodeTables:
 
     def table_for(self, tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> DecodeTable:
         """Returns the table for the tokenizer as it is now. Raises OptionError: see `table_of`."""
-        if not isinstance(tokenizer, HasDecodingParts):
+        decoding_parts = getattr(tokenizer, "decoding_parts", None)
+        if decoding_parts is None:
             raise OptionError(
                 f"decode_stream cannot be used: {tokenizer.name} does not say how it decodes; "
                 "decode all ids at the end instead"
             )
-        parts = tokenizer.decoding_parts(skip_special_tokens)
+        parts: DecodingParts = decoding_parts(skip_special_tokens)
         tables = self._tables if tokenizer is self._tokenizer else []
         for state, table in tables:
             if state == parts.state:
