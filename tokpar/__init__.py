@@ -72,12 +72,14 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.integrations import as_hf, as_tiktoken
-from tokpar.integrations.patch import Patch, patch_transformers
+from tokpar.integrations.patch import TransformersPatch, patch_transformers
 from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
 
 if typing.TYPE_CHECKING:
     from tokpar_train.trainer import train as train
+
+    from tokpar.sessions.session import SessionPatch as SessionPatch
 
 __version__ = "0.1.0"
 
@@ -92,12 +94,13 @@ __all__ = [
     "LossyError",
     "MismatchError",
     "OptionError",
-    "Patch",
     "PluginError",
     "Report",
     "Rows",
     "Seam",
+    "SessionPatch",
     "TokparError",
+    "TransformersPatch",
     "UnknownNameError",
     "WorkerError",
     "as_hf",
@@ -117,7 +120,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The trainer is a package of its own, imported when it is asked for."""
+    """What sessions return, and the trainer, a package of its own, are imported when they are asked
+    for."""
+    if name == "SessionPatch":
+        from tokpar.sessions.session import SessionPatch
+
+        return SessionPatch
     if name == "train":
         try:
             from tokpar_train.trainer import train
