@@ -14,6 +14,7 @@ from operator import itemgetter
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.concatenation import Part, encode_parts
 from tokpar.chunks.token_places import (
     Places,
     TokenBytes,
@@ -216,10 +217,7 @@ class EncodedText:
 
     def encode_slice(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) as a text of its own."""
-        try:
-            return self.tokenizer.encode(self.text[start:stop])
-        except EngineError as error:
-            raise EngineError(str(error), start, stop) from error
+        return encode_parts(self.text, [Part(start, stop)], self._encode).ids
 
     def _piece_at(self, position: int) -> tuple[Region, int]:
         """Returns the region with the character at `position`, and the number of the piece."""
