@@ -14,7 +14,6 @@ from operator import itemgetter
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
-from tokpar.concatenation import Part, encode_parts
 from tokpar.chunks.token_places import (
     Places,
     TokenBytes,
@@ -22,6 +21,7 @@ from tokpar.chunks.token_places import (
     spanned_places,
     tiled_places,
 )
+from tokpar.concatenation import Part, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.near_cuts import pair_table
 from tokpar.errors import EngineError
