@@ -78,8 +78,9 @@ from tokpar.types import Report, Rows, Seam
 if typing.TYPE_CHECKING:
     from tokpar_train.trainer import train as train
 
-    from tokpar.integrations.patch import Patch as Patch
+    from tokpar.integrations.patch import TransformersPatch as TransformersPatch
     from tokpar.integrations.patch import patch_transformers as patch_transformers
+    from tokpar.sessions.session import SessionPatch as SessionPatch
 
 __version__ = "0.1.0"
 
@@ -94,12 +95,13 @@ __all__ = [
     "LossyError",
     "MismatchError",
     "OptionError",
-    "Patch",
     "PluginError",
     "Report",
     "Rows",
     "Seam",
+    "SessionPatch",
     "TokparError",
+    "TransformersPatch",
     "UnknownNameError",
     "WorkerError",
     "as_hf",
@@ -121,10 +123,14 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """What few programs need is imported when it is asked for. The trainer is a package of its
     own."""
-    if name in ("Patch", "patch_transformers"):
+    if name in ("TransformersPatch", "patch_transformers"):
         from tokpar.integrations import patch
 
         return getattr(patch, name)
+    if name == "SessionPatch":
+        from tokpar.sessions.session import SessionPatch
+
+        return SessionPatch
     if name == "train":
         try:
             from tokpar_train.trainer import train

@@ -53,8 +53,8 @@ from tokpar.adapters.settings import (
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
+from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
-from tokpar.cache.solved_segments import SolvesSegments
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token

@@ -28,9 +28,9 @@ from tokpar.adapters.tiktoken_encodings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
+from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.merges import Source, ranks_of
 from tokpar.cache.segment_cache import SegmentCache
-from tokpar.cache.solved_segments import SolvesSegments
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign

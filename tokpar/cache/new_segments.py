@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import IdArray, offsets_of
-from tokpar.cache.generations import Generation
+from tokpar.cache.generations import Generation, SolvedSegments
 from tokpar.cache.machine_tables import Machine, machine_for
 from tokpar.cache.merges import GateError, Merges, Source, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
 from tokpar.cache.segments import EncodeMany, Segments
-from tokpar.cache.solved_segments import SolvedSegments
 from tokpar.cache.stored_tables import forget, key_of, read, write
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign

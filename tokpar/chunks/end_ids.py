@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from tokpar.arrays import IdArray, frozen_ids
-from tokpar.chunks.encoded_text import EncodeRows, absorbed_at
-from tokpar.chunks.slice_ids import last_cut
 from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
+from tokpar.concatenation import EncodeRows
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -104,8 +103,8 @@ def _ends(text: str, tokenizer: TokenizerAdapter, least_count: int, side: Side) 
                 yield text[: seam.position]
         else:
             start = len(text) - size
-            seam = last_cut(finder, text, max(1, start - _SEARCH_REACH), start)
+            seam = finder.find_last(text, max(1, start - _SEARCH_REACH), start)
             if seam is not None:
-                yield text[seam.position + absorbed_at(seam) :]
+                yield text[seam.position + seam.absorbed :]
         size *= 4
     yield text

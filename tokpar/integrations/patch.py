@@ -17,10 +17,10 @@ from tokpar.integrations import require_options_of_as_hf
 
 _LOG = logging.getLogger("tokpar")
 _lock = threading.Lock()
-_active: Patch | None = None
+_active: TransformersPatch | None = None
 
 
-class Patch:
+class TransformersPatch:
     """The change to transformers, which `undo` takes back. A context manager that undoes itself."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ class Patch:
                 _put_back(kind, before)
             self._replacements, _active = [], None
 
-    def __enter__(self) -> Patch:
+    def __enter__(self) -> TransformersPatch:
         return self
 
     def __exit__(
@@ -84,7 +84,7 @@ class Patch:
             self._replacements.append((kind, before, ours))
 
 
-def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> Patch:
+def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> TransformersPatch:
     """Make `AutoTokenizer.from_pretrained` and `PreTrainedTokenizerFast.from_pretrained` return the
     objects that `tokpar.as_hf` makes, with these arguments.
 
@@ -105,7 +105,7 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> P
             )
         if _active is not None:
             return _active
-        patch = Patch(asked)
+        patch = TransformersPatch(asked)
         if _can_import_hf() and patch._apply():
             _active = patch
         return patch
