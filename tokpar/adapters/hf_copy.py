@@ -16,7 +16,7 @@ from tokpar.adapters.hf_look import COMPONENTS, MODEL_SETTINGS, SAMPLING
 from tokpar.adapters.hf_model import read_model
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.merges import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes

@@ -21,6 +21,7 @@ from tokpar.chunks.token_places import (
     spanned_places,
     tiled_places,
 )
+from tokpar.concatenation import Part, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.near_cuts import pair_table
 from tokpar.errors import EngineError
@@ -216,10 +217,7 @@ class EncodedText:
 
     def encode_slice(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) as a text of its own."""
-        try:
-            return self.tokenizer.encode(self.text[start:stop])
-        except EngineError as error:
-            raise EngineError(str(error), start, stop) from error
+        return encode_parts(self.text, [Part(start, stop)], self._encode).ids
 
     def _piece_at(self, position: int) -> tuple[Region, int]:
         """Returns the region with the character at `position`, and the number of the piece."""

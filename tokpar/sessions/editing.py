@@ -39,7 +39,7 @@ _LONG_SEGMENT = 1024
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """The result of one edit: the new rope, and the numbers for its `Patch`.
+    """The result of one edit: the new rope, and the numbers for its `SessionPatch`.
 
     `replace_from`: the number of ids at the start that did not change. `encoded_chars`: how many
     code points were encoded; they lie in [start, stop) of the new text. `why`: why the whole text

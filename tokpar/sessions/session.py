@@ -30,7 +30,7 @@ from tokpar.sessions.pins import (
     regions_of,
 )
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
-from tokpar.sessions.session_bytes import SessionParts, read_session, require_ids, write_session
+from tokpar.sessions.session_bytes import SessionParts, read_session, write_session
 from tokpar.spans import postprocess_single
 
 
@@ -46,7 +46,7 @@ class EncodesTexts(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Patch:
+class SessionPatch:
     """What one edit changed: ``old[:replace_from] + replacement_ids`` are the new ids.
 
     Old and new ids are ids before special tokens, truncation and padding. `revision`: the revision
@@ -143,7 +143,7 @@ class Session:
                 raise
             return self._encoder.encode(text).ids
 
-    def append(self, text: str | Session, *, revision: int | None = None) -> Patch:
+    def append(self, text: str | Session, *, revision: int | None = None) -> SessionPatch:
         """Add `text` at the end. Encodes `text` and the characters after the last stable cut.
 
         `text` may be another session: its ids are kept from its first co-stable cut on (theorem
@@ -165,17 +165,19 @@ class Session:
         whole.append(other)
         return whole
 
-    def replace(self, start: int, stop: int, text: str, *, revision: int | None = None) -> Patch:
+    def replace(
+        self, start: int, stop: int, text: str, *, revision: int | None = None
+    ) -> SessionPatch:
         """Replace the code points [start, stop) by `text`."""
         with self._lock:
             return self._replace(start, stop, text, revision)
 
-    def truncate(self, position: int, *, revision: int | None = None) -> Patch:
+    def truncate(self, position: int, *, revision: int | None = None) -> SessionPatch:
         """Remove all text from code point `position` on."""
         with self._lock:
             return self._replace(position, len(self), "", revision)
 
-    def update(self, text: str, *, revision: int | None = None) -> Patch:
+    def update(self, text: str, *, revision: int | None = None) -> SessionPatch:
         """Make `text` the whole text. Encodes only the part that differs from the old text.
 
         The longest common prefix and suffix of the two texts count as unchanged."""
@@ -192,7 +194,7 @@ class Session:
 
     def pin(
         self, ids: Sequence[int] | IdArray, text: str | None = None, *, revision: int | None = None
-    ) -> Patch:
+    ) -> SessionPatch:
         """Add ids that a model produced. These ids stay unchanged, also where the tokenizer would
         give others.
 
@@ -221,7 +223,7 @@ class Session:
             self._valid_count = min(self._valid_count, before)
             self._revision += 1
             end = len(self)
-            return Patch(before, self._revision, len(context), end, end, "", new, before)
+            return SessionPatch(before, self._revision, len(context), end, end, "", new, before)
 
     @property
     def canonical(self) -> tuple[Region, ...]:
@@ -249,18 +251,11 @@ class Session:
             return write_session(parts, self._tokenizer)
 
     @classmethod
-    def from_bytes(
-        cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
-    ) -> Session:
-        """The session that `to_bytes` wrote. `encode_again`: encode each segment, and compare the
-        ids.
-
-        Raises FileFormatError for a blob that was cut or changed, that was written with another
-        tokenizer, or, with `encode_again`, whose ids are not the ids of its segments."""
+    def from_bytes(cls, encoder: EncodesTexts, blob: bytes) -> Session:
+        """The session that `to_bytes` wrote. Raises FileFormatError for a blob that was cut or
+        changed, or that was written with another tokenizer."""
         session = cls(encoder)
         parts = read_session(blob, session._tokenizer)
-        if encode_again:
-            require_ids(parts, partial(ids_of, session._tokenizer))
         if parts.rows:
             context = slice_of(parts.rope, 0, parts.context)
             before = session._edit(None, 0, 0, context).rope
@@ -318,7 +313,7 @@ class Session:
 
     def _replace(
         self, start: int, stop: int, text: str, revision: int | None, added_rope: Rope = None
-    ) -> Patch:
+    ) -> SessionPatch:
         """Make one edit. `added_rope`: the rope of another session, to put after the text."""
         self._require(start, stop, revision)
         text, pinned, was_by_itself = _check_text(text), self._pins, self._by_itself
@@ -359,7 +354,7 @@ class Session:
                 edit_by_itself.stop + shift,
                 edit.why,
             )
-        return Patch(pinned.count + kept, self._revision, *told, row.rope, before)
+        return SessionPatch(pinned.count + kept, self._revision, *told, row.rope, before)
 
     def _edit_by_itself(
         self, rope: Rope, start: int, stop: int, text: str, added_rope: Rope
