@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_or_view, offsets_of
+from tokpar.arrays import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    concatenate_ids,
+    concatenate_or_view,
+    offsets_of,
+)
 from tokpar.errors import EngineError
 from tokpar.types import CERTIFIED_CUTS, Rows, Seam
 
@@ -85,6 +92,11 @@ def encode_parts(
     if len(rows) != len(parts):
         raise EngineError(f"got {len(rows)} rows of ids for {len(parts)} parts of a text")
     return EncodedParts(parts, rows)
+
+
+def concatenate(pieces: Sequence[IdArray]) -> IdArray:
+    """Returns the ids of neighbouring pieces of one text, in order. Without pieces, no ids."""
+    return concatenate_ids(pieces)
 
 
 def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
