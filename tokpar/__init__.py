@@ -72,13 +72,14 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.integrations import as_hf, as_tiktoken
-from tokpar.integrations.patch import TransformersPatch, patch_transformers
 from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
 
 if typing.TYPE_CHECKING:
     from tokpar_train.trainer import train as train
 
+    from tokpar.integrations.patch import TransformersPatch as TransformersPatch
+    from tokpar.integrations.patch import patch_transformers as patch_transformers
     from tokpar.sessions.session import SessionPatch as SessionPatch
 
 __version__ = "0.1.0"
@@ -120,8 +121,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What sessions return, and the trainer, a package of its own, are imported when they are asked
-    for."""
+    """What few programs need is imported when it is asked for. The trainer is a package of its
+    own."""
+    if name in ("TransformersPatch", "patch_transformers"):
+        from tokpar.integrations import patch
+
+        return getattr(patch, name)
     if name == "SessionPatch":
         from tokpar.sessions.session import SessionPatch
 

@@ -10,14 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tokpar.arrays import (
-    IdArray,
-    IntArray,
-    SpanArray,
-    concatenate_ids,
-    concatenate_or_view,
-    offsets_of,
-)
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 from tokpar.errors import EngineError
 from tokpar.types import CERTIFIED_CUTS, Rows, Seam
 
@@ -100,11 +93,9 @@ def concatenate(pieces: Sequence[IdArray]) -> IdArray:
 
 
 def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
-    """Returns all ids in order, and how many lie before each piece and in all of them.
-
-    The ids are a view where the pieces are neighbours in one array."""
+    """Returns all ids in order, and how many lie before each piece and in all of them."""
     kept = list(pieces)
-    return concatenate_or_view(kept), offsets_of(map(len, kept))
+    return concatenate_ids(kept), offsets_of(map(len, kept))
 
 
 def place_seams(seams: Iterable[Seam], ids_before: IntArray) -> Iterator[Seam]:

@@ -146,7 +146,7 @@ class Work:
         ids, ids_before = add_up(piece.ids[start:stop] for piece, start, stop in kept)
         placed_seams = place_seams((join.seam for join in joins), ids_before)
         seams = self._seams(chunks, Columns.of(placed_seams), ids_before)
-        encoding = Encoding(ids, seams, self._report(chunks), origin=None)
+        encoding = Encoding.of(ids, seams, self._report(chunks))
         return JoinedText(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:

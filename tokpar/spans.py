@@ -10,7 +10,6 @@ import numpy as np
 from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
-    Ability,
     Locates,
     PostProcesses,
     TokenizerAdapter,
@@ -24,7 +23,7 @@ _FIRST = 1 << 31
 
 
 @runtime_checkable
-class HasOffsets(Protocol, metaclass=Ability):
+class HasOffsets(Protocol):
     """An adapter that finds the offsets of the tokens of many texts faster than `locate` does."""
 
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:

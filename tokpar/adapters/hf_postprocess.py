@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
-from tokpar.cache.new_segments import SolvesSegments
+from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError

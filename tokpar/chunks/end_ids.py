@@ -47,7 +47,7 @@ def kept_ids(
     ids = _first(text, tokenizer, encode, least_count, side)
     kept = ids[:least_count] if side == "right" else ids[max(0, len(ids) - least_count) :]
     report = serial_report("truncated", f"max_tokens={max_tokens} from the {side}", tokenizer)
-    return Encoding(frozen_ids(special.add_to_slice(kept, text, 0, len(text))), NO_SEAMS, report)
+    return Encoding.of(frozen_ids(special.add_to_slice(kept, text, 0, len(text))), NO_SEAMS, report)
 
 
 def count_up_to(

@@ -4,7 +4,6 @@ load their tokenizer themselves."""
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable
 from functools import cache, partial, wraps
@@ -16,8 +15,6 @@ from tokpar.errors import OptionError, TokparError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.integrations import require_options_of_as_hf
 
-VARIABLE = "TOKPAR_PATCH_TRANSFORMERS"
-"""Set to 1 (or 0): whether `python -m tokpar.run` and the vLLM plugin patch transformers."""
 _LOG = logging.getLogger("tokpar")
 _lock = threading.Lock()
 _active: TransformersPatch | None = None
@@ -143,15 +140,6 @@ def _put_back(kind: Any, method: Any) -> None:
         del kind.from_pretrained
     else:
         kind.from_pretrained = method
-
-
-def patch_wanted() -> bool:
-    """What the environment variable TOKPAR_PATCH_TRANSFORMERS asks for; True if it is not set.
-    Raises OptionError for a value other than 1 and 0."""
-    value = os.environ.get(VARIABLE, "1")
-    if value not in ("0", "1"):
-        raise OptionError(f"{VARIABLE} must be 1 or 0, got {value!r}")
-    return value == "1"
 
 
 def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:

@@ -30,7 +30,7 @@ from tokpar.sessions.pins import (
     regions_of,
 )
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
-from tokpar.sessions.session_bytes import SessionParts, read_session, require_ids, write_session
+from tokpar.sessions.session_bytes import SessionParts, read_session, write_session
 from tokpar.spans import postprocess_single
 
 
@@ -249,18 +249,11 @@ class Session:
             return write_session(parts, self._require_unchanged())
 
     @classmethod
-    def from_bytes(
-        cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
-    ) -> Session:
-        """The session that `to_bytes` wrote. `encode_again`: encode each segment, and compare the
-        ids.
-
-        Raises FileFormatError for a blob that was cut or changed, that was written with another
-        tokenizer, or, with `encode_again`, whose ids are not the ids of its segments."""
+    def from_bytes(cls, encoder: EncodesTexts, blob: bytes) -> Session:
+        """The session that `to_bytes` wrote. Raises FileFormatError for a blob that was cut or
+        changed, or that was written with another tokenizer."""
         session = cls(encoder)
         parts = read_session(blob, session._tokenizer)
-        if encode_again:
-            require_ids(parts, partial(ids_of, session._tokenizer))
         if parts.rows:
             context = slice_of(parts.rope, 0, parts.context)
             before = session._edit(None, 0, 0, context).rope

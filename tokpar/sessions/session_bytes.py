@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,17 +127,6 @@ def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"the saved session does not say what it holds: {error!r}") from error
     return SessionParts(rows, *told)
-
-
-def require_ids(parts: SessionParts, encode: Callable[[str], IdArray]) -> None:
-    """Raise FileFormatError if the ids of a segment are not the ids of its text."""
-    for rope in (*(row.rope for row in parts.rows), parts.rope, parts.rope_by_itself):
-        for at, segment in segments_after(rope, -1):
-            if not np.array_equal(encode(segment.text[segment.absorbed_chars :]), segment.ids):
-                raise FileFormatError(
-                    f"the saved session has other ids than its tokenizer for the segment at code "
-                    f"point {at} of a text: {segment.text[:40]!r}"
-                )
 
 
 def _sizes(head: dict[str, Any]) -> int:
