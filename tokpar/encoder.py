@@ -41,8 +41,6 @@ from tokpar.spans import Origin, postprocess_own
 from tokpar.types import Facts, Rows, Seam
 
 if TYPE_CHECKING:
-    import tiktoken
-
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.compiled_call import CompiledCall
     from tokpar.chunks.boundaries import Boundary
@@ -71,7 +69,7 @@ class Encoder:
 
     An encoder is a snapshot: it encodes as the tokenizer does when the encoder is made, whatever
     the caller changes later. It shares the model with the caller's object, so it raises
-    ChangedError after the model was changed (docs/changes.md).
+    ChangedError after the model was changed (docs/guide.md).
 
     An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
     pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
@@ -179,7 +177,7 @@ class Encoder:
         else:
             own, tokenizer = ids, cast(PostProcesses, self._tokenizer)
             final = frozen_ids(postprocess_own(tokenizer, Rows.of([ids]), [text])[0])
-        return Encoding.of_row(final, partial(self._compiled_row, text, final, own, call))
+        return Encoding(final, partial(self._compiled_row, text, final, own, call))
 
     @cached_property
     def _divides(self) -> Seam | None:
@@ -362,13 +360,13 @@ class Encoder:
 
         return Session(self, text)
 
-    def session_from_bytes(self, blob: bytes, *, encode_again: bool = False) -> Session:
+    def session_from_bytes(self, blob: bytes) -> Session:
         """Returns the session that `Session.to_bytes` wrote for the same tokenizer.
 
-        `encode_again`: encode each segment, and compare the ids. Raises FileFormatError."""
+        Raises FileFormatError."""
         from tokpar.sessions.session import Session
 
-        return Session.from_bytes(self, blob, encode_again=encode_again)
+        return Session.from_bytes(self, blob)
 
     @property
     def exact(self) -> bool:
@@ -431,18 +429,6 @@ class Encoder:
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
         return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
-
-    def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
-        """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
-
-        `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
-        which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
-        tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken_subclass import make_faster
-
-        smallest = self._smallest_split if smallest_text is None else smallest_text
-        rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
-        return make_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.
@@ -542,16 +528,6 @@ def _rebuild(
     arguments: Mapping[str, Any],
 ) -> Encoder:
     return Encoder(build(**settings), **arguments)
-
-
-def _rebuild_tiktoken(
-    arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
-) -> tiktoken.Encoding:
-    """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken_subclass import find_registered
-
-    encoder = Encoder(find_registered(encoding), **arguments)
-    return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:

@@ -17,8 +17,8 @@ from tokpar.arrays import IdArray
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
-from tokpar.cache.merges import GateError, Merges
-from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.cache.merges import GateError, Merges, Source
+from tokpar.cache.stored_tables import LEAST_KEPT
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of

@@ -10,8 +10,8 @@ import tiktoken
 from tokpar.cache.call_tables import added_flags, byte_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.compiled_call import EncodeMany
-from tokpar.cache.merges import ranks_of
-from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.cache.merges import Source, ranks_of
+from tokpar.cache.stored_tables import LEAST_KEPT
 from tokpar.types import AddedToken, Facts
 
 
