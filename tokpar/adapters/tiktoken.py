@@ -20,6 +20,7 @@ from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
+from tokpar.adapters.tiktoken_call import call_parts_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
@@ -30,6 +31,7 @@ from tokpar.adapters.tiktoken_encodings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
+from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.merges import Source, ranks_of
 from tokpar.cache.segment_cache import SegmentCache
@@ -233,10 +235,25 @@ class TiktokenTokenizer(EncodingAdapter):
     def _segment_cache(self) -> SegmentCache | None:
         return segment_cache_for(self.facts, lambda: self._lengths, self._cache_bytes)
 
+    @cached_property
+    def later_call(self) -> LaterCall | None:
+        """The compiled call of the encoding, as soon as its tables are there; None if it has
+        none."""
+        if self.engine_check or not self._cache_bytes:
+            return None
+        parts = call_parts_of(self.encoding, self.facts, self._source, self._disallowed_specials)
+        return None if parts is None else LaterCall(parts)
+
+    @property
+    def _source(self) -> Source:
+        """The digest of the ranks."""
+        ranks = self.encoding._mergeable_ranks
+        return Source.of(b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks))
+
     @property
     def has_segment_cache(self) -> bool:
-        """True if the adapter has a cache of segments."""
-        return self._segment_cache is not None
+        """True if the adapter has a cache of segments, or a compiled call."""
+        return self._segment_cache is not None or self.later_call is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -246,7 +263,11 @@ class TiktokenTokenizer(EncodingAdapter):
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
-        assert self._segment_cache is not None
+        call = None if self.later_call is None else self.later_call.call
+        if call is not None:
+            return call.rows(texts, workers)
+        if self._segment_cache is None:
+            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)
 
     def cached_ids(self, text: str) -> IdArray | None:
@@ -258,11 +279,10 @@ class TiktokenTokenizer(EncodingAdapter):
 
         ranks = self.encoding._mergeable_ranks
         tokenize = partial(_tokenize, self.encoding)
-        state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
         engine = f"tiktoken {tiktoken.__version__}"
         make = partial(ranks_of, ranks)
         columns = make, tokenize, seeds, engine, self.engine_check
-        return pieces_for(self.facts, Source.of(state), len(ranks), *columns)
+        return pieces_for(self.facts, self._source, len(ranks), *columns)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
@@ -336,6 +356,7 @@ class TiktokenTokenizer(EncodingAdapter):
             return other
         twin = copy(self)
         twin._disallowed_specials = frozenset()
+        twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 
