@@ -26,6 +26,7 @@ from tokpar.interfaces import (
     PostProcesses,
     TokenizerAdapter,
     facts_of,
+    later_call_of,
     own_call_of,
     traits_of,
 )
@@ -119,7 +120,7 @@ class Encoder:
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
         uses_call = parts.tunable and executor in ("auto", "memo")
-        self._later_call: LaterCall | None = getattr(own, "later_call", None) if uses_call else None
+        self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
         self._alone = LONGEST_ALONE if never is None else sys.maxsize
         self._compiled = replace(self._short, plan=COMPILED, why="", executor="memo")
         self._decode_tables: DecodeTables | None = None
@@ -155,7 +156,7 @@ class Encoder:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
             tokenizer = self.tokenizer
-            return kept_ids(text, tokenizer, self.rows_of_parts(tokenizer), max_tokens, side)
+            return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._look_up_short(text)
             if found is not None:
@@ -199,7 +200,7 @@ class Encoder:
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
         tokenizer is first loaded. Until then the tokenizer's own call answers."""
-        later: LaterCall | None = getattr(self._tokenizer, "later_call", None)
+        later = later_call_of(self._tokenizer)
         if later is not None:
             later.wait()
 
@@ -303,7 +304,7 @@ class Encoder:
         from tokpar import streaming
 
         tokenizer = self.tokenizer
-        rows_of = self.rows_of_parts(tokenizer)
+        rows_of = self.rows_of_parts
         return streaming.stream(chunks, tokenizer, lambda text: self.encode(text).ids, rows_of)
 
     def chunks(
@@ -337,18 +338,19 @@ class Encoder:
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        encode = self.rows_of_parts(tokenizer)
+        encode = self.rows_of_parts
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
-    def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows:
-        """Returns the fastest exact encoder of parts of a text, see `rows_of_parts`."""
+    @cached_property
+    def rows_of_parts(self) -> EncodeRows:
+        """The fastest exact encoder of parts of a text, see `short_texts.rows_of_parts`."""
         from tokpar.short_texts import rows_of_parts  # importing tokpar does without it
 
         def in_parallel(texts: Sequence[str]) -> Rows:
-            return self.unprocessed_batch(texts, tokenizer).rows
+            return self.unprocessed_batch(texts, self._tokenizer).rows
 
         return rows_of_parts(
-            tokenizer, in_parallel if self.exact else None, self._caches_short_texts
+            self._tokenizer, in_parallel if self.exact else None, self._caches_short_texts
         )
 
     def session(self, text: str = "") -> Session:
@@ -384,7 +386,7 @@ class Encoder:
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        return count_up_to(text, tokenizer, self.rows_of_parts(tokenizer), limit, self.encode)
+        return count_up_to(text, tokenizer, self.rows_of_parts, limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""

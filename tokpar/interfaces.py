@@ -29,6 +29,9 @@ from tokpar.types import (
     fuse_chunks,
 )
 
+if TYPE_CHECKING:
+    from tokpar.cache.compiled_build import LaterCall
+
 _Member = TypeVar("_Member", bound=Callable[..., Any])
 
 
@@ -316,6 +319,12 @@ def loader_of(tokenizer: TokenizerAdapter) -> Loader | None:
 def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
     """Returns the engine's own serial call, post-processing included, or None."""
     return _optional_method(tokenizer, "encode_whole")
+
+
+def later_call_of(tokenizer: TokenizerAdapter) -> LaterCall | None:
+    """Returns the compiled call of the adapter as soon as it has one, or None if it has none."""
+    later: LaterCall | None = getattr(tokenizer, "later_call", None)
+    return later
 
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:

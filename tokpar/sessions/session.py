@@ -42,7 +42,8 @@ class EncodesTexts(Protocol):
 
     def encode(self, text: str) -> Encoding: ...
 
-    def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows: ...
+    @property
+    def rows_of_parts(self) -> EncodeRows: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class Session:
     def __init__(self, encoder: EncodesTexts, text: str = "") -> None:
         self._encoder = encoder
         self._tokenizer = encoder.tokenizer
-        self._encode_rows = encoder.rows_of_parts(self._tokenizer)
+        self._encode_rows = encoder.rows_of_parts
         self._lock = threading.RLock()
         self._ids: IdArray | None = None
         self._valid_count = 0
