@@ -87,10 +87,13 @@ def encode_parts(
     return EncodedParts(parts, rows)
 
 
-def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
-    """Returns all ids in order, and how many lie before each piece and in all of them.
+def concatenate(pieces: Sequence[IdArray]) -> IdArray:
+    """Returns the ids of neighbouring pieces of one text, in order. Without pieces, no ids."""
+    return concatenate_ids(pieces)
 
-    The ids are a view where the pieces are neighbours in one array."""
+
+def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
+    """Returns all ids in order, and how many lie before each piece and in all of them."""
     kept = list(pieces)
     return concatenate_ids(kept), offsets_of(map(len, kept))
 

@@ -6,14 +6,14 @@ tokens."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.arrays import IdArray, IntArray, spaces_behind_text
 from tokpar.chunks.token_places import (
     Places,
     TokenBytes,
@@ -21,16 +21,13 @@ from tokpar.chunks.token_places import (
     spanned_places,
     tiled_places,
 )
-from tokpar.concatenation import Part, encode_parts
+from tokpar.concatenation import EncodeRows, Part, concatenate, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.near_cuts import pair_table
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
-
-EncodeRows = Callable[[Sequence[str]], Rows]
-"""Returns the ids of texts before special tokens, truncation and padding."""
 
 REGION, PIECE = 1 << 20, 256
 """Code points of a region, which is encoded at once, and of a piece, whose tokens are located at
@@ -181,7 +178,7 @@ class EncodedText:
             base = int(region.tokens[0])
             if first < region.tokens[-1] and base < stop:
                 parts.append(region.ids[max(0, first - base) : stop - base])
-        return concatenate_ids(parts)
+        return concatenate(parts)
 
     def is_space_cut(self, position: int) -> bool:
         """True for a cut before a space that its region certifies without a further look."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.arrays import IdArray
 from tokpar.chunks.encoded_text import EncodedText, absorbed_at
+from tokpar.concatenation import concatenate
 from tokpar.types import Seam, Theorem
 
 _REACH, _BLOCK = 256, 64
@@ -47,7 +48,7 @@ class SliceIds:
         tail = [] if ends else [whole.encode_slice(resume, stop)]
         first = whole.tokens_before_cut(left)
         inner = whole.ids_between(first, whole.tokens_before_cut(right))
-        return concatenate_ids([*head, inner, *tail]), False
+        return concatenate([*head, inner, *tail]), False
 
     def begins_alone(self, position: int) -> bool:
         """True if the text from `position` on has the ids that it has in the whole text."""

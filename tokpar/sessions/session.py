@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate
-from tokpar.concatenation import EncodeRows
+from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.concatenation import EncodeRows, concatenate
 from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -65,9 +65,7 @@ class SessionPatch:
     @cached_property
     def replacement_ids(self) -> IdArray:
         """The ids that replace ``old[replace_from:]``; uint32, (n,), read-only."""
-        return frozen_ids(
-            concatenate_ids(ids_after(self._rope, self.replace_from - self._ids_before))
-        )
+        return frozen_ids(ids_after(self._rope, self.replace_from - self._ids_before))
 
 
 class Session:
@@ -120,11 +118,11 @@ class Session:
         """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
         with self._lock:
             if self._ids is None or self._valid_count < max(len(self._ids), self._count()):
-                known = concatenate_ids([]) if self._ids is None else self._ids[: self._valid_count]
+                known = concatenate([]) if self._ids is None else self._ids[: self._valid_count]
                 pinned, row = self._pins, self._last_row
                 own = max(0, len(known) - pinned.count) + row.skipped_ids
-                rest = [pinned.ids[len(known) :], *ids_after(row.rope, own)]
-                self._ids = frozen_ids(concatenate_ids([known, *rest]))
+                rest = [pinned.ids[len(known) :], ids_after(row.rope, own)]
+                self._ids = frozen_ids(concatenate([known, *rest]))
                 self._valid_count = len(self._ids)
             return self._ids
 
@@ -214,7 +212,7 @@ class Session:
             rows = self._all_rows
             if rows and rows[-1].data is not None:  # the last pin may end in half a character
                 data = rows[-1].data + data
-                pinned_ids, rows = concatenate_ids([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
+                pinned_ids, rows = concatenate([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
             pin = Row(data=data, pinned_ids=pinned_ids)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
             rope = self._edit(None, 0, 0, context).rope
@@ -405,7 +403,7 @@ class Session:
 def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
     """The rows up to the end of a pin, with `context`. `rope` holds the ids of the context."""
     chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
-    return PinnedRows(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
+    return PinnedRows(rows, chars, count, context, ids_after(rope, 0))
 
 
 def _identity(tokenizer: TokenizerAdapter) -> str:

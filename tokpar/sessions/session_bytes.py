@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.arrays import IdArray
+from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions.pins import Row
@@ -93,7 +94,7 @@ class _Writer:
 
     def content(self) -> bytes:
         """All bytes, then all ids."""
-        return b"".join(self._data) + concatenate_ids(self._ids).astype("<u4").tobytes()
+        return b"".join(self._data) + concatenate(self._ids).astype("<u4").tobytes()
 
 
 def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
