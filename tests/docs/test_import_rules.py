@@ -355,7 +355,7 @@ def run(code: str, *arguments: str) -> str:
 
 @needs_package
 def test_importing_tokpar_imports_little_beside_numpy() -> None:
-    """What the import costs, without a clock: tests/benchmarks/batches.py has the milliseconds."""
+    """What the import costs, without a clock."""
     loaded = run(BEYOND_NUMPY).split()
     own = [name for name in loaded if name.partition(".")[0] == "tokpar"]
     installed = [
