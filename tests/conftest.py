@@ -266,9 +266,8 @@ def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""
-    for adapters in ("hf_v0", "tiktoken"):
-        monkeypatch.setattr(f"tokpar.adapters.{adapters}.pieces_for", lambda *given: None)
-    monkeypatch.setattr("tokpar.adapters.hf_v0.engine_pieces_for", lambda *given: None)
+    monkeypatch.setattr("tokpar.cache.new_segments.pieces_for", lambda *given: None)
+    monkeypatch.setattr("tokpar.cache.engine_pretokens.engine_pieces_for", lambda *given: None)
 
 
 @pytest.fixture(scope="session")

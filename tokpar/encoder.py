@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,22 +26,22 @@ from tokpar.interfaces import (
     PostProcesses,
     TokenizerAdapter,
     facts_of,
+    later_call_of,
     own_call_of,
     traits_of,
 )
+from tokpar.joining import seams_of_wholes
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
-from tokpar.results import encode_by_own_call, serial_report
+from tokpar.results import divided_report, encode_by_own_call, serial_report
 from tokpar.seams import NO_SEAMS
 from tokpar.spans import Origin, postprocess_own
-from tokpar.types import Facts, Rows
+from tokpar.types import Facts, Rows, Seam
 
 if TYPE_CHECKING:
-    import tiktoken
-
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.compiled_call import CompiledCall
     from tokpar.chunks.boundaries import Boundary
@@ -70,7 +70,7 @@ class Encoder:
 
     An encoder is a snapshot: it encodes as the tokenizer does when the encoder is made, whatever
     the caller changes later. It shares the model with the caller's object, so it raises
-    ChangedError after the model was changed (docs/changes.md).
+    ChangedError after the model was changed (docs/guide.md).
 
     An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
     pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
@@ -120,7 +120,7 @@ class Encoder:
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
         uses_call = parts.tunable and executor in ("auto", "memo")
-        self._later_call: LaterCall | None = getattr(own, "later_call", None) if uses_call else None
+        self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
         self._alone = LONGEST_ALONE if never is None else sys.maxsize
         self._compiled = replace(self._short, plan=COMPILED, why="", executor="memo")
         self._decode_tables: DecodeTables | None = None
@@ -156,7 +156,7 @@ class Encoder:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
             tokenizer = self.tokenizer
-            return kept_ids(text, tokenizer, self.rows_of_parts(tokenizer), max_tokens, side)
+            return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._look_up_short(text)
             if found is not None:
@@ -166,21 +166,41 @@ class Encoder:
 
     def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
         """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
-        ids = call.encode(text)
+        if len(text) < LONGEST_ALONE:
+            ids = call.encode(text)
+        else:
+            ids = call.encode_long(text, self._workers if self._divides else 1)
         if ids is None:
             return None
-        if not call.is_final:
-            own = cast(PostProcesses, self._tokenizer)
-            ids = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
-        return Encoding.of_row(ids, partial(self._compiled_row, text))
+        final = ids
+        if call.is_final:
+            own: IdArray | None = None
+        else:
+            own, tokenizer = ids, cast(PostProcesses, self._tokenizer)
+            final = frozen_ids(postprocess_own(tokenizer, Rows.of([ids]), [text])[0])
+        return Encoding(final, partial(self._compiled_row, text, final, own, call))
 
-    def _compiled_row(self, text: str) -> KnownRow:
-        return KnownRow(NO_SEAMS, self._compiled, Origin(text, self._tokenizer, None))
+    @cached_property
+    def _divides(self) -> Seam | None:
+        """The seam that licenses the compiled call to divide texts, or None."""
+        from tokpar.short_texts import licence_of  # importing tokpar does without it
+
+        return licence_of(self._tokenizer)
+
+    def _compiled_row(
+        self, text: str, final: IdArray, own: IdArray | None, call: CompiledCall
+    ) -> KnownRow:
+        own = call.without_special(final) if own is None else own
+        origin = Origin(text, self._tokenizer, own)
+        if len(text) < self._smallest_split or self._divides is None:
+            return KnownRow(NO_SEAMS, self._compiled, origin)
+        seams = seams_of_wholes(self._tokenizer, self._divides)(text, len(own))
+        return KnownRow(seams, divided_report(self._compiled), origin)
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
         tokenizer is first loaded. Until then the tokenizer's own call answers."""
-        later: LaterCall | None = getattr(self._tokenizer, "later_call", None)
+        later = later_call_of(self._tokenizer)
         if later is not None:
             later.wait()
 
@@ -284,7 +304,7 @@ class Encoder:
         from tokpar import streaming
 
         tokenizer = self.tokenizer
-        rows_of = self.rows_of_parts(tokenizer)
+        rows_of = self.rows_of_parts
         return streaming.stream(chunks, tokenizer, lambda text: self.encode(text).ids, rows_of)
 
     def chunks(
@@ -318,18 +338,19 @@ class Encoder:
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        encode = self.rows_of_parts(tokenizer)
+        encode = self.rows_of_parts
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
-    def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows:
-        """Returns the fastest exact encoder of parts of a text, see `rows_of_parts`."""
+    @cached_property
+    def rows_of_parts(self) -> EncodeRows:
+        """The fastest exact encoder of parts of a text, see `short_texts.rows_of_parts`."""
         from tokpar.short_texts import rows_of_parts  # importing tokpar does without it
 
         def in_parallel(texts: Sequence[str]) -> Rows:
-            return self.unprocessed_batch(texts, tokenizer).rows
+            return self.unprocessed_batch(texts, self._tokenizer).rows
 
         return rows_of_parts(
-            tokenizer, in_parallel if self.exact else None, self._caches_short_texts
+            self._tokenizer, in_parallel if self.exact else None, self._caches_short_texts
         )
 
     def session(self, text: str = "") -> Session:
@@ -341,13 +362,13 @@ class Encoder:
 
         return Session(self, text)
 
-    def session_from_bytes(self, blob: bytes, *, encode_again: bool = False) -> Session:
+    def session_from_bytes(self, blob: bytes) -> Session:
         """Returns the session that `Session.to_bytes` wrote for the same tokenizer.
 
-        `encode_again`: encode each segment, and compare the ids. Raises FileFormatError."""
+        Raises FileFormatError."""
         from tokpar.sessions.session import Session
 
-        return Session.from_bytes(self, blob, encode_again=encode_again)
+        return Session.from_bytes(self, blob)
 
     @property
     def exact(self) -> bool:
@@ -365,7 +386,7 @@ class Encoder:
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        return count_up_to(text, tokenizer, self.rows_of_parts(tokenizer), limit, self.encode)
+        return count_up_to(text, tokenizer, self.rows_of_parts, limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
@@ -410,18 +431,6 @@ class Encoder:
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
         return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
-
-    def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
-        """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
-
-        `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
-        which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
-        tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken_subclass import make_faster
-
-        smallest = self._smallest_split if smallest_text is None else smallest_text
-        rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
-        return make_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.
@@ -521,16 +530,6 @@ def _rebuild(
     arguments: Mapping[str, Any],
 ) -> Encoder:
     return Encoder(build(**settings), **arguments)
-
-
-def _rebuild_tiktoken(
-    arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
-) -> tiktoken.Encoding:
-    """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken_subclass import find_registered
-
-    encoder = Encoder(find_registered(encoding), **arguments)
-    return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:

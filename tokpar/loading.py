@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.hooks import install
-from tokpar.interfaces import Ability, TokenizerAdapter, loader_of
+from tokpar.interfaces import TokenizerAdapter, loader_of
 from tokpar.registry import registry
 from tokpar.types import Loader
 
@@ -23,7 +23,7 @@ engine last."""
 
 
 @runtime_checkable
-class IsSnapshot(Protocol, metaclass=Ability):
+class IsSnapshot(Protocol):
     """An adapter that has no reference to the object that it was loaded from."""
 
     def is_current(self, source: Any) -> bool:

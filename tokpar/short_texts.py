@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.concatenation import EncodeRows
 from tokpar.encoding import Encoding
-from tokpar.interfaces import HasSegmentCache, PostProcesses, TokenizerAdapter, traits_of
+from tokpar.interfaces import (
+    HasSegmentCache,
+    PostProcesses,
+    TokenizerAdapter,
+    later_call_of,
+    traits_of,
+)
 from tokpar.joining import seams_of_wholes
 from tokpar.results import divided_report
 from tokpar.spans import Origin, postprocess_own
@@ -53,7 +59,7 @@ class ShortTexts:
             like.strategy, like.plan, like.why, "memo", seconds=seconds, agreement=like.agreement
         )
         origin = Origin(text, self.tokenizer, ids)
-        return Encoding(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
+        return Encoding.of(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
 
 
 def licence_of(tokenizer: TokenizerAdapter) -> Seam | None:
@@ -76,7 +82,7 @@ def rows_of_parts(
     if not looks_up or licence_of(tokenizer) is None:
         known_ids = None
     check_text = traits_of(tokenizer).check_text
-    later = getattr(tokenizer, "later_call", None)
+    later = later_call_of(tokenizer)
 
     def ids_of(text: str) -> IdArray:
         if check_text is not None:
@@ -87,8 +93,8 @@ def rows_of_parts(
     def encode(texts: Sequence[str]) -> Rows:
         call = None if later is None or in_parallel is None else later.call
         if call is not None and len(texts) <= MOST_DIRECT_TEXTS:
-            found = [call.encode_plain(text) for text in texts]
-            if all(ids is not None for ids in found):
+            found = [ids for text in texts if (ids := call.encode_plain(text)) is not None]
+            if len(found) == len(texts):
                 return Rows.of(found)
         is_small = len(texts) <= MOST_DIRECT_TEXTS and sum(map(len, texts)) <= MOST_DIRECT_CHARS
         if in_parallel is not None and not is_small:

@@ -18,8 +18,8 @@ from tokpar.arrays import IdArray
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
-from tokpar.cache.merges import GateError, Merges, Parts, model_parts, parts_of
-from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.cache.merges import GateError, Merges, Parts, Source, model_parts, parts_of
+from tokpar.cache.stored_tables import LEAST_KEPT
 from tokpar.cache.wordpiece_tables import wordpiece_arrays
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token

@@ -16,7 +16,7 @@ from tokpar.adapters.hf_look import COMPONENTS, MODEL_SETTINGS, SAMPLING
 from tokpar.adapters.hf_model import read_model
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.merges import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
@@ -52,50 +52,50 @@ def private_copy(own: Any) -> tuple[Any, str | None]:
     why = None
     try:
         states = {name: parse_component(each) for name, each in components.items()}
-        made = Tokenizer.from_str(json.dumps({**_EMPTY, **states}))
-        made.model = own.model
+        private = Tokenizer.from_str(json.dumps({**_EMPTY, **states}))
+        private.model = own.model
     except Exception as error:  # the library has no exception type for this
         raise_foreign(error)
         why = CUSTOM if "ustom" in str(error) else f"its components cannot be copied: {error}"
-        made = _with_components(own, COMPONENTS)
-    _add_tokens(made, own)
+        private = _with_components(own, COMPONENTS)
+    _add_tokens(private, own)
     if own.truncation is not None:
-        made.enable_truncation(**own.truncation)
+        private.enable_truncation(**own.truncation)
     if own.padding is not None:
-        made.enable_padding(**own.padding)
-    return made, why
+        private.enable_padding(**own.padding)
+    return private, why
 
 
 def bare_copy(own: Any) -> Any:
     """Returns a tokenizer with the same stages up to the model, all shared, and no
     post-processing."""
-    made = _with_components(own, _BEFORE_THE_MODEL)
-    _add_tokens(made, own)
-    return made
+    private = _with_components(own, _BEFORE_THE_MODEL)
+    _add_tokens(private, own)
+    return private
 
 
 def _with_components(own: Any, names: tuple[str, ...]) -> Any:
-    made = Tokenizer(own.model)
+    private = Tokenizer(own.model)
     for name in names:
         if getattr(own, name) is not None:
-            setattr(made, name, getattr(own, name))
-    return made
+            setattr(private, name, getattr(own, name))
+    return private
 
 
-def _add_tokens(made: Any, own: Any) -> None:
+def _add_tokens(private: Any, own: Any) -> None:
     added_tokens = own.get_added_tokens_decoder()
-    made.add_tokens([added_tokens[i] for i in sorted(added_tokens)])
-    made.encode_special_tokens = own.encode_special_tokens
+    private.add_tokens([added_tokens[i] for i in sorted(added_tokens)])
+    private.encode_special_tokens = own.encode_special_tokens
 
 
 def private_wrapper(wrapper: Any, engine: Any) -> Any:
     """Returns a copy of a transformers tokenizer around `engine`."""
-    made: Any = object.__new__(type(wrapper))
+    private: Any = object.__new__(type(wrapper))
     for name, value in wrapper.__dict__.items():
         if name != "_tokpar":  # what `as_hf` keeps, which has the caller's object
-            made.__dict__[name] = copy.copy(value) if isinstance(value, (dict, list)) else value
-    made.__dict__["_tokenizer"] = engine
-    return made
+            private.__dict__[name] = copy.copy(value) if isinstance(value, (dict, list)) else value
+    private.__dict__["_tokenizer"] = engine
+    return private
 
 
 def facts_of_copy(
@@ -156,15 +156,15 @@ def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
     }
 
 
-def why_copy_differs(own: Any, made: Any) -> str | None:
-    """Returns why `made`, a private copy of `own`, may find other added tokens, or None.
+def why_copy_differs(own: Any, private: Any) -> str | None:
+    """Returns why `private`, a private copy of `own`, may find other added tokens, or None.
 
-    Both encode three texts that are made of the added tokens, and decode the added tokens. A token
+    Both encode three texts made of the added tokens, and decode the added tokens. A token
     that was added twice has some of its old flags and some of its new ones, and neither a copy nor
     a file reproduces this mix. The engine normalizes contents when tokens are added, so it searches
     for old contents after a normalizer was changed in place."""
     added_tokens = own.get_added_tokens_decoder()
-    if added_tokens != made.get_added_tokens_decoder():
+    if added_tokens != private.get_added_tokens_decoder():
         return _ALTERED
     if not added_tokens or _is_random(own.model):
         return None
@@ -173,9 +173,9 @@ def why_copy_differs(own: Any, made: Any) -> str | None:
         if contents is None:
             return _ALIKE
         texts = ["x".join(["", *contents, ""]), " ".join(["", *contents, ""]), "".join(contents)]
-        is_equal = all(_encoded(own, text) == _encoded(made, text) for text in texts)
+        is_equal = all(_encode(own, text) == _encode(private, text) for text in texts)
         is_equal = is_equal and _kept_in_text(own, added_tokens) == _kept_in_text(
-            made, added_tokens
+            private, added_tokens
         )
     except BaseException as error:
         raise_foreign(error)
@@ -207,7 +207,7 @@ def _searched_contents(own: Any, added_tokens: Any) -> list[str] | None:
     return some if len(set(normalized)) == len(normalized) else None
 
 
-def _encoded(tokenizer: Any, text: str) -> list[object]:
+def _encode(tokenizer: Any, text: str) -> list[object]:
     """Returns the ids of a text, the words that they belong to, and what truncation cut off."""
     encoding = tokenizer.encode(text, add_special_tokens=False)
     return [(each.ids, each.word_ids) for each in (encoding, *encoding.overflowing)]

@@ -1,6 +1,6 @@
 """The look: what is read of a tokenizer object to notice that somebody changed it.
 
-It takes some 10 microseconds, whatever was added. docs/changes.md names what it cannot see."""
+It takes some 10 microseconds, whatever was added. docs/guide.md names what it cannot see."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Look:
     rest: tuple[object, ...]
 
     @classmethod
-    def at(cls, own: Any, wrapper: Any) -> Look:
+    def of(cls, own: Any, wrapper: Any) -> Look:
         """Returns a look at a `tokenizers.Tokenizer`, and the transformers tokenizer around it."""
         states = {name: state_of(getattr(own, name)) for name in COMPONENTS[:2]}
         asked = tuple(n for n, s in states.items() if s is not None and len(s) > _LARGEST_STATE)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -21,7 +21,6 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tokpar.adapters.decoding_parts import own_decoding, parts_of_hf
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_call import call_parts_of
@@ -43,7 +42,6 @@ from tokpar.adapters.hf_look import (
     look_at_model,
     skips_special_tokens,
 )
-from tokpar.adapters.hf_offsets import EngineOffsets
 from tokpar.adapters.hf_postprocess import (
     OTHER_IDS,
     PostProcess,
@@ -51,7 +49,6 @@ from tokpar.adapters.hf_postprocess import (
     postprocess_of,
 )
 from tokpar.adapters.hf_source import Caller, Settings, caller_of, id_array
-from tokpar.adapters.hf_trimming import Trimming, trimming_of
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
@@ -66,17 +63,18 @@ from tokpar.adapters.settings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.compiled_build import LaterCall
-from tokpar.cache.engine_pretokens import engine_pieces_for
-from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
-from tokpar.cache.new_segments import SolvesSegments, pieces_for
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.generations import SolvesSegments
+from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
 from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
-from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
+
+if TYPE_CHECKING:
+    from tokpar.adapters.hf_offsets import EngineOffsets
+    from tokpar.adapters.hf_trimming import Trimming
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -104,7 +102,7 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
 
 _snapshots: WeakKeyDictionary[Any, dict[Hashable, HuggingFaceTokenizer]] = WeakKeyDictionary()
 """The snapshots of each `tokenizers.Tokenizer`, by the wrapper's class and the settings."""
-_trained: WeakSet[Any] = WeakSet()
+_trained_objects: WeakSet[Any] = WeakSet()
 """The `tokenizers.Tokenizer` objects whose model changed while a snapshot of them was kept. If it
 was trained in place, the engine goes on returning old ids for words that it encoded before, and no
 file shows them (docs/findings.md)."""
@@ -121,7 +119,7 @@ def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
     snapshot = known.get(key)
     if snapshot is None or not snapshot.look.is_same(caller.own, caller.wrapper):
         if snapshot is not None and not snapshot.look.is_same_model(caller.own):
-            _trained.add(caller.own)
+            _trained_objects.add(caller.own)
         known[key] = snapshot = HuggingFaceTokenizer(caller, settings)
     return _live_or_copied(snapshot, caller)
 
@@ -146,9 +144,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.settings = settings
         self.loader: Loader | None = caller.loader
         self._file_bytes = caller.file_bytes
-        self.look = Look.at(own, wrapper)
+        self.look = Look.of(own, wrapper)
         self._model_look = None if caller.is_fixed else self.look.model
-        self._may_be_stale = not caller.is_fixed and own in _trained
+        self._may_be_stale = not caller.is_fixed and own in _trained_objects
         self._whole, custom = private_copy(own)
         replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
         self.why_live = next(iter(replaced), None) or custom or why_copy_differs(own, self._whole)
@@ -365,6 +363,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return _offsets(encoding, text, self._chunks.model)
 
     def _require_places(self, text: str) -> None:
+        from tokpar.facts.wrong_offsets import why_misplaced  # encoding does without it
+
         why = why_misplaced(self.facts, text)
         if why is not None:
             raise LookupError(f"the engine may tell wrong places of tokens: {why}")
@@ -405,12 +405,16 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     @cached_property
     def _engine_offsets(self) -> EngineOffsets:
+        from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
+
         # with encode_special_tokens, tokens that the facts do not list may hide others
         skips = self._whole.encode_special_tokens
         cache_bytes = 0 if skips else self.settings.cache_bytes
         return EngineOffsets(self._chunks, self.facts, self._lengths, cache_bytes)
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
+        from tokpar.adapters.hf_trimming import trimming_of  # encoding does without it
+
         known = self._trimmings.get(add_special_tokens)
         if known is None:
             post_processor = self._whole.post_processor
@@ -428,7 +432,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         None outside of the gate of theorem 52, if the engine has other ids, and if the model may
         return ids from before a training."""
         if self.facts.model != "BPE":
+            from tokpar.cache.engine_pretokens import engine_pieces_for  # see below
+
             return engine_pieces_for(self.facts, seeds)
+        from tokpar.cache.new_segments import pieces_for  # most processes do without tables
+
         if self._may_be_stale or not self._is_unchanged():
             return None
         model, file_bytes = self._chunks.model, self._file_bytes
@@ -462,6 +470,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """The object whose `decode` decodes."""
         if self._wrapper is None:
             return self._whole
+        from tokpar.adapters.decoding_parts import own_decoding  # encoding does without it
+
         why = own_decoding(self._wrapper) if self._is_fixed else None
         if why is not None:
             raise OptionError(
@@ -472,6 +482,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the tokenizer's own decoder. OptionError: see `parts_of_hf`."""
+        from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
+
         self._require_unchanged()
         return parts_of_hf(self._whole, self._wrapper, skip_special_tokens)
 
@@ -575,6 +587,8 @@ class LiveTokenizer(HuggingFaceTokenizer):
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
+
         return parts_of_hf(self._caller.own, self._wrapper, skip_special_tokens)
 
     def is_current(self, source: Any) -> bool:

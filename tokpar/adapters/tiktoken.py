@@ -20,11 +20,10 @@ from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
+from tokpar.adapters.tiktoken_call import call_parts_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
-    LoneThreadUse,
     OwnEncoding,
-    ThreadEncodings,
     arguments_of,
     own_encode,
     twin_of,
@@ -32,10 +31,10 @@ from tokpar.adapters.tiktoken_encodings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
-from tokpar.cache.merges import ranks_of
-from tokpar.cache.new_segments import Pieces, pieces_for
+from tokpar.cache.compiled_build import LaterCall
+from tokpar.cache.generations import SolvesSegments
+from tokpar.cache.merges import Source, ranks_of
 from tokpar.cache.segment_cache import SegmentCache
-from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign
@@ -160,7 +159,6 @@ class TiktokenTokenizer(EncodingAdapter):
         everything = encoding.special_tokens_set
         allowed_specials = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
-        self._encodings = ThreadEncodings(encoding, LoneThreadUse())
         self._cache_bytes = cache_bytes
         self.engine_check = False
         """True if the engine also encodes each new pre-token."""
@@ -237,10 +235,25 @@ class TiktokenTokenizer(EncodingAdapter):
     def _segment_cache(self) -> SegmentCache | None:
         return segment_cache_for(self.facts, lambda: self._lengths, self._cache_bytes)
 
+    @cached_property
+    def later_call(self) -> LaterCall | None:
+        """The compiled call of the encoding, as soon as its tables are there; None if it has
+        none."""
+        if self.engine_check or not self._cache_bytes:
+            return None
+        parts = call_parts_of(self.encoding, self.facts, self._source, self._disallowed_specials)
+        return None if parts is None else LaterCall(parts)
+
+    @property
+    def _source(self) -> Source:
+        """The digest of the ranks."""
+        ranks = self.encoding._mergeable_ranks
+        return Source.of(b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks))
+
     @property
     def has_segment_cache(self) -> bool:
-        """True if the adapter has a cache of segments."""
-        return self._segment_cache is not None
+        """True if the adapter has a cache of segments, or a compiled call."""
+        return self._segment_cache is not None or self.later_call is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -250,21 +263,26 @@ class TiktokenTokenizer(EncodingAdapter):
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
-        assert self._segment_cache is not None
+        call = None if self.later_call is None else self.later_call.call
+        if call is not None:
+            return call.rows(texts, workers)
+        if self._segment_cache is None:
+            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)
 
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns None: tiktoken's own call takes no longer than looking up a short text."""
         return None
 
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
+        from tokpar.cache.new_segments import pieces_for  # most processes do without tables
+
         ranks = self.encoding._mergeable_ranks
         tokenize = partial(_tokenize, self.encoding)
-        state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
         engine = f"tiktoken {tiktoken.__version__}"
         make = partial(ranks_of, ranks)
         columns = make, tokenize, seeds, engine, self.engine_check
-        return pieces_for(self.facts, Source.of(state), len(ranks), *columns)
+        return pieces_for(self.facts, self._source, len(ranks), *columns)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
@@ -283,7 +301,7 @@ class TiktokenTokenizer(EncodingAdapter):
         # encode_to_numpy is public and makes no list; other calls are no faster, and all release
         # the GIL
         try:
-            return self._whole(text, self._encodings.for_text(text))
+            return self._whole(text)
         except BaseException as error:
             _raise_failure(error, text)
             raise
@@ -292,19 +310,15 @@ class TiktokenTokenizer(EncodingAdapter):
         """Returns the ids of `Encoding.encode` with the caller's settings. Raises the errors of
         `Encoding.encode` and of `encode`."""
         self.check_text(text)
-        try:
-            return self._whole(text, self.encoding)
-        except BaseException as error:
-            _raise_failure(error, text)
-            raise
+        return self.encode(text)
 
-    def _whole(self, text: str, encoding: tiktoken.Encoding) -> IdArray:
+    def _whole(self, text: str) -> IdArray:
         try:
-            ids: IdArray = encoding.encode_to_numpy(
+            ids: IdArray = self.encoding.encode_to_numpy(
                 text, allowed_special=self._allowed_specials, disallowed_special=()
             )
         except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy does not
-            plain = encoding.encode(
+            plain = self.encoding.encode(
                 text, allowed_special=self._allowed_specials, disallowed_special=()
             )
             return np.array(plain, dtype=np.uint32)
@@ -314,16 +328,13 @@ class TiktokenTokenizer(EncodingAdapter):
         """True if these texts should run on one thread: the threads would contend for the regex
         cache.
 
-        The regex is locked at each pre-token, and the pre-tokens of these texts are short. The code
-        points of these texts are counted; after enough of them, each thread gets an encoding of its
-        own."""
+        The regex is locked at each pre-token, and the pre-tokens of these texts are short: 300,000
+        digits take 18 ms on one thread and 27 ms on two."""
         from tokpar.cuts.finder import finder_for  # needed only with threads
 
         windows = finder_for(self.facts).windows
-        chars = sum(map(len, texts))
-        if windows is None or not windows.finder.parts_often(max(texts, key=len, default="")):
-            return False
-        return self._encodings.still_shares(chars)
+        longest = max(texts, key=len, default="")
+        return windows is not None and windows.finder.parts_often(longest)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not spell `text`.
@@ -340,11 +351,12 @@ class TiktokenTokenizer(EncodingAdapter):
             other = TiktokenTokenizer(
                 self.encoding, allowed_specials, frozenset(), self._cache_bytes
             )
-            other._encodings, other._ranks = self._encodings, self._ranks
+            other._ranks = self._ranks
             other.engine_check = self.engine_check
             return other
         twin = copy(self)
         twin._disallowed_specials = frozenset()
+        twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import tiktoken
 
+from tokpar.arrays import IdArray
 from tokpar.cache.call_tables import added_flags, byte_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
-from tokpar.cache.compiled_call import EncodeMany
-from tokpar.cache.merges import ranks_of
-from tokpar.cache.stored_tables import LEAST_KEPT, Source
+from tokpar.cache.merges import Source, ranks_of
+from tokpar.cache.stored_tables import LEAST_KEPT
 from tokpar.types import AddedToken, Facts
 
 
@@ -20,12 +21,11 @@ def call_parts_of(
     facts: Facts,
     source: Source,
     forbidden: Collection[str],
-    encode_many: EncodeMany,
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for an encoding that has none.
 
-    `source`: of its ranks. `forbidden`: the special tokens for which the own call raises an error.
-    `encode_many`: see `CompiledCall`."""
+    `source`: of its ranks. `forbidden`: the special tokens that make the own call raise an
+    error."""
     allowed_specials = [token.content for token in facts.added_tokens]
     if facts.unprovable is not None or _may_overlap(allowed_specials, forbidden):
         return None
@@ -41,7 +41,7 @@ def call_parts_of(
         added=added,
         special=((), ()),
         tokens=partial(_some_tokens, ranks),
-        encode_many=encode_many,
+        encode_many=partial(_encode_many, encoding, frozenset(allowed_specials)),
         tokenize=partial(_tokenize, encoding),
         find_cut=partial(find_cut, facts),
     )
@@ -55,6 +55,14 @@ def _may_overlap(allowed_specials: Collection[str], forbidden: Collection[str]) 
             pair for a in allowed_specials for b in forbidden for pair in ((a, b), (b, a))
         )
     )
+
+
+def _encode_many(
+    encoding: tiktoken.Encoding, allowed_specials: Collection[str], texts: Sequence[str]
+) -> list[IdArray]:
+    """Returns the ids of texts. Forbidden special tokens are text like any other."""
+    encode = partial(encoding.encode, allowed_special=allowed_specials, disallowed_special=())
+    return [np.array(encode(text), dtype=np.uint32) for text in texts]
 
 
 def _some_tokens(ranks: Mapping[bytes, int]) -> list[str]:

@@ -184,24 +184,19 @@ static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 
     return count;
 }
 
-/* encode_rows(tuple of str): (ids of all, int64 lengths, samples). */
-static PyObject *call_encode_rows(Call *self, PyObject *texts)
+/* Returns (ids of all rows, int64 lengths, samples). Releases the GIL for many bytes. */
+static PyObject *rows_of(Call *self, const Row *rows, i64 n)
 {
-    if (!PyTuple_Check(texts))
-        return PyErr_Format(PyExc_TypeError, "encode_rows takes a tuple");
-    i64 n = PyTuple_Size(texts), count = NO_MEMORY, total = 0;
-    Row *rows = malloc(sizeof(Row) * (size_t)(n + 1));
+    i64 total = 0;
     i64 *lengths = malloc(8 * (size_t)(n + 1));
     Scratch *s = rows && lengths ? take_scratch(self) : NULL;
     PyObject *found = NULL;
     if (s) {
         s->sample_count = 0;
-        for (i64 k = 0; k < n; k++) {
-            rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size);
+        for (i64 k = 0; k < n; k++)
             total += rows[k].size;
-        }
         PyThreadState *state = total < RELEASE_FROM ? NULL : PyEval_SaveThread();
-        count = encode_rows(&self->tables, s, rows, n, lengths);
+        i64 count = encode_rows(&self->tables, s, rows, n, lengths);
         if (state)
             PyEval_RestoreThread(state);
         PyObject *samples = count < 0 ? NULL : samples_of(s);
@@ -209,9 +204,44 @@ static PyObject *call_encode_rows(Call *self, PyObject *texts)
             found = Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), bytes_of(lengths, 8 * n), samples);
         put_scratch(self, s);
     }
-    free(rows);
     free(lengths);
     return found || PyErr_Occurred() ? found : PyErr_NoMemory();
+}
+
+static PyObject *call_encode_rows(Call *self, PyObject *texts)
+{
+    if (!PyTuple_Check(texts))
+        return PyErr_Format(PyExc_TypeError, "encode_rows takes a tuple");
+    i64 n = PyTuple_Size(texts);
+    Row *rows = malloc(sizeof(Row) * (size_t)(n + 1));
+    for (i64 k = 0; rows && k < n; k++)
+        rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size);
+    PyObject *found = rows_of(self, rows, n);
+    free(rows);
+    return found;
+}
+
+/* Rows of one buffer of valid UTF-8. `edges`: int64, where each row begins, and the end of the last. */
+static PyObject *call_encode_utf8(Call *self, PyObject *args)
+{
+    Py_buffer data, edges;
+    if (!PyArg_ParseTuple(args, "y*y*", &data, &edges))
+        return NULL;
+    const i64 *edge = edges.buf;
+    i64 n = edges.len / 8 - 1;
+    Row *rows = n < 0 ? NULL : malloc(sizeof(Row) * (size_t)(n + 1));
+    int is_inside = rows != NULL;
+    for (i64 k = 0; is_inside && k < n; k++) {
+        is_inside = edge[k] >= 0 && edge[k] <= edge[k + 1] && edge[k + 1] <= data.len;
+        rows[k].utf8 = (const char *)data.buf + edge[k];
+        rows[k].size = edge[k + 1] - edge[k];
+        if (rows[k].size >= MOST_TEXT)
+            rows[k].utf8 = NULL;
+    }
+    PyObject *found = is_inside ? rows_of(self, rows, n) : PyErr_Format(PyExc_ValueError, "the edges do not fit");
+    free(rows);
+    PyBuffer_Release(&data), PyBuffer_Release(&edges);
+    return found;
 }
 
 /* ---- tables */
@@ -508,6 +538,8 @@ static PyMethodDef methods[] = {
     {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
      "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
     {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two bytes."},
+    {"encode_utf8", (PyCFunction)call_encode_utf8, METH_VARARGS,
+     "encode_utf8(data, edges): as encode_rows, of texts side by side in one buffer of valid UTF-8."},
     {"seed", (PyCFunction)call_seed, METH_VARARGS, "seed(data, ends, ids, is_whole): fill the table of words."},
     {NULL, NULL, 0, NULL},
 };

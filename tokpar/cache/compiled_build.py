@@ -119,9 +119,7 @@ def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall |
         found: Any = call_of(arrays, parts.added, parts.special or ((), ()))
     except (KeyError, ValueError):  # the arrays of a damaged file
         return None
-    call = CompiledCall(
-        found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special is not None
-    )
+    call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
     texts = drawn_texts(parts, drawn)
     try:
         expected = parts.encode_many(texts)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, offsets_of
+from tokpar.arrays import IdArray, IntArray, frozen_ids, offsets_of
 from tokpar.cache.text_parts import in_threads
+from tokpar.cache.utf8_texts import Utf8Texts
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
@@ -24,6 +25,7 @@ FindCut = Callable[[str, int], tuple[int, int] | None]
 """Finds a certified cut from a code point on: where the left part ends and the right one begins."""
 LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
+_Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
 
 
@@ -31,7 +33,8 @@ class CompiledCall:
     """The compiled call of one tokenizer. Thread-safe; usable after a fork.
 
     `call`: a `tokpar.cache._call.Call`. `encode_many` encodes the segments of a text that hold
-    characters which the normalizer may change. `tokenize` encodes words that are compared."""
+    characters which the normalizer may change. `tokenize` encodes words that are compared.
+    `special`: the ids around a text; None if post-processing does more."""
 
     def __init__(
         self,
@@ -39,10 +42,12 @@ class CompiledCall:
         encode_many: EncodeMany,
         tokenize: TokenizeWord,
         find_cut: FindCut,
-        is_final: bool = True,
+        special: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
-        self.is_final = is_final
+        self.is_final = special is not None
         """True if `encode` post-processes; else it returns what `encode_plain` returns."""
+        before, after = special or ((), ())
+        self._special = np.array(before, dtype=_IDS), np.array(after, dtype=_IDS)
         self._call, self._encode_many = call, encode_many
         self._tokenize, self._find_cut = tokenize, find_cut
 
@@ -63,23 +68,40 @@ class CompiledCall:
             return np.frombuffer(found, _IDS)
         return None if found is None else self._completed(text, *found)
 
+    def without_special(self, ids: IdArray) -> IdArray:
+        """Returns the ids of `encode` without special tokens."""
+        before, after = self._special
+        return ids[len(before) : len(ids) - len(after)]
+
+    def encode_long(self, text: str, workers: int) -> IdArray | None:
+        """Returns what `encode` returns, on `workers` threads."""
+        rows, is_answered = self.rows([text], workers)
+        if not is_answered[0]:
+            return None
+        before, after = self._special
+        return frozen_ids(np.concatenate([before, rows.ids, after]))
+
     def rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts without special tokens, and which texts have been answered.
 
         A text without an answer has an empty row. Long texts are cut, and the parts are encoded on
         `workers` threads."""
-        parts, numbers = self._parts(texts, workers)
-        blocks = _blocks(parts, workers)
-        results = in_threads(
-            [partial(self._encode_block, parts[block]) for block in blocks], workers
-        )
+        if isinstance(texts, Utf8Texts):
+            sizes, numbers = np.diff(texts.rows()[1]), np.arange(len(texts))
+            encode: Callable[[slice], _Rows] = partial(self._encode_utf8, texts)
+        else:
+            parts, numbers = self._parts(texts, workers)
+            sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+            encode = partial(self._encode_block, parts)
+        jobs = [partial(encode, block) for block in _blocks(sizes, workers)]
+        results = in_threads(jobs, workers)
         ids = np.concatenate([np.zeros(0, _IDS), *(each[0] for each in results)])
         lengths = np.concatenate([np.zeros(0, _LENGTHS), *(each[1] for each in results)])
-        if len(parts) == len(texts):
+        if len(lengths) == len(texts):
             return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
-        return _joined(ids, lengths, np.array(numbers), len(texts))
+        return _joined(ids, lengths, numbers, len(texts))
 
-    def _parts(self, texts: Sequence[str], workers: int) -> tuple[list[str], list[int]]:
+    def _parts(self, texts: Sequence[str], workers: int) -> tuple[list[str], IntArray]:
         """Returns the parts of all texts, and the number of the text of each part."""
         parts: list[str] = []
         numbers: list[int] = []
@@ -88,19 +110,27 @@ class CompiledCall:
             found = (self._find_cut(text, len(text) * j // count) for j in range(1, count))
             cuts = sorted({cut for cut in found if cut is not None})
             edges = [0, *(place for cut in cuts for place in cut), len(text)]
-            cut = [text[edges[j] : edges[j + 1]] for j in range(0, len(edges), 2)]
-            parts += cut
-            numbers += [k] * len(cut)
-        return parts, numbers
+            own = [text[edges[j] : edges[j + 1]] for j in range(0, len(edges), 2)]
+            parts += own
+            numbers += [k] * len(own)
+        return parts, np.array(numbers, dtype=np.int64)
 
-    def _encode_block(self, texts: Sequence[str]) -> tuple[IdArray, Any]:
-        """Returns the ids of texts in one array, and how many each text has; -1: no answer."""
-        ids, lengths, samples = self._call.encode_rows(tuple(texts))
-        self._compare(samples)
-        found, counts = np.frombuffer(ids, _IDS), np.frombuffer(lengths, _LENGTHS)
+    def _encode_block(self, parts: Sequence[str], block: slice) -> _Rows:
+        texts = parts[block]
+        return self._all_rows(self._call.encode_rows(tuple(texts)), texts)
+
+    def _encode_utf8(self, texts: Utf8Texts, block: slice) -> _Rows:
+        data, edges = texts.rows()
+        found = self._call.encode_utf8(data, edges[block.start : block.stop + 1])
+        return self._all_rows(found, texts[block])
+
+    def _all_rows(self, found: tuple[bytes, bytes, Any], texts: Sequence[str]) -> _Rows:
+        """Returns the ids of texts in one array, and how many each has; -1: no answer."""
+        self._compare(found[2])
+        ids, counts = np.frombuffer(found[0], _IDS), np.frombuffer(found[1], _LENGTHS)
         if counts.min(initial=0) >= 0:
-            return found, counts
-        rows = np.split(found, np.cumsum(np.maximum(counts, 0)))
+            return ids, counts
+        rows = np.split(ids, np.cumsum(np.maximum(counts, 0)))
         counts = counts.copy()
         for k in np.flatnonzero(counts < 0).tolist():
             row = self.encode_plain(texts[k])
@@ -152,18 +182,21 @@ class _NoCall:
     def encode_rows(self, texts: Sequence[str]) -> tuple[bytes, bytes, list[Any]]:
         return b"", np.full(len(texts), -1, _LENGTHS).tobytes(), []
 
+    def encode_utf8(self, data: object, edges: Sequence[int]) -> tuple[bytes, bytes, list[Any]]:
+        return b"", np.full(len(edges) - 1, -1, _LENGTHS).tobytes(), []
 
-def _blocks(parts: Sequence[str], workers: int) -> list[slice]:
-    """Returns slices of neighbouring parts with about as many code points each."""
-    stops = np.cumsum([*map(len, parts)])
-    total = int(stops[-1]) if len(parts) else 0
-    count = max(1, min(4 * workers if workers > 1 else 1, total // LEAST_PART, len(parts)))
+
+def _blocks(sizes: IntArray, workers: int) -> list[slice]:
+    """Returns slices of neighbouring parts with about as many code points or bytes each."""
+    stops = np.cumsum(sizes)
+    total = int(stops[-1]) if len(sizes) else 0
+    count = max(1, min(4 * workers if workers > 1 else 1, total // LEAST_PART, len(sizes)))
     edges = np.searchsorted(stops, [total * j // count for j in range(1, count)], side="left") + 1
-    places = sorted({0, len(parts), *np.minimum(edges, len(parts)).tolist()})
+    places = sorted({0, len(sizes), *np.minimum(edges, len(sizes)).tolist()})
     return [slice(i, j) for i, j in pairwise(places)]
 
 
-def _joined(ids: IdArray, lengths: Any, numbers: Any, count: int) -> CachedRows:
+def _joined(ids: IdArray, lengths: IntArray, numbers: IntArray, count: int) -> CachedRows:
     """Returns the rows of texts from the rows of their parts; `numbers`: the text of each part."""
     is_answered = np.ones(count, dtype=np.bool_)
     is_answered[numbers[lengths < 0]] = False

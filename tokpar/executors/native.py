@@ -22,6 +22,7 @@ from tokpar.interfaces import (
     EncodesMany,
     HasSegmentCache,
     TokenizerAdapter,
+    later_call_of,
     traits_of,
 )
 from tokpar.limits import worker_count
@@ -76,9 +77,9 @@ class CachedExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
-        later = getattr(tokenizer, "later_call", None)
+        later = later_call_of(tokenizer)
         if later is not None and later.call is not None and not spans:
-            found: CachedRows = later.call.rows(texts, self._workers)
+            found = later.call.rows(texts, self._workers)
             if all(found[1]):
                 return found[0]
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads

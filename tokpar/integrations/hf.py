@@ -33,11 +33,13 @@ from tokpar.errors import ChangedError, EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
-"""Code points of a text, or of all texts of a batch, below which only the engine is asked."""
+"""Code points of a text, or of all texts of a batch, below which only the engine is asked where the
+tokenizer has no compiled call."""
 _FOLLOWED_METHODS = (
     *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
     *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
@@ -168,12 +170,19 @@ class Acceleration:
         """Whether a text, or a batch of texts, is long enough for tokpar."""
         if not has_own_engine(self.original):
             return False
-        least = SMALLEST_TEXT if self.smallest_text is None else max(1, self.smallest_text)
+        least = max(1, self.smallest_text or 0)
+        if self.smallest_text is None and not self._has_call():
+            least = SMALLEST_TEXT
         if isinstance(text, str):
             return len(text) >= least
         if not isinstance(text, (list, tuple)) or not all(isinstance(each, str) for each in text):
             return False
         return sum(map(len, text)) >= least
+
+    def _has_call(self) -> bool:
+        """True once the tokenizer has a compiled call, which answers texts of any length."""
+        later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
+        return later is not None and later.call is not None
 
     def encode(
         self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
@@ -183,11 +192,8 @@ class Acceleration:
         encoder = self.encoder()
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
-        if (
-            self.smallest_text is None
-            and isinstance(text, str)
-            and len(text) < encoder.smallest_split
-        ):
+        is_short = isinstance(text, str) and len(text) < encoder.smallest_split
+        if is_short and self.smallest_text is None and not self._has_call():
             return None
         if adapter.postprocess_refused is not None:
             return None
@@ -199,7 +205,7 @@ class Acceleration:
             return None  # the engine has its own error for them
         spans = None
         try:
-            rows = encoder.unprocessed_batch(texts, adapter).rows
+            rows = encoder.rows_of_parts(texts)
             if "offset_mapping" in columns.names:
                 cut = columns.cut(frame, np.diff(rows.offsets))
                 spans = adapter.offset_mapping(

@@ -1,0 +1,15 @@
+"""The tests of the segment cache, which encodes what no compiled call does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tokpar import kernel_modules, loading
+
+
+@pytest.fixture(autouse=True)
+def no_compiled_call(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokenizers have no compiled call, but for the tests of it."""
+    if "test_call" not in request.node.path.name:
+        monkeypatch.setattr(kernel_modules, "CALL", None)
+        monkeypatch.setattr(loading, "_defaults", {})
