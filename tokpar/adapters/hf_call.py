@@ -20,7 +20,6 @@ from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.merges import GateError, Merges, Parts, Source, model_parts, parts_of
 from tokpar.cache.stored_tables import LEAST_KEPT
-from tokpar.cache.wordpiece_tables import wordpiece_arrays
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of
@@ -69,6 +68,8 @@ def call_parts_of(
         if not is_dense(copy.model, size):
             raise GateError("its ids have holes")
         if is_words:
+            from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
+
             return wordpiece_arrays(json.loads(copy.model.__getstate__()), size, *stages)
         return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
 
