@@ -21,14 +21,12 @@ from tokpar.foreign_parts import require_methods
 from tokpar.interfaces import (
     Decodes,
     Executor,
-    HasSegmentCache,
     HasSpec,
     PostProcesses,
     TokenizerAdapter,
     facts_of,
     later_call_of,
     own_call_of,
-    traits_of,
 )
 from tokpar.joining import seams_of_wholes
 from tokpar.limits import require_text, worker_count
@@ -51,10 +49,7 @@ if TYPE_CHECKING:
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
-    from tokpar.short_texts import ShortTexts
 
-CACHE_AFTER = 1 << 14
-"""The encoder asks the cache for short texts after this many code points of short texts."""
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
 COMPILED = "one compiled call"
@@ -110,15 +105,6 @@ class Encoder:
         self._uncut = never or TOO_SHORT
         self._short = serial_report(parts.name, self._uncut, own)
         self._own_call = own_call_of(own)
-        # other engines encode a short text as fast as the cache looks it up
-        slow = (
-            isinstance(own, HasSegmentCache)
-            and traits_of(own).returns_objects
-            and not traits_of(own).has_own_cache
-        )
-        self._caches_short_texts = slow and executor in ("auto", "memo")
-        self._short_texts: ShortTexts | None = None
-        self._short_chars = 0
         uses_call = parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
         self._alone = LONGEST_ALONE if never is None else sys.maxsize
@@ -158,9 +144,6 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
-            found = self._look_up_short(text)
-            if found is not None:
-                return found
             return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
@@ -203,21 +186,6 @@ class Encoder:
         later = later_call_of(self._tokenizer)
         if later is not None:
             later.wait()
-
-    def _look_up_short(self, text: str) -> Encoding | None:
-        """Returns a short text from the cache, or None.
-
-        The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
-        costs a little."""
-        self._short_chars += len(text)
-        if self._short_chars < CACHE_AFTER or not self._caches_short_texts:
-            return None
-        short = self._short_texts
-        if short is None:
-            from tokpar.short_texts import ShortTexts  # importing tokpar does without it
-
-            short = self._short_texts = ShortTexts(self._tokenizer, self._short)
-        return short.encode(text)
 
     def encode_batch(self, texts: Texts) -> Batch:
         """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them.
@@ -349,9 +317,7 @@ class Encoder:
         def in_parallel(texts: Sequence[str]) -> Rows:
             return self.unprocessed_batch(texts, self._tokenizer).rows
 
-        return rows_of_parts(
-            self._tokenizer, in_parallel if self.exact else None, self._caches_short_texts
-        )
+        return rows_of_parts(self._tokenizer, in_parallel if self.exact else None)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.

@@ -223,12 +223,6 @@ class HasSegmentCache(Protocol):
         unless an added token in the text forbids a cut. A text with such an added token, or a text
         for which the cache does not pay, has an empty row."""
 
-    def cached_ids(self, text: str) -> IdArray | None:
-        """Returns the ids of a short text from the cache, faster than `encode` returns them.
-
-        The text may be cut as the texts of `cached_rows`. None if the cache does not know every
-        segment of the text, or if the caller has changed the tokenizer."""
-
 
 @runtime_checkable
 class Locates(Protocol):

@@ -13,11 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.cache.compiled_build import LaterCall
-from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
@@ -208,24 +206,7 @@ class PostProcessingAdapter(ABC):
         if self._segment_cache is None:
             return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         own = partial(self.encode_many, spans=False)
-        return self._segment_cache.encode(texts, own, workers, self.made_pieces)
-
-    def known_ids(self, text: str) -> IdArray | None:
-        """Returns the ids of a short text if the cache knows all of it, and learns nothing."""
-        return None if self._segment_cache is None else self._segment_cache.known_ids(text)
-
-    def cached_ids(self, text: str) -> IdArray | None:
-        """Returns the ids of a short text, or None if the cache does not know all of it."""
-        if self._segment_cache is None:
-            return None
-        return self._segment_cache.cached_ids(
-            text, partial(self.encode_many, spans=False), self.made_pieces
-        )
-
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
-        """Returns the encoder of new segments that needs no engine, for tables with these seeds, or
-        None."""
-        return None
+        return self._segment_cache.encode(texts, own, workers)
 
     @property
     def name(self) -> str:

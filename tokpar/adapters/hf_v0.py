@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import tokenizers
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tokpar.adapters.directory import DirectoryTokenizer
@@ -63,13 +62,11 @@ from tokpar.adapters.settings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.compiled_build import LaterCall
-from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
 from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.foreign_errors import raise_foreign
-from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
 
 if TYPE_CHECKING:
@@ -426,28 +423,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def _trimmings(self) -> dict[bool, Trimming]:
         return {}
 
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
-        """Returns the encoder of new segments, or None.
-
-        None outside of the gate of theorem 52, if the engine has other ids, and if the model may
-        return ids from before a training."""
-        if self.facts.model != "BPE":
-            from tokpar.cache.engine_pretokens import engine_pieces_for  # see below
-
-            return engine_pieces_for(self.facts, seeds)
-        from tokpar.cache.new_segments import pieces_for  # most processes do without tables
-
-        if self._may_be_stale or not self._is_unchanged():
-            return None
-        model, file_bytes = self._chunks.model, self._file_bytes
-        size = self._chunks.get_vocab_size(with_added_tokens=False)
-        source = self._source or Source.of(model.__getstate__())
-        engine = f"tokenizers {tokenizers.__version__}"
-        make = partial(_merges, model, file_bytes, size, source)
-        tokenize = partial(_while_unchanged, self._chunks, self._model_look)
-        columns = make, tokenize, seeds, engine, self.settings.engine_check
-        return pieces_for(self.facts, source, size, *columns)
-
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the tokenizer's own decoder, special tokens kept
         (skip_special_tokens=False).
@@ -616,16 +591,6 @@ def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source | No
 def _is_same_model(engine: Any, model_look: object) -> bool:
     """True if nobody changed the model since the look."""
     return model_look is None or look_at_model(engine) == model_look
-
-
-def _while_unchanged(engine: Any, model_look: object, piece: bytes) -> IdArray | None:
-    """Returns the model's ids of one pre-token, or None once the model was changed."""
-    return _tokenize(engine.model, piece) if _is_same_model(engine, model_look) else None
-
-
-def _tokenize(model: Any, piece: bytes) -> IdArray:
-    """Returns the model's ids of one pre-token, given as bytes."""
-    return id_array([token.id for token in model.tokenize(letters_of(piece))])
 
 
 def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import tiktoken
-from numpy.typing import NDArray
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
@@ -32,8 +31,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.cache.compiled_build import LaterCall
-from tokpar.cache.generations import SolvesSegments
-from tokpar.cache.merges import Source, ranks_of
+from tokpar.cache.merges import Source
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
@@ -268,21 +266,7 @@ class TiktokenTokenizer(EncodingAdapter):
             return call.rows(texts, workers)
         if self._segment_cache is None:
             return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
-        return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)
-
-    def cached_ids(self, text: str) -> IdArray | None:
-        """Returns None: tiktoken's own call takes no longer than looking up a short text."""
-        return None
-
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
-        from tokpar.cache.new_segments import pieces_for  # most processes do without tables
-
-        ranks = self.encoding._mergeable_ranks
-        tokenize = partial(_tokenize, self.encoding)
-        engine = f"tiktoken {tiktoken.__version__}"
-        make = partial(ranks_of, ranks)
-        columns = make, tokenize, seeds, engine, self.engine_check
-        return pieces_for(self.facts, self._source, len(ranks), *columns)
+        return self._segment_cache.encode(texts, self._each, workers)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
@@ -422,11 +406,6 @@ class TiktokenTokenizer(EncodingAdapter):
         ranks = self.encoding._mergeable_ranks
         ids = np.fromiter(ranks.values(), np.int64, len(ranks))
         return ids, np.fromiter(map(len, ranks), np.int64, len(ranks))
-
-
-def _tokenize(encoding: tiktoken.Encoding, piece: bytes) -> IdArray:
-    """Returns the engine's ids of one pre-token."""
-    return np.array(encoding._encode_single_piece(piece), dtype=np.uint32)
 
 
 def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:

@@ -58,17 +58,13 @@ class CacheState:
 
     `looked`: bytes that were looked up. `segments`: segments in these bytes. `missed`: segments
     that the cache did not know. `new`: bytes of the distinct missed segments of each wave.
-    `straight`: code points of texts that went straight to the engine. `pieces`: pre-tokens of
-    missed segments that were encoded without the engine. `merged`: how many of these pre-tokens
-    were new. `budget`: bytes of new text that may still be learnt, for a fast engine."""
+    `straight`: code points of texts that went straight to the engine. `budget`: bytes of new text that may still be learnt, for a fast engine."""
 
     looked: int = 0
     segments: int = 0
     missed: int = 0
     new: int = 0
     straight: int = 0
-    pieces: int = 0
-    merged: int = 0
     budget: int = MOST_BUDGET
 
     @property
@@ -89,8 +85,6 @@ class CacheState:
             missed=self.missed + call.misses,
             new=self.new + call.new,
             straight=self.straight + straight,
-            pieces=self.pieces + call.pretokens,
-            merged=self.merged + call.merged_pretokens,
             budget=min(MOST_BUDGET, self.budget + earned - call.new * call.policy.has_budget),
         )
 
@@ -102,8 +96,8 @@ class CallState:
     `budget`: the most bytes in new segments, for a bounded policy. `wave`: code points that are
     looked up together. `size`: code points of all texts. `looked_bytes`: bytes looked up.
     `known_bytes`: bytes looked up before the first wave in which too much was new. `new`: bytes in
-    new segments. `segments`, `misses`, `pretokens`, `merged_pretokens`: `segments`, `missed`,
-    `pieces` and `merged` of `CacheState`, for this call."""
+    new segments. `segments`, `misses`: `segments` and `missed` of `CacheState`, for this
+    call."""
 
     policy: CachePolicy
     budget: int
@@ -114,8 +108,6 @@ class CallState:
     new: int = 0
     segments: int = 0
     misses: int = 0
-    pretokens: int = 0
-    merged_pretokens: int = 0
 
     @property
     def goes_on(self) -> bool:

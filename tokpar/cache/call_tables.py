@@ -82,8 +82,8 @@ def byte_arrays(facts: Facts, merges: Merges) -> Arrays:
     Raises GateError where a condition does not hold."""
     arrays = _merges_arrays(merges) | _machine_arrays(facts)
     tokens = merges.tokens
-    columns = tokens.data, np.cumsum(tokens.lengths), tokens.ids, merges.whole
-    return with_words(arrays, *columns)
+    is_whole = np.full(len(tokens.ids), merges.stay_whole)
+    return with_words(arrays, tokens.data, np.cumsum(tokens.lengths), tokens.ids, is_whole)
 
 
 def with_words(

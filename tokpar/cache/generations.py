@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar import kernel_modules
 from tokpar.arrays import NO_INTS, IdArray, IntArray
-from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
+from tokpar.cache.segments import SegmentIds, Segments
 
 LONGEST_KEPT = 512
 """The most UTF-8 bytes, and the most ids, of a segment in a table. Longer ones hardly repeat."""
@@ -70,15 +69,6 @@ class Generation:
         segments = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
         rest = first, LONGEST_KEPT, times_met, door
         return int(functions.put(*self.arrays, self.used_counts, seeds, *segments, *rest))
-
-    def add(self, other: Generation, seeds: Any, first: int) -> int:
-        """Put the entries of `other` from slot `first` on into the table.
-
-        Returns the slot after the last slot that was handled."""
-        functions: Any = kernel_modules.PRETOKENS
-        return int(
-            functions.copy_entries(*other.arrays, *self.arrays, self.used_counts, seeds, first)
-        )
 
     def larger(self, functions: Any, seeds: NDArray[np.uint64], most: int) -> Generation | None:
         """Returns a table of the same entries, with each array that is nearly full doubled.
@@ -155,9 +145,8 @@ class Generations:
         new: Segments,
         fresh: SegmentIds,
         times_met: IntArray | None = None,
-        pretokens: Generation | None = None,
     ) -> None:
-        """Put segments, and all of `pretokens`, into the newer table, and publish the table.
+        """Put segments into the newer table, and publish the table.
 
         `times_met`: how often each segment is in this wave; only segments that were met before are
         put in. None: all segments are put in."""
@@ -172,25 +161,14 @@ class Generations:
             state.puts += 1
             if state.puts % 64 == 0 and np.count_nonzero(state.door) > DOOR // 2:
                 state.door[:] = 0
-            tools = self._functions, self._seeds
-
-            def put_all(put: Callable[[Generation, int], int], total: int) -> None:
-                nonlocal newer, older
-                done = 0
-                while (done := put(newer, done)) < total:
-                    larger = newer.larger(*tools, self._half)
-                    if larger is None:
-                        newer, older = Generation.empty(self._smallest), newer
-                    else:
-                        newer = larger
-
+            tools, done = (self._functions, self._seeds), 0
             times = NO_INTS if times_met is None else times_met
-            put_all(
-                lambda to, done: to.put(*tools, new, fresh, done, times, door), len(new.lengths)
-            )
-            if pretokens is not None:
-                slots = len(pretokens.slots) // 4
-                put_all(lambda to, done: to.add(pretokens, self._seeds, done), slots)
+            while (done := newer.put(*tools, new, fresh, done, times, door)) < len(new.lengths):
+                larger = newer.larger(*tools, self._half)
+                if larger is None:
+                    newer, older = Generation.empty(self._smallest), newer
+                else:
+                    newer = larger
             state.newer, state.older = newer, older
 
     def clear(self) -> None:
@@ -211,27 +189,3 @@ class Generations:
                 assert self._state is not None
                 state = self._state
         return state
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SolvedSegments:
-    """The ids of some segments.
-
-    `fresh`: the ids; a segment that needs the engine has the stop -1. `table`: the new pieces.
-    `pieces`: how many pieces there were. `new`: how many of them were new."""
-
-    fresh: SegmentIds
-    table: Generation
-    pieces: int
-    new: int
-
-
-class SolvesSegments(Protocol):
-    """An object that encodes new segments by their pre-tokens."""
-
-    def solve(
-        self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
-    ) -> SolvedSegments:
-        """Returns the ids of `new`.
-
-        `generations`: tables of known pieces. `encode_many`: the engine's batch call."""

@@ -1,15 +1,11 @@
-"""Encodes the new segments of a wave, and puts them into the tables of a cache.
-
-New segments are encoded by their pre-tokens, without the engine, where that is possible; else by
-the engine's batch call."""
+"""Encodes the new segments of a wave by the engine's batch call, and puts them into the tables of
+a cache."""
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,30 +14,21 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray, IntArray, concatenate_ids
 from tokpar.cache.added_token_parts import AddedParts, SegmentParts
 from tokpar.cache.cache_policy import MOST_NEW, CacheState, CallState
-from tokpar.cache.generations import LONGEST, Generations, SolvedSegments, SolvesSegments
+from tokpar.cache.generations import LONGEST, Generations
 from tokpar.cache.segments import NO_IDS, EncodeMany, SegmentIds, Segments, Unbatcher
-from tokpar.cache.text_parts import in_threads
-from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Rows
 
-LEAST_NEW = 1 << 15
-"""The least new bytes that one thread encodes."""
-MAKE_AFTER = 1 << 17
-"""Bytes of new segments after which the encoder of pre-tokens is made."""
 SHORT = 1 << 14
 """Bytes below which a text has too few words to show whether its words repeat."""
-MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Engine:
-    """What a call of a cache may use: the engine's batch call, what makes the encoder of
-    pre-tokens from the seeds of the tables, and the number of threads."""
+    """What a call of a cache may use: the engine's batch call, and the number of threads."""
 
     encode_many: EncodeMany
-    make_pieces: MakePieces
     workers: int
 
 
@@ -70,10 +57,6 @@ class _IdCollector:
         return SegmentIds(concatenate_ids(self.ids), self.firsts, self.stops)
 
 
-_making = threading.Lock()
-os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))
-
-
 class Learner:
     """Encodes new segments, and puts them into `tables`.
 
@@ -92,24 +75,6 @@ class Learner:
         self._functions, self._tables, self._seeds = functions, tables, seeds
         self._make_unbatcher, self._parts, self._absorbs = unbatcher, parts, absorbs
         self._token_ids: dict[str, IdArray] = {}
-        self._pieces: SolvesSegments | None = None
-        self._make_called = False
-
-    @property
-    def engine_only(self) -> bool:
-        """True if it is known that only the engine encodes new segments."""
-        return self._make_called and self._pieces is None
-
-    def pieces(self, make: MakePieces, new: int) -> SolvesSegments | None:
-        """Returns the encoder of new segments, or None.
-
-        None also until enough bytes were new, because making the encoder takes as long as encoding
-        some 100 KB of new text. `new`: bytes that were new, or will be new in this call."""
-        if not self._make_called and new >= MAKE_AFTER:
-            with _making:
-                if not self._make_called:
-                    self._pieces, self._make_called = make(self._seeds), True
-        return self._pieces
 
     def learn(
         self,
@@ -130,21 +95,10 @@ class Learner:
             new, ~is_skipped & (new.lengths <= LONGEST), self._functions
         )
         left = ~is_skipped
-        share = int(new.lengths.sum()) / max(1, int(rows[0].sum()))
-        expected = state.new + call.new + int(share * (call.size - call.looked_bytes))
-        pieces = self.pieces(engine.make_pieces, expected)
-        known: list[tuple[IntArray, SegmentIds]] = []
-        times_met = np.bincount(rows[2], minlength=len(is_skipped))
-        if pieces is not None:
-            which = np.flatnonzero(~(holds_token | is_skipped) & (new.lengths <= LONGEST))
-            solved = self._by_pieces(new.part(which), times_met[which], pieces, engine, call)
-            known.append((which, solved))
-        if pieces is not None or not len(token_parts.texts.lengths):
-            parts = self._by_parts(new, token_parts, times_met, pieces, engine, call)
-            known.append((token_parts.segments, parts))
-        for some, found in known:
-            collector.add(some, found)
-            left[some] = found.stops < 0
+        if not len(token_parts.texts.lengths):  # added tokens side by side
+            found = self._by_parts(new, token_parts, engine)
+            collector.add(token_parts.segments, found)
+            left[token_parts.segments] = found.stops < 0
         young = state.looked + call.looked_bytes < call.policy.young
         if left.any() and not (call.policy.has_budget or young):
             is_skipped |= _too_new(*rows, new.lengths * left)
@@ -170,65 +124,14 @@ class Learner:
             self._tables.put(new, encoded)
         return encoded
 
-    def _by_pieces(
-        self,
-        new: Segments,
-        times_met: IntArray,
-        pieces: SolvesSegments,
-        engine: Engine,
-        call: CallState,
-    ) -> SegmentIds:
-        """Returns the ids of segments without the engine, and caches the segments that repeat.
-
-        A segment that needs the engine has no ids here. `times_met`: how often each segment is in
-        this wave."""
-        if not len(times_met):
-            return NO_IDS
-        sizes = np.cumsum(new.lengths)
-        parts = max(1, min(engine.workers, int(sizes[-1]) // LEAST_NEW))
-        inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
-        numbers = [part for part in np.split(np.arange(len(sizes)), inner) if len(part)]
-
-        def solve(part: IntArray) -> SolvedSegments:
-            with self._tables.reading() as generations:
-                return pieces.solve(new.part(part), generations, engine.encode_many)
-
-        try:
-            solved = in_threads([partial(solve, part) for part in numbers], engine.workers)
-        except MismatchError:
-            # The ids that these pieces put into the cache are not trusted either.
-            self._pieces = None
-            self._tables.clear()
-            raise
-        for part, found in zip(numbers, solved, strict=True):
-            if self._pieces is pieces:
-                self._tables.put(new.part(part), found.fresh, times_met[part], found.table)
-            call.pretokens += found.pieces
-            call.merged_pretokens += found.new
-        return SegmentIds.concatenate([found.fresh for found in solved])
-
-    def _by_parts(
-        self,
-        new: Segments,
-        token_parts: SegmentParts,
-        times_met: IntArray,
-        pieces: SolvesSegments | None,
-        engine: Engine,
-        call: CallState,
-    ) -> SegmentIds:
-        """Returns the ids of segments that hold added tokens, and caches these segments whole.
-
-        `pieces`: None only if the parts are added tokens, without texts."""
+    def _by_parts(self, new: Segments, token_parts: SegmentParts, engine: Engine) -> SegmentIds:
+        """Returns the ids of segments that are added tokens only, and caches these segments."""
         tokens = self._ids_of(token_parts.contents, engine)
-        lengths = token_parts.texts.lengths
-        if tokens is None or lengths.max(initial=0) > LONGEST:
+        if tokens is None:
             firsts = np.zeros(len(token_parts.segments), dtype=np.int64)
             return SegmentIds(NO_IDS.ids, firsts, firsts - 1)
-        texts = NO_IDS
-        if pieces is not None:
-            texts = self._by_pieces(token_parts.texts, np.ones_like(lengths), pieces, engine, call)
-        found = token_parts.join(texts, tokens)
-        self._tables.put(new.part(token_parts.segments), found, times_met[token_parts.segments])
+        found = token_parts.join(NO_IDS, tokens)
+        self._tables.put(new.part(token_parts.segments), found)
         return found
 
     def _ids_of(self, tokens: Sequence[str], engine: Engine) -> list[IdArray] | None:

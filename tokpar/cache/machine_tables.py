@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.engine_crosscheck import require_engine
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
@@ -16,39 +14,22 @@ from tokpar.patterns.splits import machines_of
 from tokpar.patterns.window_cache import splits_of
 from tokpar.types import Facts
 
-HIT, DEAD = 1 << 31, 1 << 30  # as in `_pretokens`
+HIT, DEAD = 1 << 31, 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Machine:
-    """See `_pretokens`. `symbol_of`: uint8, for each code point; `symbols` for those that a
-    normalizer may change: nothing is known of a segment with one of them."""
+    """The machines of all Splits as one array (definition 39, theorem 51).
+
+    A state is the index of its first number in `moves`, which has `symbols + 1` numbers for each
+    state: one for each symbol, and one for the end of the text. A number has the next state in bits
+    0 to 29, DEAD: no match can end after this symbol, and HIT: a match ends before this symbol.
+    `begins`: the first state of each Split. `symbol_of`: uint8, the symbol of each code point."""
 
     symbol_of: NDArray[np.uint8]
     symbols: int
     moves: NDArray[np.uint32]
     begins: NDArray[np.int64]
-    idle: NDArray[np.uint8]
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.symbol_of, self.symbols, self.moves, self.begins, self.idle
-
-
-def machine_for(facts: Facts) -> Machine | str:
-    """Returns the machine of these facts, or why there is none. The facts keep the machine."""
-    return facts.derive(_machine)
-
-
-def _machine(facts: Facts) -> Machine | str:
-    guard = inert_for(facts)
-    if guard.refusal is not None:
-        return guard.refusal
-    machine = facts.derive(machine_of_all)
-    if isinstance(machine, str) or guard.chars is None:
-        return machine
-    symbol_of = np.where(guard.chars.has, machine.symbol_of, np.uint8(machine.symbols))
-    return replace(machine, symbol_of=symbol_of)
 
 
 def machine_of_all(facts: Facts) -> Machine | str:
@@ -77,7 +58,7 @@ def build_machine(
     symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]
 ) -> Machine:
     """Returns the machine of the automata `stages`, which share the symbols below `size`."""
-    width, begins, tables, idle = size + 1, [0], [], []
+    width, begins, tables = size + 1, [0], []
     for stage in stages:
         target = np.zeros((len(stage.target), width), dtype=np.uint32)
         target[:, :size] = begins[-1] + np.array(stage.target, dtype=np.uint32) * width
@@ -85,14 +66,10 @@ def build_machine(
         target[:, :size] += DEAD * dead.astype(np.uint32)
         target += HIT * np.array(stage.hit).astype(np.uint32)
         tables.append(target.ravel())
-        unused = np.zeros(256, dtype=np.uint8)
-        unused[:128] = np.append(dead[0], False)[symbol_of[:128]]
-        idle.append(unused)
         begins.append(begins[-1] + target.size)
     return Machine(
         np.ascontiguousarray(symbol_of),
         size,
         np.concatenate(tables),
         np.array(begins[:-1], dtype=np.int64),
-        np.concatenate(idle),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,28 +35,18 @@ class Tokens:
     lengths: IntArray
     ids: IdArray
 
-    def bytes_of(self, numbers: Iterable[int]) -> list[bytes]:
-        """Returns the bytes of the tokens with these indices."""
-        starts = offsets_of(self.lengths)
-        return [self.data[starts[k] : starts[k + 1]].tobytes() for k in numbers]
-
-    def part(self, which: NDArray[np.bool_]) -> Tokens:
-        """Returns the tokens of a mask."""
-        own = np.append(np.repeat(which, self.lengths), np.ones(16, dtype=np.bool_))
-        return Tokens(self.data[own], self.lengths[which], self.ids[which])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merges:
-    """The merges of a model as tables, see `_pretokens`.
+    """The merges of a model as tables, see `_merges`.
 
-    `table`: the pairs. `byte_ids`: uint32, (256,). `tokens`: all tokens. `whole`: True for a token
-    that is one id as a whole piece, because of `ignore_merges` or because the merges make it."""
+    `table`: the pairs. `byte_ids`: uint32, (256,). `tokens`: all tokens. `stay_whole`: a pre-token
+    that is a token has one id, whatever the merges make of it (`ignore_merges`)."""
 
     table: NDArray[np.uint64]
     byte_ids: IdArray
     tokens: Tokens
-    whole: NDArray[np.bool_]
+    stay_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +84,7 @@ def merges_of(
     }
     _require(settings)
     tokens = _tokens(text, *parts["vocab"], size, functions.VOCABULARY)
-    slots, keys = token_table(tokens, _SEEDS, functions.PRETOKENS)
+    slots, keys = token_table(tokens, _SEEDS, functions.MERGES)
     start, stop = parts["merges"]
     found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
     scratch = np.zeros(stop - start + 16, dtype=np.uint8)
@@ -103,12 +93,9 @@ def merges_of(
     if merges < 0:
         raise GateError("it has a merge of what is no token, or one that looks like a comment")
     table = np.zeros(2 << max(4, (2 * merges).bit_length()), dtype=np.uint64)
-    functions.PRETOKENS.put_merges(*found[:, :merges], table)
+    functions.MERGES.put_merges(*found[:, :merges], table)
     byte_ids = _byte_ids(tokens)
-    whole = np.ones(len(tokens.ids), dtype=np.bool_)
-    if not settings.get("ignore_merges"):
-        whole = _find_whole_tokens(tokens, table, byte_ids, functions.PRETOKENS)
-    return Merges(table, byte_ids, tokens, whole)
+    return Merges(table, byte_ids, tokens, bool(settings.get("ignore_merges")))
 
 
 def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Merges:
@@ -121,13 +108,13 @@ def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Mer
     _require_ids(ids, lengths)
     data = np.frombuffer(b"".join(ranks) + bytes(16), dtype=np.uint8)
     tokens = Tokens(data, lengths, ids.astype(np.uint32))
-    slots, keys = token_table(tokens, _SEEDS, functions.PRETOKENS)
+    slots, keys = token_table(tokens, _SEEDS, functions.MERGES)
     columns = data, lengths, tokens.ids, slots, keys, _SEEDS
     size = 1 << max(4, (4 * len(ids)).bit_length())
     table = np.zeros(2 * size, dtype=np.uint64)
-    while functions.PRETOKENS.put_ranks(*columns, table) < 0:
+    while functions.MERGES.put_ranks(*columns, table) < 0:
         table = np.zeros(2 * len(table), dtype=np.uint64)
-    return Merges(table, _byte_ids(tokens), tokens, np.ones(len(ids), dtype=np.bool_))
+    return Merges(table, _byte_ids(tokens), tokens, stay_whole=True)
 
 
 def token_table(
@@ -141,20 +128,6 @@ def token_table(
         if pieces.put_tokens(*columns, slots, keys, seeds) == len(tokens.ids):
             return slots, keys
     raise GateError("its tokens find no place in a table")
-
-
-def _find_whole_tokens(
-    tokens: Tokens, table: NDArray[np.uint64], byte_ids: IdArray, pieces: Any
-) -> NDArray[np.bool_]:
-    """Returns which tokens the merges make from the bytes of the token."""
-    starts, lengths = offsets_of(tokens.lengths)[:-1], tokens.lengths
-    work = np.empty(7 * int(lengths.max(initial=1)), dtype=np.uint64)
-    out, stops = np.empty(len(tokens.data), dtype=np.uint32), np.empty_like(lengths)
-    columns = table, byte_ids, pieces.SHORT
-    pieces.merge_pieces(tokens.data, starts, lengths, *columns, work, out, stops)
-    one: NDArray[np.bool_] = np.diff(stops, prepend=0) == 1
-    one[one] = out[stops[one] - 1] == tokens.ids[one]
-    return one
 
 
 def model_parts(tokenizer_json: bytes, reader: Any = kernel_modules.VOCABULARY) -> Parts | None:

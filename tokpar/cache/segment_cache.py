@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ from tokpar.cache.cache_policy import (
     require_bytes,
 )
 from tokpar.cache.generations import Generations
-from tokpar.cache.learning import Engine, Learner, MakePieces
-from tokpar.cache.lookup import Lookup, LookupResult
+from tokpar.cache.learning import Engine, Learner
+from tokpar.cache.lookup import Lookup
 from tokpar.cache.segments import EncodeMany, Unbatcher
 from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
@@ -40,8 +40,6 @@ from tokpar.facts.space_stages import SpaceCut
 from tokpar.interfaces import CachedRows
 from tokpar.types import AddedToken, Facts, Rows
 
-LONGEST_KNOWN = 1 << 14
-"""The most code points of a text that `cached_ids` looks up."""
 _LONGEST = 1 << 16
 """A text with more code points and no space is not looked up: such a long segment never repeats."""
 
@@ -105,18 +103,16 @@ class SegmentCache:
         texts: Sequence[str],
         encode_many: EncodeMany,
         workers: int,
-        make_pieces: MakePieces = lambda seeds: None,
     ) -> CachedRows:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
         added token that forbids a cut, if too much of it is new, or if the engine fails on a
-        segment of its wave. `make_pieces`: makes the object that encodes new segments without
-        `encode_many`, given the seeds of the table. It is called once."""
+        segment of its wave."""
         first, largest = self.waves
         wave = largest if self.state.looked >= largest else first
         call = CallState(self._policy, self.state.budget, wave)
-        engine = Engine(encode_many, make_pieces, workers)
+        engine = Engine(encode_many, workers)
         if self._every_text:  # forbidding added tokens are searched in new segments only
             return self._encode(texts, engine, call)
         may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
@@ -124,39 +120,6 @@ class SegmentCache:
         lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
         lengths[may], is_answered[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), is_answered
-
-    def known_ids(self, text: str) -> IdArray | None:
-        """Returns the ids of a short text if the cache knows every segment of it, else None."""
-        result = self._look_up_short(text)
-        return None if result is None or len(result.misses) else result.ids
-
-    def cached_ids(
-        self, text: str, encode_many: EncodeMany, make_pieces: MakePieces
-    ) -> IdArray | None:
-        """Returns the ids of a short text, or None.
-
-        The ids, if the cache knows every segment, or if the new segments can mostly be encoded
-        without the engine."""
-        result = self._look_up_short(text)
-        if result is None or not len(result.misses):
-            return None if result is None else result.ids
-        if self._learner.pieces(make_pieces, self.state.new) is None:
-            self.state = replace(self.state, new=self.state.new + len(text))
-            return None
-        found, is_answered = self.encode([text], encode_many, 1, make_pieces)
-        return found[0] if is_answered[0] else None
-
-    def _look_up_short(self, text: str) -> LookupResult | None:
-        """Look up the segments of a short text. None if the text is not looked up."""
-        if self._learner.engine_only:
-            return None  # a lookup that misses takes a tenth of the engine's time
-        if len(text) > LONGEST_KNOWN or not (self._every_text or self._may_divide(text)):
-            return None
-        try:
-            data, rows = utf8_rows([text], len(text), self._functions)
-        except UnicodeEncodeError:
-            return None
-        return self._lookup.look_up_part(data, rows)
 
     def _may_divide(self, text: str) -> bool:
         """True if no added token in `text` forbids a cut, as far as segments do not show it."""
