@@ -34,8 +34,6 @@ from tests.support.profiles import cases as cases
 from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar import kernel_modules
-from tokpar.cache.machine_tables import Machine
-from tokpar.cache.merges import Merges
 from tokpar.disk_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
@@ -205,36 +203,14 @@ def twelfths_in_quick(twelfths_but_for: Callable[[str], None]) -> None:
     twelfths_but_for("")
 
 
-TABLES: dict[str | None, tuple[Machine, Merges]] = {}
-"""Tables of merges that were made in this process, by what they were made from."""
-MOST_TABLES = 40
-
-
-def keep_tables(key: str | None, machine: Machine, merges: Merges) -> None:
-    if len(TABLES) >= MOST_TABLES:
-        del TABLES[next(iter(TABLES))]
-    TABLES[key] = machine, merges
-
-
 @pytest.fixture(autouse=True)
-def tables_of_merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the tables of merges sooner than a user gets them, for the tests that say so.
+def compiled_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the compiled call of a tokenizer when it is loaded, for the tests that say so.
 
-    Without a mark a test runs as a program of a user does: new text goes to the engine until enough
-    of it was new. With `tables_at_once` the first new segment is encoded by tables that are made in
-    the test. With `tables_kept` these tables are made once in a process for each vocabulary."""
-    marks = {mark.name for mark in request.node.iter_markers()}
-    if not marks & {"tables_at_once", "tables_kept"}:
-        return
-    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
-    # a model at the address of one that an earlier test trained gets no tables
-    if "tables_kept" not in marks:
-        monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
-        return
-    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
-    monkeypatch.setattr("tokpar.cache.new_segments.read", TABLES.get)
-    monkeypatch.setattr("tokpar.cache.new_segments.write", keep_tables)
-    monkeypatch.setattr("tokpar.cache.new_segments.forget", lambda key: TABLES.pop(key, None))
+    Without a mark a test runs as a program of a user does: the engine encodes until the tables are
+    made in the background."""
+    if request.node.get_closest_marker("compiled_at_once"):
+        monkeypatch.setattr("tokpar.cache.compiled_build.IN_BACKGROUND", False)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -247,7 +223,7 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         return directory_of_results(kind) if "TOKPAR_CACHE" in os.environ else folder / kind
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tokpar.cache.stored_tables.directory", chosen)
+        patched.setattr("tokpar.cache.call_store.directory", chosen)
         yield
 
 
@@ -265,9 +241,8 @@ def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """New segments are encoded by the engine, none by the file's merges."""
-    monkeypatch.setattr("tokpar.cache.new_segments.pieces_for", lambda *given: None)
-    monkeypatch.setattr("tokpar.cache.engine_pretokens.engine_pieces_for", lambda *given: None)
+    """Tokenizers have no compiled call."""
+    monkeypatch.setattr("tokpar.kernel_modules.CALL", None)
 
 
 @pytest.fixture(scope="session")

@@ -40,9 +40,9 @@ NAME = "none" if SEGMENTS is None else "compiled"
 
 
 def __getattr__(name: str) -> ModuleType | None:
-    """`PRETOKENS`, `VOCABULARY`: the functions of `_pretokens` and `_vocabulary`, compiled; or
-    None. They are imported when they are first needed."""
-    if name not in ("PRETOKENS", "VOCABULARY"):
+    """`MERGES`, `VOCABULARY`: the functions of `_merges` and `_vocabulary`, compiled; or None. They are
+    imported when they are first needed."""
+    if name not in ("MERGES", "VOCABULARY"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _import_module(f"_{name.lower()}")
     globals()[name] = module

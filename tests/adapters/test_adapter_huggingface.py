@@ -33,7 +33,7 @@ from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.spans import postprocess_single
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 PART_NAMES = ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"]
 TEXTS = [

@@ -54,7 +54,7 @@ from tokpar.interfaces import (
 )
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 NAMES = ("deepseek_part", "cl100k_part", "o200k_part", "default")
 PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))

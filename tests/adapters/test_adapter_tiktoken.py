@@ -32,7 +32,7 @@ from tokpar.interfaces import (
 )
 from tokpar.pure.openai import KNOWN_ENCODINGS
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 

@@ -32,7 +32,7 @@ from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Facts, Piece
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 
 def test_the_engine_counts_the_mark_as_text() -> None:

@@ -27,7 +27,7 @@ from tests.support.tokenizers_drawn import build, hf_specs, named_tokenizers, pl
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import is_panic
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! " * 150
 

@@ -40,7 +40,7 @@ from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
 from tokpar.types import Rows
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 @needs_kernel

@@ -12,7 +12,7 @@ from tests.support.stages_drawn import shaped
 from tests.support.tokenizers_drawn import NORMALIZERS
 from tokpar.adapters.hf_trimming import Blanks
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 def masking(content: str, **flags: bool) -> Tokenizer:

@@ -45,7 +45,7 @@ from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.interfaces import inserted_ids
 from tokpar.types import Rows
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 @given(st.data(), adapters())

@@ -18,7 +18,7 @@ from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.errors import OptionError
 from tokpar.pure.formats import read_ranks
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 LONG = "The Cat sat. " * 40
 

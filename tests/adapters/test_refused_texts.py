@@ -20,7 +20,7 @@ from tokpar.errors import EngineError
 from tokpar.explain import trace
 from tokpar.pure.formats import read_ranks
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 REFUSED = "<| a b c|>"
 FAR = "one two three " * 40

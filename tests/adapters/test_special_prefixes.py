@@ -19,7 +19,7 @@ from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.save import write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import require_none_begins_another
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 FILE = VOCAB / "cl100k_part.tiktoken"
 PATTERN = KNOWN_ENCODINGS["cl100k_base"].pattern

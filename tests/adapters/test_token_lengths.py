@@ -19,7 +19,7 @@ from tests.support.tokenizers_drawn import byte_characters
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Locates, facts_of
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 MOST = 2**32 - 1
 FAR_APART = """

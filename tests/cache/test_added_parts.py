@@ -24,7 +24,7 @@ from tokpar.cuts.added_token_contents import Contents
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts
 
-pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.compiled_at_once]
 
 
 def parted_at(facts: Facts, texts: list[str]) -> tuple[list[bool], SegmentParts]:

@@ -39,7 +39,7 @@ from tokpar.errors import OptionError
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.types import AddedToken, Facts, Rows, Seam
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 OF_HUGGING_FACE = [name for name in NAMES if isinstance(named(name), Tokenizer)]

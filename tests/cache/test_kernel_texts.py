@@ -15,7 +15,7 @@ from tokpar import kernel_modules
 from tokpar.cache.text_arrays import PAD, lengths_of, utf8_rows
 from tokpar.errors import OptionError
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 class Text(str):

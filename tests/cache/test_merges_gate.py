@@ -12,16 +12,14 @@ from tokenizers import Tokenizer, models
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.kernel_twins import TWINS, twin, twin_kernel
-from tests.support.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain_bpe
+from tests.support.kernel_twins import TWINS, twin_kernel
+from tests.support.merges_drawn import LETTERS, DrawnBPE, letters_of, plain_bpe
 from tests.support.plain_bpe import merge_by_scanning
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
 from tokpar import kernel_modules
-from tokpar.cache.merges import GateError, Source, merges_of
-from tokpar.cache.stored_tables import key_of
-from tokpar.types import Facts
+from tokpar.cache.merges import GateError, merges_of
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 BYTES = plain_bpe()
 AB = [("a", "b")]
@@ -107,9 +105,6 @@ def test_theorem_52_needs_the_engine_s_own_reading_of_merges() -> None:
     again = plain_bpe([("a", "b"), ("b", "c"), ("a", "b")])
     a_bc = [again.vocab["a"], again.vocab["bc"]]
     assert again.tokenize(b"abc").tolist() == greedy(again, b"abc") == a_bc
-    for name in ("plain", "compiled"):
-        merges = again.by_kernel(name)
-        assert merge_alone(twin(name, "_pretokens"), merges, [b"abc"], 0) == [a_bc]
 
 
 @TWINS
@@ -182,10 +177,10 @@ def test_a_file_that_is_read_in_two_ways_or_in_none_is_refused(name: str, case: 
 @pytest.mark.parametrize("ignore_merges", [True, False])
 @pytest.mark.parametrize("merges", [[], [("a", "b")], [("a", "b"), ("x", "y"), ("ab", "c")]])
 def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
-    merges: list[tuple[str, str]], ignore_merges: bool, monkeypatch: pytest.MonkeyPatch
+    merges: list[tuple[str, str]], ignore_merges: bool
 ) -> None:
-    """Of two tokens of one id the object writes one: the other was a piece of its letters, with
-    other ids than the engine's. As for the gate, so for a table on disk."""
+    """Of two tokens of one id the object writes one: the other was a word of its letters, with
+    other ids than the engine's."""
     shared = {"ab": 300, "xy": 300, "abc": 301}
     drawn = DrawnBPE({**BYTES.vocab, **shared}, merges, ignore_merges)
     tokenizer = tokenizer_of({**sharing(), "model": drawn.config})
@@ -194,9 +189,6 @@ def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
     assert len(kept) == len(drawn.vocab) - 1
     with pytest.raises(GateError, match=r"one id|what is no token"):
         merges_of(state, tokenizer.get_vocab_size(with_added_tokens=False))
-    facts = Facts(engine="oniguruma", model="BPE")
-    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
-    assert key_of(facts, Source.of(state), 258, "e") != key_of(facts, Source.of(state), 259, "e")
     text = "ab xy abc xyc axyb\n\nab\n\nxy\nxyc " * 400
     with tokpar.Encoder(tokenizer) as encoder:
         for _ in range(3):
@@ -207,7 +199,7 @@ def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
 def test_a_token_of_as_many_bytes_as_is_allowed_is_found(name: str) -> None:
     drawn = DrawnBPE({**BYTES.vocab, "a" * 32767: 300}, [], ignore_merges=True)
     merges = drawn.by_kernel(name)
-    assert merges.tokens.bytes_of([256]) == [b"a" * 32767]
+    assert merges.tokens.lengths.max() == 32767
 
 
 def test_what_the_file_has_twice_counts_once_for_the_engine() -> None:
@@ -220,7 +212,7 @@ def test_what_the_file_has_twice_counts_once_for_the_engine() -> None:
 
 @needs_kernel
 def test_a_refused_tokenizer_is_encoded_by_its_engine() -> None:
-    """Pieces are counted inside the gate, none are outside."""
+    """A tokenizer inside the gate has a compiled call, one outside has none."""
     draw = random.Random(5)
     text = " ".join("".join(draw.choices("abx", k=5)) for _ in range(2000))
     for drawn, inside in (
@@ -233,8 +225,7 @@ def test_a_refused_tokenizer_is_encoded_by_its_engine() -> None:
         encoder = tokpar.Encoder(adapter)
         for _ in range(2):
             assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
-        memory = adapter._segment_cache
-        assert (memory is not None and memory.state.pieces > 0) == inside
+        assert (adapter.later_call.wait() is not None) == inside
 
 
 @needs_kernel
@@ -246,4 +237,4 @@ def test_a_changed_model_in_memory_is_read_and_not_the_file() -> None:
     tokenizer.model = models.BPE(vocab=dict(other.vocab), merges=list(other.merges))
     for _ in range(2):
         assert tokpar.encode(text, tokenizer).ids.tolist() == tokenizer.encode(text).ids
-    assert kernel_modules.PRETOKENS is None or len(LETTERS) == 256
+    assert kernel_modules.MERGES is None or len(LETTERS) == 256

@@ -23,11 +23,11 @@ from tests.support.merges_drawn import DrawnBPE, plain_bpe, vocabularies
 from tests.support.tokenizers_drawn import VOCAB
 from tokpar.adapters import hf_copy, hf_model
 from tokpar.adapters.hf_model import read_model
+from tokpar.cache.call_store import KIND
 from tokpar.cache.merges import Source, vocabulary_arrays
-from tokpar.cache.stored_tables import KIND
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 
-pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.compiled_at_once]
 
 TEXT = "thequick brownfox jumps over\n12 lazy  dogs, and 中文字 too. " * 300
 BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -156,7 +156,7 @@ def test_ids_are_those_of_the_object_after_every_change(
 ) -> None:
     """Between loading and the first call, and after it, with tables on disk of the model before."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.adapters.hf_call.LEAST_KEPT", 0)
     tokenizer = Tokenizer.from_str(json.dumps(config_of(plain_bpe(MERGES).config)))
     tokpar.load(tokenizer)
     if first_call:
@@ -168,25 +168,24 @@ def test_ids_are_those_of_the_object_after_every_change(
         assert encoder.encode(TEXT).ids.tolist() == tokenizer.encode(TEXT).ids
 
 
-def pieces_of(adapter: Any) -> Any:
-    return adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
-
-
 def test_tables_of_a_model_that_was_trained_since_are_not_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.adapters.hf_call.LEAST_KEPT", 0)
     tokenizer = Tokenizer.from_str(json.dumps(config_of(plain_bpe(MERGES).config)))
-    adapter = tokpar.load(tokenizer)
-    before = pieces_of(adapter)
+    before: Any = tokpar.load(tokenizer)
+    assert before.later_call.wait() is not None
     assert len(list((tmp_path / KIND).iterdir())) == 1
     CHANGES["trained"](tokenizer)
-    after = pieces_of(adapter)
-    assert before.ids([b"the"])[0].tolist() == plain_bpe(MERGES).tokenize(b"the").tolist()
-    if after is not None:
-        expected = [token.id for token in tokenizer.model.tokenize("the")]
-        assert after.ids([b"the"])[0].tolist() == expected
+    after: Any = tokpar.load(tokenizer)
+    call = after.later_call and after.later_call.wait()
+    if call is not None:
+        assert call.encode_plain("the").tolist() == tokenizer.encode("the").ids
+    assert (
+        before.later_call.call.encode_plain("the").tolist()
+        == plain_bpe(MERGES).tokenize(b"the").tolist()
+    )
 
 
 def test_a_model_is_written_once_for_loading_and_the_first_call(
@@ -194,7 +193,6 @@ def test_a_model_is_written_once_for_loading_and_the_first_call(
 ) -> None:
     """With tables on disk. Nothing but a digest is kept of what it wrote."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
     path = str(VOCAB / "deepseek_part.json")
     made: list[int] = []
     of = Source.of
@@ -203,16 +201,9 @@ def test_a_model_is_written_once_for_loading_and_the_first_call(
         made.clear()
         tokenizer = Tokenizer.from_file(path)
         adapter: Any = tokpar.load(tokenizer)
-        assert pieces_of(adapter) is not None
+        assert adapter.later_call.wait() is not None
     assert len(made) == 1
     assert [type(value) for value in vars(adapter).values()].count(bytes) == 0
-
-
-def test_a_model_that_changes_while_it_is_read_has_no_tables() -> None:
-    tokenizer = Tokenizer.from_str(json.dumps(config_of(plain_bpe(MERGES).config)))
-    adapter: Any = tokpar.load(tokenizer)
-    adapter._source = Source.of(b"another model")
-    assert pieces_of(adapter) is None
 
 
 def test_the_vocabulary_is_asked_for_where_arrays_do_not_tell_enough() -> None:

@@ -92,7 +92,7 @@ def read_merges(name: str, text: str, vocab: dict[str, int]) -> list[tuple[int, 
         np.array([len(token) for token in known], dtype=np.int64),
         np.array(list(known.values()), dtype=np.uint32),
     )
-    slots, keys = token_table(tokens, SEEDS, twin(name, "_pretokens"))
+    slots, keys = token_table(tokens, SEEDS, twin(name, "_merges"))
     found = np.zeros((3, size // 6 + 1), dtype=np.uint32)
     told = byte_of(), slots, keys, SEEDS, np.zeros(size + 16, dtype=np.uint8)
     count = twin(name, "_vocabulary").read_merges(data, 0, size, *told, *found)

@@ -43,7 +43,7 @@ from tokpar.methods import cut
 from tokpar.plan import Plan
 from tokpar.types import AddedToken, Rows
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 @given(st.data(), hf_tokenizers(), st.sampled_from([None, CachePolicy(0.5, 20)]))

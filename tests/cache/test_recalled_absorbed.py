@@ -26,7 +26,7 @@ from tests.support.tokenizers_drawn import (
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 
-pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.compiled_at_once]
 
 
 def llama() -> Tokenizer:

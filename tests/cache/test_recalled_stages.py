@@ -20,7 +20,7 @@ from tokpar.interfaces import facts_of
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Seam
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 WORDS = ("a", "ab", "b", "aa", "a.", "1", "x'", "ba", "(a", "b)", "A")
 
 

@@ -24,7 +24,7 @@ from tokpar.interfaces import facts_of
 from tokpar.seams import Seams
 from tokpar.types import AddedToken, Report, Seam
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 
 def by_hand(ids: Sequence[int], *seams: Seam) -> Encoding:

@@ -17,7 +17,7 @@ from tests.support.pretoken_edges import own_edges
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import PATTERNS, build, byte_level_specs
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 LLAMA = PATTERNS["llama3"]
 

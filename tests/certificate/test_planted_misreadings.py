@@ -30,8 +30,9 @@ from tests.support.tokenizers_drawn import PATTERNS, byte_characters
 from tokpar.adapters import hf_copy, hf_postprocess, hf_v0
 from tokpar.adapters import tiktoken as tiktoken_adapter
 from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.cache import compiled_build
+from tokpar.cache.compiled_call import CompiledCall
 from tokpar.cache.merges import merges_of
-from tokpar.cache.new_segments import Pieces
 from tokpar.certificate import fact_differences
 from tokpar.facts import hf_facts
 from tokpar.facts.token_lengths import TokenLengths
@@ -500,7 +501,7 @@ def test_nothing_is_found_without_the_misreading(name: str) -> None:
 
 
 @needs_kernel
-@pytest.mark.tables_at_once
+@pytest.mark.compiled_at_once
 def test_a_merge_that_the_planner_reads_twice_is_found_in_the_ids(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -513,8 +514,8 @@ def test_a_merge_that_the_planner_reads_twice_is_found_in_the_ids(
         return merges_of(json.dumps(state).encode(), size)
 
     monkeypatch.setattr(hf_v0, "_merges", doubled)
-    monkeypatch.setattr(Pieces, "difference", lambda self, seed: None)
-    monkeypatch.setattr(Pieces, "_compare", lambda self, piece, ids: None)
+    monkeypatch.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
+    monkeypatch.setattr(CompiledCall, "_compare", lambda self, samples: None)
     vocab = {letter: byte for byte, letter in enumerate(byte_characters())}
     text = "some abc words " * 40_000
     for planted, last in ((False, "zq"), (True, "qz")):

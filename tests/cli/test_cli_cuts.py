@@ -106,7 +106,7 @@ def test_plan_explain_and_encode_say_why_nothing_is_cut(
     assert f"not cut: {len(text):,} code points fit one chunk" in encoded
 
 
-@pytest.mark.tables_at_once
+@pytest.mark.compiled_at_once
 def test_a_text_that_the_cache_knows_whole_is_one_segment() -> None:
     said = [run("encode", "--text", "d" * 20003, "--no-ids").err for _ in range(3)]
     assert "; not cut: it is one segment; lossless" in said[-1]

@@ -54,7 +54,7 @@ from tokpar.seams import Seams
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts, Seam
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 SPACES = normalizers.Replace(" ", "▁")
 CHARS = "<>[]|abcexyéu\u0301 \n▁ABC"

@@ -126,7 +126,7 @@ ALLOWED: dict[str, str] = {
 
 COMPILED = {
     "tokpar/cache/_contents.py": "compiled: its functions are declared in a .pxd file",
-    "tokpar/cache/_pretokens.py": "compiled: its functions are declared in a .pxd file",
+    "tokpar/cache/_merges.py": "compiled: its functions are declared in a .pxd file",
     "tokpar/cache/_segments.py": "compiled: its functions are declared in a .pxd file",
     "tokpar/cache/_vocabulary.py": "compiled: its functions are declared in a .pxd file",
 }

@@ -41,7 +41,7 @@ from tokpar.facts.space_stages import _edge
 from tokpar.interfaces import facts_of
 from tokpar.types import Facts, Seam
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 NEVER = pre_tokenizers.Metaspace("▁", "never")
 SIDES = ("any", "non-space", "sure", "unjoined")

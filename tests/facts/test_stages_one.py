@@ -34,7 +34,7 @@ if RELEASE < (1,):
 
 from tokpar.adapters.hf_v1 import HuggingFaceOneTokenizer, load  # noqa: E402
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 CHARACTERS = (

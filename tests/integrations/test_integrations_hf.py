@@ -41,7 +41,7 @@ from tokpar.adapters.settings import is_panic
 
 pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
 
-pytestmark = pytest.mark.tables_kept
+pytestmark = pytest.mark.compiled_at_once
 
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 150
 EVERYTHING = {

@@ -31,7 +31,7 @@ from tests.support.model_files import CHATML, FULL, SMALL, folder, fresh
 pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
 pytest.importorskip("jinja2", reason="jinja2 is missing")
 
-pytestmark = pytest.mark.tables_kept
+pytestmark = pytest.mark.compiled_at_once
 
 
 def alone(own: Any) -> st.SearchStrategy[Call]:

@@ -30,7 +30,7 @@ from tokpar import EngineError, OptionError
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.integrations.tiktoken_subclass import LARGEST_TABLE, TokparEncoding
 
-pytestmark = pytest.mark.tables_kept
+pytestmark = pytest.mark.compiled_at_once
 
 ENCODINGS = ("cl100k_part", "o200k_part", "odd specials")
 
@@ -327,17 +327,13 @@ def test_long_texts_are_encoded_in_parallel_and_short_ones_by_tiktoken(name: str
         assert "disallowed special token" in str(got)
 
 
-def test_short_texts_of_a_batch_go_through_the_cache() -> None:
+def test_short_texts_of_a_batch_go_through_tokpar() -> None:
     own = again(encoding("cl100k_part"))
     view = tokpar.as_tiktoken(own)
     rows = [f"{LONG[:200]} {k}" for k in range(30)]
     for calls in (30, 60, 90):
         assert view.encode_batch(rows) == own.encode_batch(rows)
         assert view.tokpar_calls == calls
-    counters = view._tokpar.adapter_for(frozenset()).counters
-    if counters:  # there is a compiled kernel
-        assert counters["segments"] > counters["missed"] > 0
-        assert counters["straight"] == 0
     assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
     assert view.tokpar_calls == 90
     assert view.encode_batch([]) == view.encode_ordinary_batch([]) == []

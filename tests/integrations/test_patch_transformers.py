@@ -17,7 +17,7 @@ from tests.support.hf_sources import fresh, original
 from tokpar import OptionError
 from tokpar.integrations import patch
 
-pytestmark = pytest.mark.tables_kept
+pytestmark = pytest.mark.compiled_at_once
 
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! " * 150
 

@@ -38,7 +38,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import facts_of
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 EXECUTORS = ("serial", "threads", "native")
 

@@ -28,7 +28,7 @@ from tests.recipes.tokenizer_files.training import train  # noqa: E402
 from tests.support.engines import trained as trained_pieces  # noqa: E402
 from tokpar.testing.fixed_texts import hostile_texts  # noqa: E402
 
-pytestmark = pytest.mark.tables_kept
+pytestmark = pytest.mark.compiled_at_once
 
 SIZE = 900
 STEPS = {"quick": 24, "dev": 3, "ci": 3, "deep": 1}

@@ -44,7 +44,7 @@ kept_encoding = functools.cache(encoding_of)
 """For tests that change nothing: what is found out about the pattern is kept with it."""
 
 
-@pytest.mark.tables_kept
+@pytest.mark.compiled_at_once
 @pytest.mark.each_value
 @pytest.mark.parametrize("pattern", [*CHANGED, *KEPT])
 @pytest.mark.parametrize("text", ["xab", "xabb", "abbab", "acaabcab", "a1 b a "])

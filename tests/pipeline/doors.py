@@ -20,7 +20,7 @@ from tests.support.odd_tokenizers import odd_text, odd_tokenizer
 from tests.support.tokenizers_drawn import contents, is_panic
 from tokpar import encoder as encoder_module
 from tokpar import short_texts
-from tokpar.cache import learning, stored_tables
+from tokpar.cache import compiled_build, compiled_call
 from tokpar.chunks import encoded_text, end_ids, text_chunks
 from tokpar.errors import OptionError
 from tokpar.interfaces import inserted_ids
@@ -45,8 +45,8 @@ def own_ids(tokenizer: Tokenizer, text: str) -> list[int]:
 
 @contextmanager
 def small_sizes(rng: random.Random) -> Iterator[None]:
-    """Each way of a text begins at small sizes: regions, segments of sessions, short texts in the
-    cache. The tables of new segments are made at once."""
+    """Each way of a text begins at small sizes: regions, segments of sessions. Compiled calls are
+    made at once."""
     direct = rng.choice((0, 1 << 13))
     with ExitStack() as stack:
         for module, values in (
@@ -54,10 +54,10 @@ def small_sizes(rng: random.Random) -> Iterator[None]:
             (encoded_text, {"PIECE": rng.choice((3, 256))}),
             (end_ids, {"_LEAST_CHARS": 1, "_CHARS_PER_TOKEN": 1}),
             (editing, {"SEGMENT": 2, "_FIRST_REACH": 8}),
-            (encoder_module, {"CACHE_AFTER": 0}),
-            (short_texts, {"LEAST_CACHED": 1, "MOST_DIRECT_CHARS": direct}),
-            (learning, {"MAKE_AFTER": 0}),
-            (stored_tables, {"LEAST_KEPT": 1 << 62}),
+            (encoder_module, {"LONGEST_ALONE": rng.choice((1, 1 << 16))}),
+            (compiled_call, {"LEAST_PART": rng.choice((2, 1 << 15))}),
+            (compiled_build, {"IN_BACKGROUND": False}),
+            (short_texts, {"MOST_DIRECT_CHARS": direct}),
         ):
             stack.enter_context(mock.patch.multiple(module, **values))
         yield

@@ -104,7 +104,7 @@ def appended(encoder: tokpar.Encoder, text: str, size: int) -> list[int]:
 
 
 @pytest.mark.ids
-@pytest.mark.tables_kept
+@pytest.mark.compiled_at_once
 @given(
     base=st.sampled_from(sorted(BASES)),
     tokens=TOKENS,
@@ -207,7 +207,7 @@ def encoder_with(count: int, flag: str) -> tokpar.Encoder:
     return tokpar.Encoder(own, workers=1)
 
 
-@pytest.mark.tables_kept
+@pytest.mark.compiled_at_once
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("flag", ["", "normalized", "rstrip"])
 @pytest.mark.parametrize("kind", ["one", "mixed", "nearly", "words"])

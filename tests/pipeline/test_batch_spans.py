@@ -28,7 +28,7 @@ from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
 from tokpar.results import Result
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 def test_a_batch_tells_the_spans_of_all_its_texts() -> None:

@@ -26,7 +26,7 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.results import Result
 from tokpar.types import Rows
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 WORDS = "the quick brown fox jumps over the lazy dog "
 ROWS = ["", "a b", WORDS * 300, "x", "é 中 " * 2000, WORDS * 40, "\ufeff"]

@@ -21,7 +21,7 @@ from tests.support.tokenizers_drawn import named_tokenizers
 
 pytestmark = [
     pytest.mark.ids,
-    pytest.mark.tables_at_once,
+    pytest.mark.compiled_at_once,
     pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no SIGUSR1 on this system"),
 ]
 

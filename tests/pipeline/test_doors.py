@@ -13,7 +13,7 @@ import tokpar
 from tests.pipeline.doors import check_doors
 from tests.support.profiles import drawn
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 @pytest.mark.parametrize("part", range(2))

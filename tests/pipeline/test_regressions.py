@@ -17,7 +17,7 @@ from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
 from tokpar.testing.adapter import _facts_differ
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:

@@ -30,7 +30,7 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.formats import vocabulary_of
 from tokpar.types import AddedToken
 
-pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part")
 TEXT = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，和 the rest…" * 3

@@ -33,7 +33,7 @@ from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.pure.bert import bert_config, read_vocab_txt
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 PART = VOCAB / "bert_part.json"
 ENGINES = (None, "pure")

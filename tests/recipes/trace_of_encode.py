@@ -86,6 +86,7 @@ def trace(call: Callable[[], object], package: Path = PACKAGE) -> Trace:
 def traces(tokenizer: object, text: str) -> dict[str, Trace]:
     """Returns the traces of the warm calls by name: whole, with `chunk_chars`, and of a batch."""
     whole = tokpar.Encoder(tokenizer)
+    whole.prepare()
     chunked = tokpar.Encoder(tokenizer, chunk_chars=CHUNK_CHARS)
     size = -(-len(text) // TEXTS_IN_BATCH)
     texts = [text[start : start + size] for start in range(0, len(text), size)]

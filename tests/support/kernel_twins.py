@@ -39,7 +39,7 @@ def _viewed(each: Any) -> Any:
 
 @cache
 def plain(part: str) -> Plain:
-    """The uncompiled twin of `_segments`, `_pretokens`, `_vocabulary` or `_contents`."""
+    """The uncompiled twin of `_segments`, `_merges`, `_vocabulary` or `_contents`."""
     source = Path(kernel_modules.__file__).parent / "cache" / f"{part}.py"
     spec = importlib.util.spec_from_file_location(f"tokpar{part}_plain", source)
     assert spec is not None
@@ -67,4 +67,4 @@ def twin(name: str, part: str = "_segments") -> Any:
 
 def twin_kernel(name: str) -> Any:
     """What `tokpar.cache.merges` takes for the kernel."""
-    return SimpleNamespace(PRETOKENS=twin(name, "_pretokens"), VOCABULARY=twin(name, "_vocabulary"))
+    return SimpleNamespace(MERGES=twin(name, "_merges"), VOCABULARY=twin(name, "_vocabulary"))

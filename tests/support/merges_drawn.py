@@ -6,10 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -106,18 +104,3 @@ def vocabularies(draw: st.DrawFn, most_id: int = (1 << 31) - 1) -> DrawnBPE:
     numbers = draw(st.randoms(use_true_random=False)).sample(range(len(every)), len(every))
     vocab = {token: gap * number for token, number in zip(every, numbers, strict=True)}
     return DrawnBPE(vocab, merges, draw(BOOLEANS), draw(BOOLEANS))
-
-
-def merge_alone(
-    functions: Any, merges: Merges, pieces: Sequence[bytes], short: int
-) -> list[list[int]]:
-    """The ids of pieces by the merges alone; `short`: see `_pretokens.merge_pieces`."""
-    lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
-    data = np.frombuffer(b"".join(pieces) + bytes(16), dtype=np.uint8)
-    starts = np.append(0, np.cumsum(lengths)[:-1])
-    work = np.zeros(7 * int(lengths.max()), dtype=np.uint64)
-    out, stops = np.zeros(len(data), dtype=np.uint32), np.zeros_like(lengths)
-    told = merges.table, merges.byte_ids, short, work, out, stops
-    functions.merge_pieces(data, starts, lengths, *told)
-    edges = [0, *stops.tolist()]
-    return [out[a:b].tolist() for a, b in pairwise(edges)]

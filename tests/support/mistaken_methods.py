@@ -9,9 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tests.support.toy import Toy
-from tokpar.arrays import (
-    IdArray,
-)
 from tokpar.interfaces import Splitter, TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
 from tokpar.types import Rows, Split
@@ -30,9 +27,6 @@ class Remembering(Toy):
             for t, f in zip(texts, flags, strict=True)
         ]
         return Rows.of(rows), flags
-
-    def cached_ids(self, text: str) -> IdArray | None:
-        return self.encode(text) if len(text) % 2 else None
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ from tokpar.testing.pools import added_contents, competing, pools, vocabulary_wo
 from tokpar.testing.strategy import checks_of, small_options, strategy_checks
 from tokpar.types import Rows
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 EXAMPLES = drawn(15)
 NAMES = sorted(named_tokenizers())

@@ -47,7 +47,7 @@ from tokpar.testing import (
 )
 from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
 
-pytestmark = pytest.mark.tables_at_once
+pytestmark = pytest.mark.compiled_at_once
 
 EXAMPLES = drawn(12)
 """Drawn texts for each mutant; the fixed ones catch nearly all, and there are many mutants."""
@@ -572,11 +572,6 @@ class Bulky:
         return np.array([ord(letter) for letter in text], dtype=np.uint32)
 
 
-class KnowsTheBeginning(Remembering):
-    def cached_ids(self, text: str) -> IdArray | None:
-        return self.encode(text[:9])
-
-
 class RemembersByLength(Remembering):
     def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
         known: dict[int, IdArray] = {}
@@ -679,7 +674,6 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ReleasesTheGilInWords": (engine_says(releases_gil="yes"), "traits"),
     "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
     "IsBulkyWithoutABatchCall": (Bulky, "traits"),
-    "KnowsTheBeginning": (KnowsTheBeginning, "cached_rows"),
     "RemembersByLength": (RemembersByLength, "cached_rows"),
     "RemembersTooFew": (RemembersTooFew, "cached_rows"),
 }

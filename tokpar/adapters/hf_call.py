@@ -15,11 +15,11 @@ from tokpar import kernel_modules
 from tokpar.adapters.hf_model import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.arrays import IdArray
+from tokpar.cache.call_store import LEAST_KEPT
 from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
 from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.merges import GateError, Merges, Parts, Source, model_parts, parts_of
-from tokpar.cache.stored_tables import LEAST_KEPT
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.pure.vocabulary import letters_of

@@ -9,10 +9,10 @@ import numpy as np
 import tiktoken
 
 from tokpar.arrays import IdArray
+from tokpar.cache.call_store import LEAST_KEPT
 from tokpar.cache.call_tables import added_flags, byte_arrays
 from tokpar.cache.compiled_build import CallParts, find_cut
 from tokpar.cache.merges import Source, ranks_of
-from tokpar.cache.stored_tables import LEAST_KEPT
 from tokpar.types import AddedToken, Facts
 
 

@@ -15,7 +15,7 @@ The table is three arrays. A slot has four words of 64 bits:
     keys    the bytes of segments of more than 16 bytes, one after the other
     ids     the ids of segments with more than two ids, one after the other
 
-A slot whose word 3 is 0 is free. Bit 15 is set in slots of pre-tokens (`_pretokens`), so a lookup
+A slot whose word 3 is 0 is free. Bit 15 is set in slots of tokens (`_merges`), so a lookup
 of a segment never finds them. A lookup compares all bytes of the segment.
 
 Arrays belong to the callers, who make them long enough; 16 bytes of `data` lie behind the last row.

@@ -233,7 +233,7 @@ def read_merges(
     """Reads the merges of the JSON array text[start:stop]. Returns how many there are.
 
     A merge is "a b" or ["a", "b"]. Merge k makes the token both[k] of left[k] and right[k]: ids of
-    a table of tokens (`_pretokens.put_tokens`). A merge with a character outside the byte alphabet
+    a table of tokens (`_merges.put_tokens`). A merge with a character outside the byte alphabet
     is left out, because no text leads to it. Returns -1 if a merge cannot be read, has a part that
     is no token, or looks like a comment. `scratch` is 16 bytes longer than the array:
 

@@ -58,7 +58,8 @@ class CacheState:
 
     `looked`: bytes that were looked up. `segments`: segments in these bytes. `missed`: segments
     that the cache did not know. `new`: bytes of the distinct missed segments of each wave.
-    `straight`: code points of texts that went straight to the engine. `budget`: bytes of new text that may still be learnt, for a fast engine."""
+    `straight`: code points of texts that went straight to the engine. `budget`: bytes of new text
+    that may still be learnt, for a fast engine."""
 
     looked: int = 0
     segments: int = 0

@@ -14,9 +14,12 @@ from tokpar.cache.call_tables import Arrays, call_of
 from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
 from tokpar.cache.merges import GateError
 from tokpar.disk_cache import digest
+from tokpar.errors import ChangedError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Facts
 
+IN_BACKGROUND = True
+"""Tables are made on a thread of their own, so nobody waits for them."""
 DRAWN, DRAWN_AGAIN = 400, 40
 """The most texts that are compared with the engine when tables are made, and when they are read."""
 FARTHEST = 1 << 16
@@ -54,14 +57,14 @@ class LaterCall:
     Tables on disk are mapped at once. Others are made on a thread of their own. `call` is None
     until then, and for a tokenizer that has no compiled call."""
 
-    def __init__(self, parts: CallParts, in_background: bool = True) -> None:
+    def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
         self.call: CompiledCall | None = None
         self._thread: threading.Thread | None = None
         if kernel_modules.CALL is None:
             return
         if parts.is_known:
             self.call = _stored_call(parts, _key(parts))
-        if self.call is None and in_background:
+        if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
             self._thread = threading.Thread(target=self._build, args=(parts,), daemon=True)
             self._thread.start()
         elif self.call is None:
@@ -127,6 +130,8 @@ def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall |
             ids = call.encode_plain(text)
             if ids is not None and ids.tolist() != expected[k].tolist():
                 return None
+    except ChangedError:
+        return None
     except BaseException as error:  # a panic of the engine is no Exception
         raise_foreign(error)
         return None

@@ -42,7 +42,7 @@ from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.registry import registry
 from tokpar.testing import check_tokenizer, hostile_texts
 
-pytestmark = pytest.mark.tables_kept
+pytestmark = pytest.mark.compiled_at_once
 
 DEFAULT = DATA / "default.json"
 CL100K = {"name": "cl100k_base"}
