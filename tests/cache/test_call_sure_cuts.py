@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -154,6 +154,19 @@ def test_added_tokens_of_the_normalized_text_leave_holes_to_the_engine() -> None
     assert ids_of(added.encode_plain("x1é1x")) == [*b"x1", 300, *b"1x"]
     rejected = call_for(tokenizer, {"1": (300, 8, False)})
     assert rejected.encode_plain(text) is None
+
+
+@pytest.mark.parametrize("text", ["x\u0e48\u0e38 y", "x\u0307\u0323", "\u0e38\u0e48", "x\u0e48"])
+def test_added_tokens_are_searched_in_text_that_is_normal(text: str) -> None:
+    """A mark that is an added token may change places with its neighbours before it is found."""
+    tokenizer = tokenizer_of([GPT2], normalizers.NFD())
+    tokenizer.add_tokens([AddedToken(char, normalized=True) for char in "\u0e48\u0307"])
+    call = call_for(tokenizer, {"\u0e48": (256, 0, True), "\u0307": (257, 0, True)})
+    found = call.encode_plain(text)
+    if unicodedata.normalize("NFD", text) != text:
+        assert found is None
+    else:
+        assert ids_of(found) == tokenizer.encode(text).ids
 
 
 @pytest.mark.parametrize("form", FORMS)

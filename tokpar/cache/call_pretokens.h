@@ -188,6 +188,10 @@ static int is_normal(const u8 *quick_of, const u8 *p, i64 i, i64 stop)
     int size;
     u8 last = 0;
     for (; i < stop; i += size) {
+        if (!(word_at(p + i) & 0x8080808080808080u)) {
+            size = 8, last = 0; /* ASCII never changes */
+            continue;
+        }
         u8 quick = quick_of[code_point(p + i, &size)];
         if (quick == 255 || (quick && quick < last))
             return 0;
