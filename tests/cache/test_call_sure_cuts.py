@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -26,6 +26,9 @@ ROWS = [[pattern] for pattern in PATTERNS] + [
     [r"\d{1,3}", GPT2],
     [r"[0-9]+", r"ab|bc", r"\s"],
     [r"\p{P}+", QWEN],
+    ["xab|.", "xa|."],
+    [r"[a-z]+(?!\S)|.", r"\s+|ab"],
+    [r"a[a-c ]|\s+(?!\S)", r"[a-z ]+(?!\S)|x", "[abc]{1,2}"],
 ]
 
 
@@ -82,21 +85,45 @@ def test_a_pre_token_of_the_engine_ends_at_every_sure_pair(row: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text"),
+    ("row", "text"),
     [
-        pytest.param("[0-9]+", "xy", id="in a gap"),
-        pytest.param("ab|.", "ab", id="a run goes on"),
-        pytest.param("(?:ab)+|[^z]", "ab", id="a run goes on after others"),
-        pytest.param("a(?=c)|[bc]+", "ab", id="a run that begins at a does not hit"),
+        pytest.param(["[0-9]+"], "xy", id="in a gap"),
+        pytest.param(["ab|."], "ab", id="a run goes on"),
+        pytest.param(["(?:ab)+|[^z]"], "ab", id="a run goes on after others"),
+        pytest.param(["a(?=c)|[bc]+"], "ab", id="a run that begins at a does not hit"),
+        pytest.param([r"\s+(?!\S)|."], "  1", id="a run hits at the end only"),
+        pytest.param(["xa(?=b)|."], "xab", id="a run hits before b only"),
+        pytest.param(["xab|.", "xa|."], "xab", id="an earlier stage reaches over"),
     ],
 )
-def test_sure_cuts_need_each_condition(pattern: str, text: str) -> None:
-    """The pair is not sure, though only one condition is missing."""
-    call = call_for(tokenizer_of([pattern]))
-    assert not call.is_sure(ord(text[0]), ord(text[1]))
-    assert call_for(tokenizer_of(["."])).is_sure(ord(text[0]), ord(text[1]))
-    merged = tokenizer_of([pattern], merges=((text[0], text[1]),))
-    assert ids_of(call_for(merged).encode_plain(text * 3)) == merged.encode(text * 3).ids
+def test_sure_cuts_need_each_condition(row: list[str], text: str) -> None:
+    """The pair of the last two characters is not sure, though only one condition is missing."""
+    *before, a, b = text
+    assert not call_for(tokenizer_of(row)).is_sure(ord(a), ord(b))
+    assert call_for(tokenizer_of(["."])).is_sure(ord(a), ord(b))
+    merged = tokenizer_of(row, merges=((before[-1], a) if before else (a, b),))
+    call = call_for(merged)
+    for each in (text, text * 3, f"{text} {text}"):
+        assert ids_of(call.encode_plain(each)) == merged.encode(each).ids
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" then ".join)
+def test_parts_between_sure_cuts_have_their_own_pre_tokens(row: list[str]) -> None:
+    """What the engine makes of a text, it makes of both sides of each sure cut."""
+    draw = random.Random(str(row))
+    call = call_for(tokenizer_of(row))
+    engine = pre_tokenizers.Sequence([SPLIT(Regex(each), "isolated", False) for each in row])
+
+    def ends_of(text: str) -> list[int]:
+        return [end for _, (_, end) in engine.pre_tokenize_str(text)]
+
+    for _ in range(200):
+        text = "".join(draw.choices([*"aabcxz'st  \n\r19.,", "  ", "é", "don't"], k=9))
+        pairs = enumerate(pairwise(text), 1)
+        for place, (a, b) in pairs:
+            if max(a, b) < "\x80" and call.is_sure(ord(a), ord(b)):
+                left, right = ends_of(text[:place]), ends_of(text[place:])
+                assert ends_of(text) == [*left, *(place + end for end in right)]
 
 
 @pytest.mark.parametrize("marks", ["\u0301", "\u0316\u0301", "\u0301x"])
@@ -127,6 +154,19 @@ def test_added_tokens_of_the_normalized_text_leave_holes_to_the_engine() -> None
     assert ids_of(added.encode_plain("x1é1x")) == [*b"x1", 300, *b"1x"]
     rejected = call_for(tokenizer, {"1": (300, 8, False)})
     assert rejected.encode_plain(text) is None
+
+
+@pytest.mark.parametrize("text", ["x\u0e48\u0e38 y", "x\u0307\u0323", "\u0e38\u0e48", "x\u0e48"])
+def test_added_tokens_are_searched_in_text_that_is_normal(text: str) -> None:
+    """A mark that is an added token may change places with its neighbours before it is found."""
+    tokenizer = tokenizer_of([GPT2], normalizers.NFD())
+    tokenizer.add_tokens([AddedToken(char, normalized=True) for char in "\u0e48\u0307"])
+    call = call_for(tokenizer, {"\u0e48": (256, 0, True), "\u0307": (257, 0, True)})
+    found = call.encode_plain(text)
+    if unicodedata.normalize("NFD", text) != text:
+        assert found is None
+    else:
+        assert ids_of(found) == tokenizer.encode(text).ids
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -16,7 +16,7 @@ QWEN = (
 )
 PATTERNS = (
     *(GPT2, QWEN, QWEN.replace(r"\p{N}|", r"\p{N}{1,3}|", 1), r"\p{L}+", r"[a-c]+|\s", r" ?\w+|\W"),
-    *(r"\d{1,3}", r"[a-z]+(?=\s)|.", r"\s+", r"(?:ab)+|c"),
+    *(r"\d{1,3}", r"[a-z]+(?=\s)|.", r"\s+", r"(?:ab)+|c", r"[0-9á]+|[a-z]+"),
 )
 ATOMS = [*"abcABC 12.,'\n\té中😀\u0301\u00a0\u3000ﬁßк\u0e48\u0e38\u200d\u1112\u1161한ÅK", "\r\n"]
 MARK = "\u2581"

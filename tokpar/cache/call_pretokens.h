@@ -104,41 +104,50 @@ static void reach(const Machine *m, int stage, u8 *seen, u32 *open)
     }
 }
 
-/* True if every run of the stage that has just read `a` ends in a match when it meets `b`. */
-static int always_ends(const Machine *m, const u8 *seen, i64 states, u32 a, u32 b)
+/* True if every run of the stage that has just read `a` dies on `b`, and hits before `b` exactly if it hits
+   before the end of a text: so the stage does the same to the left side if the text ends there. */
+static int always_dies(const Machine *m, const u8 *seen, i64 states, u32 a, u32 b)
 {
     for (i64 s = 0; s < states; s++) {
         u32 go = seen[s] ? m->moves[s << 8 | a] : DIES;
         if (go & DIES)
             continue;
-        u32 next = m->moves[(go & STATE) | b];
-        if (!(next & HIT) || !(next & DIES))
+        u32 next = m->moves[(go & STATE) | b], last = m->moves[(go & STATE) | END];
+        if (!(next & DIES) || (next ^ last) & HIT)
             return 0;
     }
     return 1;
 }
 
-/* Fills sure_of and class_of. A pair is sure if one stage always cuts there. Bytes of other
-   characters have class 63, which no pair has. Returns 0 without memory. */
+/* Fills sure_of and class_of. A pair is sure if one stage always cuts there, and no match of the stages
+   before it reaches over the place. Bytes of other characters have class 63, which no pair has. Returns 0
+   without memory. */
 static int find_sure(const Machine *m, i64 states, SureCuts *found)
 {
+    enum { IS_SURE = 1, IS_CROSSED = 2 };
     u8 *sure = calloc(128 * 128, 1), *seen = malloc((size_t)states);
     u32 *open = malloc(4 * (size_t)states);
     int is_done = sure && seen && open, classes = 0;
     for (int stage = 0; is_done && stage < m->stages; stage++) {
         memset(seen, 0, (size_t)states);
         reach(m, stage, seen, open);
-        for (u32 a = 0; a < 128; a++)
-            if (!(m->moves[m->begins[stage] | a] & DIES)) /* so `a` alone is a match before `b` */
-                for (u32 b = 0; b < 128; b++)
-                    sure[a << 7 | b] |= (u8)always_ends(m, seen, states, a, b);
+        for (u32 a = 0; a < 128; a++) {
+            u32 go = m->moves[m->begins[stage] | a];
+            for (u32 b = 0; b < 128; b++) {
+                u8 *pair = sure + (a << 7 | b);
+                if (!*pair && !always_dies(m, seen, states, a, b))
+                    *pair = IS_CROSSED;
+                if (!*pair && !(go & DIES) && m->moves[(go & STATE) | b] & HIT) /* `a` alone is a match before `b` */
+                    *pair = IS_SURE;
+            }
+        }
     }
     memset(found->sure_of, 0, sizeof found->sure_of);
     memset(found->class_of, 63, sizeof found->class_of);
     for (u32 b = 0; is_done && b < 128; b++) {
         u32 like = 0, a;
         for (; like < b; like++) {
-            for (a = 0; a < 128 && sure[a << 7 | like] == sure[a << 7 | b]; a++)
+            for (a = 0; a < 128 && (sure[a << 7 | like] == IS_SURE) == (sure[a << 7 | b] == IS_SURE); a++)
                 ;
             if (a == 128)
                 break;
@@ -147,7 +156,7 @@ static int find_sure(const Machine *m, i64 states, SureCuts *found)
             continue; /* too many kinds of bytes: no cut before this one */
         found->class_of[b] = like == b ? (u8)classes++ : found->class_of[like];
         for (a = 0; a < 128; a++)
-            found->sure_of[a] |= (u64)(sure[a << 7 | b] && found->class_of[b] < 63) << found->class_of[b];
+            found->sure_of[a] |= (u64)(sure[a << 7 | b] == IS_SURE && found->class_of[b] < 63) << found->class_of[b];
     }
     free(sure);
     free(seen);
@@ -179,6 +188,10 @@ static int is_normal(const u8 *quick_of, const u8 *p, i64 i, i64 stop)
     int size;
     u8 last = 0;
     for (; i < stop; i += size) {
+        if (!(word_at(p + i) & 0x8080808080808080u)) {
+            size = 8, last = 0; /* ASCII never changes */
+            continue;
+        }
         u8 quick = quick_of[code_point(p + i, &size)];
         if (quick == 255 || (quick && quick < last))
             return 0;

@@ -420,6 +420,8 @@ static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i6
 {
     if (t->is_wordpiece)
         return encode_sentence(t, s, &t->normalized, encode_words, p, lo, hi, count);
+    if (!t->is_characters && t->normalized.count && !is_normal(t->quick_of, p, lo, hi))
+        return OUTSIDE; /* the second search for added tokens is in the normalized section */
     if (!t->is_characters)
         return encode_sentence(t, s, &t->normalized, encode_bytes, p, lo, hi, count);
     if (t->characters.is_normalizer)
