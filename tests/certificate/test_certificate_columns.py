@@ -48,7 +48,7 @@ from tokpar.certificate import checker, content_index, context_rules, tokenizer_
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
-from tokpar.certificate.context_rules import RuleChecker
+from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import spelling_findings, token_counts

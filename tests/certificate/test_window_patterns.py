@@ -11,8 +11,8 @@ from tests.conftest import drawn
 from tests.support.patterns_of_users import PATTERNS, drawn_pattern
 from tests.support.second_parser import parse_expression
 from tests.support.second_trees import UnsupportedPatternError, over, sources
-from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import ENGINES, PatternReader
+from tokpar.certificate.pattern_machine import RefusedProofError
+from tokpar.certificate.pattern_parser import ENGINES, PatternReader
 from tokpar.patterns.class_tables import load_families
 
 FAMILIES = sorted(

@@ -38,7 +38,7 @@ from tests.support.patterns_of_users import (
 from tests.support.tokenizers_drawn import DATA
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.window_classes import require_class
+from tokpar.certificate.class_check import require_class
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.cuts.stream_cuts import UnfinishedText
@@ -86,7 +86,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "tokpar.patterns.window_cache.decide_windows", partial(decide_windows, ask=ask)
     )
-    monkeypatch.setattr("tokpar.certificate.window_rule.require_class", required)
+    monkeypatch.setattr("tokpar.certificate.pattern_proof.require_class", required)
 
 
 def certified(tokenizer: Any, text: str) -> list[Seam]:

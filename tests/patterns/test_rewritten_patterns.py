@@ -17,8 +17,8 @@ from tests.support.paths import VOCAB
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.windows_brute import ask, asked
 from tokpar.certificate.checker import check
-from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import PatternReader, require_kept
+from tokpar.certificate.pattern_machine import RefusedProofError
+from tokpar.certificate.pattern_parser import PatternReader, require_kept
 from tokpar.errors import OptionError
 from tokpar.patterns import engine_crosscheck, splits, window_cache
 from tokpar.patterns.pattern_reader import UnsupportedPatternError

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
 from tests.support.windows_brute import ask, asked
-from tokpar.certificate.window_pattern import ENGINES
+from tokpar.certificate.pattern_parser import ENGINES
 from tokpar.facts.families import O200K
 from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking

@@ -36,7 +36,7 @@ class Mistake:
     longest: int = 5
 
 
-ROWS = window_rows.RowWindows
+ROWS = window_rows.RowPairs
 MISTAKES: dict[str, Mistake] = {
     "END test": Mistake(
         ROWS, "first", "if edge != stage.hit[x][self.size]:", "if False:",

@@ -13,7 +13,7 @@ from tests.conftest import below_one, cases, drawn
 from tests.recipes.stored import load_stored
 from tests.support.cut_engines import ENGINES, random_words
 from tests.support.pair_places import pair_places
-from tokpar.certificate.window_rule import _stored_windows
+from tokpar.certificate.pattern_proof import _stored_windows
 from tokpar.cuts.window_tables import WindowFinder, window_finder
 from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError

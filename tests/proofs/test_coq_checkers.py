@@ -20,7 +20,7 @@ from tests.support.coq_runs import computed
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
 from tokpar.certificate.model.model_proof import model_findings
-from tokpar.certificate.window_proof_check import WindowChecker
+from tokpar.certificate.pair_check import PairChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.splits import SplitStage
 from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
@@ -71,7 +71,7 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
     definitions, terms, expected = [ANSWER], [], []
     for number in range(PATTERNS):
         proof = drawn_proof(rng)
-        checker = WindowChecker(proof.to_json())
+        checker = PairChecker(proof.to_json())
         tree = coq_tree(proof.tree, proof.size)
         definitions += [
             f"Definition tree_{number} := {tree}.",

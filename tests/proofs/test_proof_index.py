@@ -12,7 +12,7 @@ import tokpar
 from tests.recipes.stored import load_stored
 from tests.support.paths import ROOT
 from tokpar.certificate.check_context import CheckContext
-from tokpar.certificate.context_rules import RuleChecker
+from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.registry import StrategyRecord, registry
 from tokpar.types import Facts, Rule, Theorem

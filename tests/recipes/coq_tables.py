@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.recipes.wide_tables import wide_tables
-from tokpar.certificate.window_pattern import PatternReader
+from tokpar.certificate.pattern_parser import PatternReader
 from tokpar.patterns.class_tables import load_families, load_windows
 from tokpar.patterns.splits import SplitStage, decide_windows
 

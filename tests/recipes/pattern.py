@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.certificate.window_pattern import ENGINES
+from tokpar.certificate.pattern_parser import ENGINES
 from tokpar.patterns.class_tables import WHITESPACE, Ranges, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 

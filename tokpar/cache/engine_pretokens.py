@@ -19,7 +19,7 @@ from tokpar.cache.new_segments import SolvedSegments
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
 from tokpar.foreign_errors import raise_foreign
-from tokpar.patterns.class_tables import family_named
+from tokpar.patterns.known_pattern import KnownPattern, pattern_of
 from tokpar.types import Facts
 
 MOST_NEW = 0.7
@@ -124,20 +124,17 @@ def _make_separator_machine(facts: Facts) -> Machine:
     """Returns a machine whose pieces are separators, and runs of other characters.
 
     The machine knows nothing of characters outside the frozen set."""
-    family = family_named("bert")
-    assert family is not None
-    separator, other, unknown, width = 0, 1, 2, 3
-    symbol_of = np.full(0x110000, unknown, dtype=np.uint8)
-    for name, symbol in (("separator", separator), ("other", other)):
-        for low, high in family.ranges(name):
-            symbol_of[low : high + 1] = symbol
-    # by separator, other, end: the start, behind a separator, behind another
+    pattern = pattern_of(facts)
+    assert isinstance(pattern, KnownPattern)
+    table, width = pattern.table, 3
+    # by another, separator (the two symbols of BERT's table), end: the start, behind a separator,
+    # behind another
     alone, run = width, 2 * width
     rows = [
-        [alone, run, 0],
+        [run, alone, 0],
         [HIT | DEAD, HIT | DEAD, HIT],
-        [HIT | DEAD, run, HIT],
+        [run, HIT | DEAD, HIT],
     ]
     moves = np.array(rows, dtype=np.uint32).ravel()
     begins, idle = np.zeros(1, dtype=np.int64), np.zeros(256, dtype=np.uint8)
-    return Machine(symbol_of, unknown, moves, begins, idle)
+    return Machine(table.symbol_of, table.size, moves, begins, idle)

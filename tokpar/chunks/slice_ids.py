@@ -91,7 +91,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        place, stop = 1, len(part) if finder.windows is not None else stop
+        place, stop = 1, len(part) if finder.pairs is not None else stop
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -114,7 +114,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        if finder.windows is not None:
+        if finder.pairs is not None:
             least = max(1, lowest - start)
         for place in likely_cuts(finder, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
@@ -142,14 +142,14 @@ def last_cut(finder: CutFinder, text: str, start: int, stop: int) -> Seam | None
 
 def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator[int]:
     """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
-    windows = finder.windows
+    pairs = finder.pairs
     for high in range(stop, start, -_BLOCK):
         low = max(start, high - _BLOCK)
-        if windows is None:
+        if pairs is None:
             yield from range(high - 1, low - 1, -1)
             continue
         spaces = (p for p in range(low, high) if text[p] == " ")  # U1 needs no pair
-        places = {*windows.likely(text, low, high), *spaces}
+        places = {*pairs.likely(text, low, high), *spaces}
         if finder.edges.refusal is None:
             places.update(p for p in range(low, high) if finder.edges.certify(text, p))
         yield from sorted(places, reverse=True)

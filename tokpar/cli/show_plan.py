@@ -127,7 +127,7 @@ def _describe_gaps(name: str, gaps: Mapping[str, Any]) -> str:
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
     """The rule that licenses a cut at `place`, or an example text that shows why none does."""
     from tokpar.cuts.finder import finder_for
-    from tokpar.cuts.window_seams import doubt
+    from tokpar.cuts.pair_seams import doubt
     from tokpar.interfaces import facts_of
 
     facts = facts_of(tokenizer)

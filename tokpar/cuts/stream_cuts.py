@@ -37,13 +37,13 @@ class UnfinishedText:
 
     def last_cut(self, text: str, start: int, horizon: int) -> Seam | None:
         """The last certified cut in (start, horizon], code points, or None."""
-        certify, windows = self.finder.certify_context, self.finder.windows
-        near = start if windows is None else max(start, horizon - _NEAR)
+        certify, pairs = self.finder.certify_context, self.finder.pairs
+        near = start if pairs is None else max(start, horizon - _NEAR)
         seam = self._last(text, near, horizon, certify)
-        if seam is not None or windows is None:
+        if seam is not None or pairs is None:
             return seam
         for stop in range(near + 1, start + 1, -_BLOCK):
-            likely = windows.likely(text, max(start + 1, stop - _BLOCK), stop)
+            likely = pairs.likely(text, max(start + 1, stop - _BLOCK), stop)
             found = (self._last(text, p - 1, p, certify) for p in sorted(likely, reverse=True))
             seam = next(filter(None, found), None)
             if seam is not None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from tokpar.arrays import sides_of_spaces
 from tokpar.facts.charsmap import Charsmap
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import Facts, NormalizerStage
 
 LeftCondition = Literal["any", "non-space", "sure", "unjoined"]
@@ -348,8 +348,8 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
         sides = (False, True) if member is None else (member,)
         return all(_edge(behavior, invert, x, holds, run=bool(one[2])) for x in sides)
     plain = source and behavior == "Isolated" and not invert
-    known = recognise("oniguruma", (str(source),)) if plain else None
-    if known is not None and known.universal and place.solid and place.right == {" "}:
+    known = shipped_pattern("oniguruma", (str(source),)) if plain else None
+    if known is not None and known.spaces and place.solid and place.right == {" "}:
         return True
     raise _UnprovedError(f"the pre-tokenizer Split on {pattern!r} ({how})")
 

@@ -203,9 +203,9 @@ class Window:
     def _likely(self, start: int, stop: int) -> list[int]:
         """The positions in [start, stop) that may be seams, in descending order."""
         finder, text = self.cuts.finder, self.text
-        if finder.windows is None:
+        if finder.pairs is None:
             return list(range(stop - 1, start - 1, -1))
-        found = finder.windows.likely(text, start, stop)
+        found = finder.pairs.likely(text, start, stop)
         return sorted({*found, *finder.edges.likely(text, start, stop)}, reverse=True)
 
     def _last_of(self, places: Iterable[int]) -> Seam | None:

@@ -24,7 +24,7 @@ from functools import cache
 from itertools import product
 from typing import Any, Protocol
 
-from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.pattern_machine import RefusedProofError
 
 Debts = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Debts]
@@ -39,8 +39,8 @@ MOST_ITEMS = 20_000
 
 
 class Stage(Protocol):
-    """The machine of one pattern, as `window_machine.Machine` describes it. `dead`: the states that
-    never match any more. `sure`: the states that match whatever follows."""
+    """The machine of one pattern, as `pattern_machine.Machine` describes it. `dead`: the states
+    that never match any more. `sure`: the states that match whatever follows."""
 
     @property
     def size(self) -> int: ...
@@ -58,7 +58,7 @@ class Stage(Protocol):
     def sure(self) -> AbstractSet[int]: ...
 
 
-class RowWindows:
+class RowPairs:
     """Decides the pairs of a sequence of Splits over common symbols.
 
     `spend` is called in each loop that a pattern may make long. Raises `RefusedProofError`."""

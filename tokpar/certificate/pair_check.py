@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from tokpar.certificate.window_machine import Machine
+from tokpar.certificate.pattern_machine import Machine
 
 
-class WindowChecker(Machine):
+class PairChecker(Machine):
     """Checks pairs of one pattern by a proof that holds. Raises `RefusedProofError` for another
     proof."""
 

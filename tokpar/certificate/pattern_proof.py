@@ -1,6 +1,5 @@
-"""Check rule PAIR: the proof of a pattern shows that two characters certify the cut between them.
-
-Theorems 40 to 43."""
+"""Check the proof of a pattern: which two characters certify the cut between them (theorems 40 to
+43)."""
 
 from __future__ import annotations
 
@@ -13,26 +12,23 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
-from tokpar.certificate.frozen_tables import SPACES, load_tables, load_windows
-from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES
-from tokpar.certificate.window_classes import POINTS, require_class
-from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.window_pattern import PatternReader, require_kept
-from tokpar.certificate.window_proof_check import WindowChecker
-from tokpar.certificate.window_rows import RowWindows
-from tokpar.types import Seam, Theorem
+from tokpar.certificate.check_context import CheckContext, RefusedError
+from tokpar.certificate.class_check import POINTS, require_class
+from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables
+from tokpar.certificate.pair_check import PairChecker
+from tokpar.certificate.pair_rows import RowPairs
+from tokpar.certificate.pattern_machine import Machine, RefusedProofError
+from tokpar.certificate.pattern_parser import PatternReader, require_kept
 
-UNIVERSAL = ("non-space", "space")
 _MOST_SYMBOLS = 255
 _SURROGATES = slice(0xD800, 0xE000)
 
 
-class ProvedWindows:
-    """The windows of patterns, by a proof that holds for them; RefusedProofError for others.
+class ProvedPattern:
+    """The pairs of patterns, by a proof that holds for them; RefusedProofError for others.
 
     `stages`: the proof of each pattern. `symbol_of`: of each code point, (0x110000,); one that is
-    none of the checker's symbols is in no window. `classes`: the symbols of each class."""
+    none of the checker's symbols is in no pair. `classes`: the symbols of each class."""
 
     def __init__(
         self,
@@ -44,9 +40,8 @@ class ProvedWindows:
         if not readers or not isinstance(stages, list) or len(stages) != len(readers):
             raise RefusedProofError("there is not one stage for each pattern")
         written = [json.dumps(stage) for stage in stages]
-        self.is_single = len(written) == 1
-        self._checker: WindowChecker | RowWindows = (
-            WindowChecker(written[0]) if self.is_single else RowWindows([*map(Machine, written)])
+        self._checker: PairChecker | RowPairs = (
+            PairChecker(written[0]) if len(written) == 1 else RowPairs([*map(Machine, written)])
         )
         self.size = self._checker.size
         self._symbol_of = symbol_of
@@ -64,7 +59,7 @@ class ProvedWindows:
         return self._checker.refusal(left, right)
 
     @cached_property
-    def universal(self) -> bool:
+    def spaces(self) -> bool:
         """A cut before an ASCII space is proved behind any character other than white space."""
         others = np.ones(POINTS, np.bool_)
         others[[ord(char) for char in SPACES]] = False
@@ -73,63 +68,28 @@ class ProvedWindows:
         return all(self._checker.refusal(c, space) is None for c in found)
 
 
-class ByWindows:
-    """Checks the PAIR seams of one text."""
-
-    def __init__(self, ground: CheckContext) -> None:
-        self._ground = ground
-
-    def require(self, seam: Seam) -> None:
-        """Refuse unless the two characters at the seam prove its cut. Does not check that the
-        engine matches the same added tokens with the cut."""
-        ground, p = self._ground, seam.position
-        scheme = ground.facts.scheme
-        require(scheme == "regex", "scheme", f"the rule is for regex, not {scheme}")
-        ground.require_prefix_safe(ground.text[p])
-        stored = seam.witness[:1] == (("family", ground.facts.family),)
-        named = "family" if stored else "windows"
-        proof, left, right = witness_values(seam, named, "left", "right")
-        proved = self._windows_of(named, proof)
-        own = Theorem.PAIR if proved.is_single else Theorem.PAIR_OF_SPLITS
-        require(seam.theorem == own, "theorem", f"it is theorem {own}, not {seam.theorem}")
-        if (left, right) == UNIVERSAL and not stored:
-            self._require_universal(proved, p)
-            return
-        pair = type(left) is type(right) is int and left == right == 1
-        only = f"one character on either side may prove a cut, not {left!r} and {right!r}"
-        require(pair, "witness", only)
-        why = proved.refusal(*ground.neighbours(p))
-        require(why is None, "context", f"the cut at {p} is not proved: {why}")
-
-    def _require_universal(self, windows: ProvedWindows, p: int) -> None:
-        ground = self._ground
-        before, after = ground.text[p - 1], ground.text[p]
-        if not {stage.kind for stage in ground.facts.normalizers} <= KEEP_NON_SPACES:
-            before, after = ground.neighbours(p)
-        spaced = before not in SPACES and ground.text[p] == after == " "
-        require(spaced, "context", f"{before!r}|{after!r} is no non-space, then ' '")
-        require(windows.universal, "context", "not every non-space before a space is proved")
-
-    def _windows_of(self, origin: str, proof: int | str) -> ProvedWindows:
-        """Returns the windows of the table of the tokenizer's family, or of a proof that came with
-        the seams."""
-        ground, facts = self._ground, self._ground.facts
-        if origin == "family":
-            found = _stored_windows(ground.family(proof).name, facts.engine, facts.patterns)
-        else:
-            written = ground.proofs.get(str(proof))
-            if written is None:
-                raise RefusedError("proof", f"no proof of sha256 {proof} came with the seam")
-            found = _handed_over(str(proof), written, facts.engine, facts.patterns)
-        if isinstance(found, str):
-            raise RefusedError("proof", f"the proof of the windows does not hold: {found}")
-        return found
+def proved_pattern(
+    ground: CheckContext, shipped: ShippedPattern | None, named: str, value: str
+) -> ProvedPattern:
+    """Returns what is proved of the tokenizer's pattern: by the table of `shipped`, or by the proof
+    of sha256 `value` that came with the seams. Raises RefusedError."""
+    facts = ground.facts
+    if shipped is not None:
+        found = _shipped(shipped.name, facts.engine, facts.patterns)
+    else:
+        written = ground.proofs.get(value) if named == "proof" else None
+        if written is None:
+            raise RefusedError("proof", f"no proof of sha256 {value} came with the seam")
+        found = _handed_over(value, written, facts.engine, facts.patterns)
+    if isinstance(found, str):
+        raise RefusedError("proof", f"the proof of the pairs does not hold: {found}")
+    return found
 
 
 @lru_cache(maxsize=8)
 def _handed_over(
     digest: str, proof: str, engine: str, patterns: tuple[str, ...]
-) -> ProvedWindows | str:
+) -> ProvedPattern | str:
     """Returns what a proof that came with the seams proves, or why it proves nothing. The engine is
     asked about every code point."""
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
@@ -141,7 +101,7 @@ def _handed_over(
         readers = [PatternReader(pattern, engine) for pattern in patterns]
         size = _size(data)
         symbol_of, classes = _symbols(data, size), _classes(data, size)
-        proved = ProvedWindows(readers, data.get("stages"), symbol_of, classes)
+        proved = ProvedPattern(readers, data.get("stages"), symbol_of, classes)
         for source in dict.fromkeys(source for reader in readers for source in reader.sources):
             holds = np.isin(symbol_of, classes[source])
             outside = np.flatnonzero((symbol_of < size) & ~holds)
@@ -152,13 +112,13 @@ def _handed_over(
 
 
 @lru_cache(maxsize=8)
-def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> ProvedWindows | str:
-    """Returns what the table of a family proves about the frozen code points, or why it proves
-    nothing."""
+def _shipped(name: str, engine: str, patterns: tuple[str, ...]) -> ProvedPattern | str:
+    """Returns what the table of a shipped pattern proves about the frozen code points, or why it
+    proves nothing."""
     source = {"engine": engine, "patterns": list(patterns)}
-    entry = next((e for e in load_windows(family) if source in e["sources"]), None)
+    entry = next((e for e in load_pairs(name) if source in e["sources"]), None)
     if entry is None:
-        return f"no windows of {family!r} are stored for its patterns"
+        return f"no pairs of {name!r} are stored for its patterns"
     symbol_of = np.full(POINTS, entry["size"], np.uint8)
     for low, high, atom in load_tables().ranges:
         symbol_of[low : high + 1] = entry["symbols"][atom]
@@ -171,7 +131,7 @@ def _stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Prov
             {**proof, "size": entry["size"], "tree": tree}
             for proof, tree in zip(proofs, trees, strict=True)
         ]
-        return ProvedWindows(readers, stages, symbol_of, entry["classes"])
+        return ProvedPattern(readers, stages, symbol_of, entry["classes"])
     except RefusedProofError as error:
         return str(error)
 
@@ -182,7 +142,7 @@ def _parse_proof(proof: str) -> Mapping[str, object]:
     except (ValueError, RecursionError) as error:
         raise RefusedProofError(f"no proof: {error}") from None
     if not isinstance(data, dict):
-        raise RefusedProofError("no proof of windows")
+        raise RefusedProofError("no proof of pairs")
     return data
 
 

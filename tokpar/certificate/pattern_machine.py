@@ -1,4 +1,4 @@
-"""The checker's automaton of one pattern, from the proof of its windows (theorem 40).
+"""The checker's automaton of one pattern, from the proof of its pairs (theorem 40).
 
 A state is an ordered list of pattern remainders (derivatives), independent of `tokpar.patterns`.
 The proof names the states; this module only verifies them. It trusts that the tree over symbols is
@@ -21,7 +21,7 @@ _DEEPEST = 200
 
 
 class RefusedProofError(ValueError):
-    """The proof of a window does not hold."""
+    """The proof of a pattern does not hold."""
 
 
 class Machine:
@@ -152,7 +152,7 @@ def _read(proof: str) -> tuple[int, Any, list[list[int]], frozenset[int], frozen
             if not _are_below(dead, len(words)) or not _are_below(sure, len(words)):
                 raise RefusedProofError("what is marked is no state")
             return size, read_tree(tree, size, 0), words, frozenset(dead), frozenset(sure)
-    raise RefusedProofError("no proof of windows")
+    raise RefusedProofError("no proof of pairs")
 
 
 def _are_below(numbers: list[Any], limit: int) -> bool:

@@ -1,4 +1,5 @@
-"""Check STAGE seams by theorem 50: some stage of the tokenizer always splits before the space."""
+"""Check rule STAGE: some stage of the tokenizer always splits before the space (theorem 50), or a
+prefix stands for it (theorem 6.4)."""
 
 from __future__ import annotations
 
@@ -38,6 +39,37 @@ _CLASSES: dict[str, Callable[[str], bool | None]] = {
 _WHOLE_WORDS = ("WhitespaceSplit", "Whitespace", "BertPreTokenizer")
 _OTHERS = ("Split", "ByteLevel", "Metaspace")
 _ONE_BY_ONE = ("Punctuation", "Digits", "UnicodeScripts", "FixedLength", "CharDelimiterSplit")
+
+
+def require_absorbed(ground: CheckContext, seam: Seam) -> None:
+    """Refuse unless section 6.4 licenses the seam: the tokenizer adds the one space that the right
+    chunk omits. Does not check added tokens that reach over the seam."""
+    facts, stages, text, p = ground.facts, ground.facts.normalizers, ground.text, seam.position
+    require(facts.scheme == "dummy", "scheme", f"the rule is for dummy, not {facts.scheme}")
+    one = witness_values(seam, "absorbed") == ("1",)
+    require(one, "witness", "exactly one space can be absorbed")
+    bpe = "bpe" in facts.model.casefold()
+    require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
+    across = f"a token has {text[p - 1]!r} before a sign of a space"
+    require(text[p - 1] not in (facts.chars_before_mark or ()), "context", across)
+    lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in (" ", _MARK)
+    require(lonely, "context", "expected a non-space, one ' ', and text after it")
+    prefix = not stages or _is_dummy_prefix(stages)
+    require(prefix, "normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
+    if any(token.normalized for token in facts.added_tokens):
+        raise RefusedError("added token", "tokens searched in the prefixed text: not judged")
+    content = ground.raw.touching(text, p - 1, p + 2)
+    require(content is None, "added token", f"{content!r} occurs over its three characters")
+    ground.require_added_safe(p + 1)
+
+
+def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
+    """True if the stages are exactly the two that add the dummy prefix."""
+    settings = {name: value for stage in stages for name, value in stage.settings}
+    wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
+    as_stored = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
+    kinds = [stage.kind for stage in stages]
+    return kinds == ["Prepend", "Replace"] and settings in (wanted, as_stored)
 
 
 class Spaces:
@@ -294,9 +326,8 @@ class _Row:
             after = bool(holds("space" if behind == " " else "line end"))
             joined = source.endswith("+")
             return all(_parts(behavior, inverted, b, after, joins_matches=joined) for b in before)
-        named = ("oniguruma", (source,))
-        families = self._ground.tables.families.values()
-        universal = any(named in f.sources and f.universal for f in families)
+        shipped = self._ground.tables.pattern_of("oniguruma", (source,))
+        universal = shipped is not None and shipped.space_after_nonspace
         plain = universal and behavior == "Isolated" and not inverted and self._no_space
         plain = plain and behind == " "
         require(plain, "pre-tokenizer", unsure)

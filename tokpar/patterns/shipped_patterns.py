@@ -1,4 +1,4 @@
-"""The patterns of the known families, by name."""
+"""Patterns of which tokpar ships what is known, by name."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.pattern_machine import RefusedProofError
 
 ENGINES = ("fancy-regex", "oniguruma", "regex")
 Symbols = Callable[[str], list[int]]
