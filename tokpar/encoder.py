@@ -42,13 +42,12 @@ if TYPE_CHECKING:
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
+    from tokpar.concatenation import EncodeRows
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
     from tokpar.short_texts import ShortTexts
 
-LEAST_CACHED = 64
-"""Code points from which on the cache answers a short text faster than the engine."""
 CACHE_AFTER = 1 << 14
 """The encoder asks the cache for short texts after this many code points of short texts."""
 BATCH_BYTES = 8 << 20
@@ -154,7 +153,7 @@ class Encoder:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
             tokenizer = self.tokenizer
-            return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
+            return kept_ids(text, tokenizer, self.rows_of_parts(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._look_up_short(text)
             if found is not None:
@@ -169,11 +168,7 @@ class Encoder:
         The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
         costs a little."""
         self._short_chars += len(text)
-        if (
-            self._short_chars < CACHE_AFTER
-            or not self._caches_short_texts
-            or len(text) < LEAST_CACHED
-        ):
+        if self._short_chars < CACHE_AFTER or not self._caches_short_texts:
             return None
         short = self._short_texts
         if short is None or short.tokenizer is not self._tokenizer:
@@ -266,7 +261,9 @@ class Encoder:
         docs/streaming.md says which ids come how soon."""
         from tokpar import streaming
 
-        return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
+        tokenizer = self.tokenizer
+        rows_of = self.rows_of_parts(tokenizer)
+        return streaming.stream(chunks, tokenizer, lambda text: self.encode(text).ids, rows_of)
 
     def chunks(
         self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
@@ -299,17 +296,19 @@ class Encoder:
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        encode = self._rows_of(tokenizer)
+        encode = self.rows_of_parts(tokenizer)
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
-    def _rows_of(self, tokenizer: TokenizerAdapter) -> Callable[[Sequence[str]], Rows]:
-        """Returns a function that encodes texts exactly, before post-processing.
+    def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows:
+        """Returns the fastest exact encoder of parts of a text, see `rows_of_parts`."""
+        from tokpar.short_texts import rows_of_parts  # importing tokpar does without it
 
-        Parts of a text are joined by theorem 27, which is about the tokenizer's own ids: so an
-        approximate strategy is not used for them."""
-        if not self.exact:
-            return lambda texts: Rows.of(tokenizer.encode(text) for text in texts)
-        return lambda texts: self.unprocessed_batch(texts, tokenizer).rows
+        def in_parallel(texts: Sequence[str]) -> Rows:
+            return self.unprocessed_batch(texts, tokenizer).rows
+
+        return rows_of_parts(
+            tokenizer, in_parallel if self.exact else None, self._caches_short_texts
+        )
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
@@ -344,7 +343,7 @@ class Encoder:
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-        return count_up_to(text, tokenizer, self._rows_of(tokenizer), limit, self.encode)
+        return count_up_to(text, tokenizer, self.rows_of_parts(tokenizer), limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""

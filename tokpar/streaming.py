@@ -11,10 +11,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tokpar.arrays import IdArray, has_surrogate
+from tokpar.concatenation import EncodeRows, Part, encode_parts
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
-from tokpar.cuts.stream_cuts import UnfinishedText
-from tokpar.errors import EngineError, OptionError
+from tokpar.cuts.stable_cuts import Window, stable_cuts_for
+from tokpar.errors import OptionError
 from tokpar.interfaces import Ability, TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.limits import require_text
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
@@ -45,26 +46,29 @@ class EncodesEagerly(Protocol, metaclass=Ability):
 
 
 def stream(
-    chunks: Iterable[str], tokenizer: TokenizerAdapter, whole: Callable[[str], IdArray]
+    chunks: Iterable[str],
+    tokenizer: TokenizerAdapter,
+    whole: Callable[[str], IdArray],
+    encode: EncodeRows,
 ) -> Iterator[IdArray]:
     """Returns an iterator of arrays of ids, none empty. Together they are the ids of the text.
 
     `whole` encodes and post-processes a whole text. It is called at the end if no id is final
-    before the end. Chunks are taken one by one, when the caller asks for ids. Raises OptionError
-    for a chunk that is no str. Raises the errors of encoding the text as soon as the part of the
-    text that causes them arrives."""
+    before the end. `encode` encodes parts of the text. Chunks are taken one by one, when the caller
+    asks for ids. Raises OptionError for a chunk that is no str. Raises the errors of encoding the
+    text as soon as the part of the text that causes them arrives."""
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     if not encodes_parts(tokenizer):
         return _not_empty(_encode_at_end(_check_types(chunks), whole))
     checked = _check_chunks(_check_types(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
-    ids = _encode_between_cuts(checked, tokenizer, tokenizer.encode) if eager is None else eager
+    ids = _encode_between_cuts(checked, tokenizer, encode) if eager is None else eager
     return _add_special_tokens(ids, tokenizer)
 
 
 def stream_parts(
-    chunks: Iterable[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
+    chunks: Iterable[str], tokenizer: TokenizerAdapter, encode: EncodeRows
 ) -> Iterator[IdArray]:
     """Returns the arrays of `stream` for a tokenizer for which `encodes_parts` is true.
 
@@ -128,35 +132,25 @@ def _check_chunks(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
 
 
 def _encode_between_cuts(
-    chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
+    chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: EncodeRows
 ) -> Iterator[IdArray]:
-    """Yield the ids of the text before the last final cut. The rest waits for more chunks."""
-    unfinished = UnfinishedText(finder_for(facts_of(tokenizer)))
+    """Yield the ids of the text before the last stable cut (lemma 35). The rest waits for more
+    chunks."""
+    cuts = stable_cuts_for(facts_of(tokenizer))
     # `text` must stay a plain local variable, because CPython extends such a string in place
-    text, start, searched_to, certifiable = "", 0, 0, True
+    text, start, searched, certifiable = "", 0, 0, True
     for chunk in chunks:
         text += chunk
         certifiable = certifiable and not has_surrogate(chunk)
         if not certifiable:
             continue
-        horizon = unfinished.horizon(text)
-        seam = unfinished.last_cut(text, searched_to, horizon)
-        if seam is None:
-            searched_to = max(searched_to, horizon)
-            continue
-        ids = _encode_part(encode, text[: seam.position], start)
-        taken = seam.position + seam.absorbed
-        text, start, searched_to = text[taken:], start + taken, max(0, horizon - taken)
-        yield ids
-    yield _encode_part(encode, text, start)
-
-
-def _encode_part(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray:
-    """Encode `text`. An EngineError gets positions that count from the start of the whole text."""
-    try:
-        return encode(text)
-    except EngineError as error:
-        raise EngineError(str(error), start + error.start, start + error.stop) from error
+        cut = Window(cuts, text, begins=True).last(searched)
+        searched = max(searched, cuts.final_chars(text))
+        if cut is not None:
+            yield encode_parts(text, [Part(0, cut.position)], encode, start).ids
+            taken = cut.position + cut.absorbed
+            text, start, searched = text[taken:], start + taken, max(0, searched - taken)
+    yield encode_parts(text, [Part(0, len(text))], encode, start).ids
 
 
 def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray] | None:

@@ -13,7 +13,6 @@ import pytest
 from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.facts.families import CL100K
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
@@ -169,13 +168,3 @@ def in_twos(*contents: str) -> Any:
     adapter = load(by_regex((r"\p{N}{1,2}|[\s\S]",)))
     added = tuple(AddedToken(content, 9 + k) for k, content in enumerate(contents))
     return dataclasses.replace(adapter.facts, added_tokens=added)
-
-
-def test_a_pair_of_a_text_that_arrives_ends_where_a_token_may_begin() -> None:
-    unfinished = UnfinishedText(finder_for(in_twos("123456789x")))
-    text = 3 * "a12" + "a123"
-    horizon = unfinished.horizon(text)
-    assert text[horizon:] == "123"
-    for more in ("", "456789x", " ", "4"):
-        found = unfinished.finder.certify_context(text + more, horizon)
-        assert found == unfinished.finder.certify_context(text, horizon)

@@ -19,7 +19,6 @@ from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_fa
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts import finder as finder_module
 from tokpar.cuts.normalized_context import NormalizerGuard
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.cuts.window_seams import WindowSeams
 from tokpar.cuts.window_tables import WindowFinder
 from tokpar.interfaces import facts_of
@@ -122,24 +121,3 @@ def test_a_mistake_in_the_finder_is_seen_by_the_checker(
     _, refused, wrong = judged(case)
     assert refused > 0
     assert wrong == []
-
-
-def test_a_stream_that_does_not_wait_for_the_character_is_seen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    finding = finder_module._finder(facts_of(adapter_of(Case(normalizer="NFC"))))
-
-    def settled() -> bool:
-        """What is certified up to the horizon stays so, whatever comes."""
-        unfinished, source = UnfinishedText(finding), random.Random(2)
-        some = AdversarialTexts((("1", "x", " ", "\n", "aA", ".", "\u0301"),), most=20)
-        for _ in range(300):
-            text, more = some.draw(source), some.draw(source)
-            for p in range(1, min(len(text), unfinished.horizon(text) + 1)):
-                if finding.certify_context(text, p) != finding.certify_context(text + more, p):
-                    return False
-        return True
-
-    assert settled()
-    monkeypatch.setattr(UnfinishedText, "looks_ahead", 0)
-    assert not settled()

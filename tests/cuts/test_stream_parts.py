@@ -30,7 +30,7 @@ from tokpar.cuts.incremental_pretokenizer import (
     machine_for,
     splitters,
 )
-from tokpar.cuts.stream_cuts import UnfinishedText
+from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import facts_of
 from tokpar.patterns.class_tables import load_families
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
@@ -94,9 +94,7 @@ def pieces_of(patterns: tuple[str, ...], text: str) -> list[str]:
 @pytest.mark.ids
 @pytest.mark.parametrize("kind", ["any", "llama"])
 @given(data=st.data())
-def test_up_to_the_horizon_no_later_text_changes_what_is_certified(
-    kind: str, data: st.DataObject
-) -> None:
+def test_no_later_text_changes_a_stable_cut(kind: str, data: st.DataObject) -> None:
     drawn = any_tokenizer() if kind == "any" else llama_specs(finishing=False).map(build)
     tokenizer = data.draw(drawn)
     finder = finder_for(facts_of(adapter_of(tokenizer)))
@@ -169,17 +167,16 @@ def test_all_short_texts_with_all_kinds_of_added_tokens(scheme: str) -> None:
 
 
 def assert_final(finder: CutFinder, text: str) -> None:
-    """What is certified in a beginning of `text` up to its horizon is certified in `text`."""
-    unfinished = UnfinishedText(finder)
-    finally_ = [None, *(finder.certify(text, place) for place in range(1, len(text)))]
-    before = 0
+    """A stable cut of a beginning of `text` is a certified cut of `text` (lemma 35)."""
+    cuts = StableCuts(finder)
+    certified = [None, *(finder.certify(text, place) for place in range(1, len(text)))]
     for length in range(len(text) + 1):
-        horizon = unfinished.horizon(text[:length])
-        assert before <= horizon <= max(0, length - 1)
-        for place in range(before + 1, horizon + 1):
-            seam = unfinished.last_cut(text[:length], place - 1, place)
-            assert seam is None or seam == finally_[place], (text[:length], place)
-        before = horizon
+        window = Window(cuts, text[:length], begins=True)
+        for place in range(1, length):
+            seam, later = window.seam(place), certified[place]
+            if seam is not None:
+                assert later is not None, (text[:length], place)
+                assert seam.absorbed == later.absorbed, (text[:length], place)
 
 
 # ---------------------------------------------------------------------- pre-tokens on the way
@@ -297,13 +294,17 @@ def test_added_tokens_are_found_leftmost_and_longest(
 
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part", "default"])
 def test_the_last_cut_is_the_one_that_is_found_place_by_place(name: str) -> None:
-    """However long the stretch without one is, which is looked through in blocks."""
-    finder = finder_for(facts_of(tokpar.load(part(name))))
-    unfinished, drawing = UnfinishedText(finder), random.Random(name)
+    """However long the text without a cut is, which is looked through in blocks; and from what
+    `final_chars` passed over on, no later text brings another one."""
+    cuts, drawing = stable_cuts_for(facts_of(tokpar.load(part(name)))), random.Random(name)
     words = [" ", "  ", "\n", "a", "bc", "1", "234", "!", "'s", "é", "中文", "x " * 3]
     words += [char * drawing.randint(40, 90) for char in " 9a\n!"]
     for _ in range(drawn(300)):
         text = "".join(drawing.choice(words) for _ in range(drawing.randint(1, 60)))
-        last = min(len(text) - 1, unfinished.horizon(text))
-        expected = unfinished._last(text, 0, last, finder.certify_context)
-        assert unfinished.last_cut(text, 0, last) == expected
+        window = Window(cuts, text, begins=True)
+        places = range(len(text) - 1, 0, -1)
+        assert window.last(0) == next(filter(None, map(window.seam, places)), None)
+        some = drawing.randint(0, len(text))
+        known = Window(cuts, text[:some], begins=True)
+        for place in range(1, cuts.final_chars(text[:some]) + 1):
+            assert known.seam(place) == window.seam(place), (text, some, place)

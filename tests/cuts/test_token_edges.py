@@ -47,7 +47,6 @@ from tests.support.tokenizers_drawn import (
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.encoding import Encoding
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -519,15 +518,6 @@ def test_a_token_in_a_long_pre_token_is_not_passed_over() -> None:
     text = "ab" * 5_000 + "xyz" + "ab" * 5_000
     encoding = tokpar.encode(text, letters(), strategy="auto", executor="serial", chunk_chars=64)
     assert [(seam.position, seam.rule) for seam in encoding.seams][:1] == [(10_000, "EDGE")]
-
-
-def test_a_text_that_is_still_arriving_is_not_cut_at_edges() -> None:
-    """What follows may show that a token shares characters with another."""
-    finder = planner(letters())
-    text = "ababxyzabab"
-    assert finder.certify(text, 4) is not None
-    assert finder.certify_context(text, 4) is None
-    assert UnfinishedText(finder).last_cut(text, 0, len(text) - 1) is None
 
 
 def test_offsets_are_those_of_the_whole_text() -> None:

@@ -41,7 +41,6 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.class_check import require_class
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
-from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns import charclass_members as members_module
@@ -302,18 +301,6 @@ def test_a_text_that_arrives_is_cut_by_windows() -> None:
         parts = [text[i : i + size] for i in range(0, len(text), size)]
         found = [id_ for ids in tokpar.stream(parts, tokenizer) for id_ in ids.tolist()]
         assert found == load(tokenizer).encode(text).tolist()
-
-
-def test_what_is_final_stays() -> None:
-    """A pair may not stand where an added token may yet begin."""
-    unfinished = UnfinishedText(finder(by_hugging_face((IN_TWOS,))))
-    text = "a" + 20 * "ab\n"
-    for length in range(len(text)):
-        horizon = unfinished.horizon(text[:length])
-        seam = unfinished.last_cut(text[:length], 0, horizon) if horizon > 0 else None
-        assert horizon <= max(0, length - 1)
-        if seam is not None:
-            assert unfinished.finder.certify_context(text, seam.position) == seam
 
 
 # ------------------------------------------------------------------------ what is refused

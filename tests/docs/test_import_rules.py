@@ -23,7 +23,7 @@ PACKAGE = ROOT / "tokpar"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "foreign_errors", "arrays", "cores"}),
     frozenset({"limits", "types", "decompression", "text_field", "kernel_modules", "disk_cache"}),
-    frozenset({"interfaces", "seams"}),
+    frozenset({"interfaces", "seams", "concatenation"}),
     frozenset({"policy", "spans", "foreign_parts"}),
     frozenset({"encoding", "plan"}),
     frozenset({"pure", "patterns", "facts", "cuts", "certificate", "cache", "decoding"}),

@@ -19,6 +19,7 @@ import tokpar
 from tests.support.odd_tokenizers import odd_text, odd_tokenizer
 from tests.support.tokenizers_drawn import contents, is_panic
 from tokpar import encoder as encoder_module
+from tokpar import short_texts
 from tokpar.cache import learning, stored_tables
 from tokpar.chunks import encoded_text, end_ids, text_chunks
 from tokpar.errors import OptionError
@@ -52,8 +53,9 @@ def small_sizes(rng: random.Random) -> Iterator[None]:
             (text_chunks, {"REGION": rng.choice((1, 9, 1 << 20))}),
             (encoded_text, {"PIECE": rng.choice((3, 256))}),
             (end_ids, {"_LEAST_CHARS": 1, "_CHARS_PER_TOKEN": 1}),
-            (editing, {"SEGMENT": 2, "_FIRST_REACH": 8, "_MOST_DIRECT_CHARS": direct}),
-            (encoder_module, {"LEAST_CACHED": 1, "CACHE_AFTER": 0}),
+            (editing, {"SEGMENT": 2, "_FIRST_REACH": 8}),
+            (encoder_module, {"CACHE_AFTER": 0}),
+            (short_texts, {"LEAST_CACHED": 1, "MOST_DIRECT_CHARS": direct}),
             (learning, {"MAKE_AFTER": 0}),
             (stored_tables, {"LEAST_KEPT": 1 << 62}),
         ):

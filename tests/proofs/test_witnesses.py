@@ -20,9 +20,9 @@ from tests.support.added_around import a_safe, bytes_only, with_tokens
 from tests.support.merge_tables import Table, boundaries, edges, encode, greedy, run
 from tests.support.pattern_pieces import engine_pieces
 from tests.support.patterns_drawn import atoms_of, clean, pieces, words
-from tests.support.seams import finder, part, serial, wrong_in_fact
+from tests.support.seams import part, serial, wrong_in_fact
 from tests.support.small_models import bert, byte_level
-from tests.support.tokenizers_drawn import Added, plain_copy
+from tests.support.tokenizers_drawn import Added
 
 # --------------------------------------------------------------------- merging: 3, 4, 7, 7.2, 9
 
@@ -450,34 +450,6 @@ def test_theorem_6_5_needs_a_template_with_the_text_once() -> None:
 
 
 # ------------------------------------------------------------------------------- streams
-
-
-def token_added(name: str, content: str, **flags: Any) -> Tokenizer:
-    return with_tokens(plain_copy(part(name)).to_str(), (Added(content, **flags),))
-
-
-@pytest.mark.parametrize(
-    ("tokenizer", "text", "more", "p"),
-    [
-        pytest.param(token_added("deepseek_part", "b c"), "ab ", "c", 2, id="open place"),
-        pytest.param(
-            token_added("deepseek_part", " b", single_word=True), "a ", "b", 1, id="single word"
-        ),
-        pytest.param(token_added("bert_part", "x", lstrip=True), "  ", "x", 1, id="lstrip"),
-        pytest.param(token_added("llama_style", "bc"), "a b", "c", 1, id="absorbed"),
-    ],
-)
-def test_a_cut_that_later_text_undoes(tokenizer: Tokenizer, text: str, more: str, p: int) -> None:
-    planner = finder(tokenizer)
-    assert planner.certify(text, p) is not None
-    assert planner.certify(text + more, p) is None
-
-
-def test_a_replacement_that_later_text_begins_undoes_a_cut() -> None:
-    tokenizer = byte_level([])
-    tokenizer.normalizer = normalizers.Replace("ab", " ")
-    assert finder(tokenizer).certify("\na", 1) is not None
-    assert finder(tokenizer).certify("\nab", 1) is None
 
 
 def test_a_match_at_the_end_may_be_shorter_before_a_character() -> None:

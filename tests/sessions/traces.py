@@ -21,11 +21,12 @@ from tests.support.adapters_drawn import (
     predecessors,
 )
 from tests.support.tokenizers_drawn import is_panic
+from tokpar import short_texts
+from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of, token_bytes_of
 from tokpar.sessions import editing
 from tokpar.sessions.session import Patch, Session
-from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
 
 
 def ids_of(adapter: TokenizerAdapter, text: str) -> list[int]:
@@ -107,11 +108,12 @@ def check_trace(
     """A session of random edits and forks, after each of them equal to a full encode."""
     tokens = contents_of(adapter)
     encoder = tokpar.Encoder(adapter)
-    sizes = rng.choice(((1, 4, 8, 2), (2, 8, 16, 4), (4, 16, 64, 8), (256, 512, 1 << 13, 1024)))
-    names = dict(
-        zip(("SEGMENT", "_FIRST_REACH", "_MOST_DIRECT_CHARS", "_LONG_SEGMENT"), sizes, strict=True)
-    )
-    with mock.patch.multiple(editing, **names):
+    sizes = rng.choice(((1, 4, 2, 8), (2, 8, 4, 16), (4, 16, 8, 64), (256, 512, 1024, 1 << 13)))
+    names = dict(zip(("SEGMENT", "_FIRST_REACH", "_LONG_SEGMENT"), sizes, strict=False))
+    with (
+        mock.patch.multiple(editing, **names),
+        mock.patch.multiple(short_texts, MOST_DIRECT_CHARS=sizes[-1], LEAST_CACHED=1),
+    ):
         sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60)))) for _ in "ab"]
         for _ in range(steps):
             session = rng.choice(sessions)

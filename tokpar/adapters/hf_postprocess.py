@@ -195,6 +195,10 @@ class PostProcessingAdapter(ABC):
         own = partial(self.encode_many, spans=False)
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 
+    def known_ids(self, text: str) -> IdArray | None:
+        """Returns the ids of a short text if the cache knows all of it, and learns nothing."""
+        return None if self._segment_cache is None else self._segment_cache.known_ids(text)
+
     def cached_ids(self, text: str) -> IdArray | None:
         """Returns the ids of a short text, or None if the cache does not know all of it."""
         if self._segment_cache is None:

@@ -31,7 +31,7 @@ from tokpar.cache.cache_policy import (
 )
 from tokpar.cache.generations import Generations
 from tokpar.cache.learning import Engine, Learner, MakePieces
-from tokpar.cache.lookup import Lookup
+from tokpar.cache.lookup import Lookup, LookupResult
 from tokpar.cache.segments import EncodeMany, Unbatcher
 from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
@@ -125,6 +125,11 @@ class SegmentCache:
         lengths[may], is_answered[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), is_answered
 
+    def known_ids(self, text: str) -> IdArray | None:
+        """Returns the ids of a short text if the cache knows every segment of it, else None."""
+        result = self._look_up_short(text)
+        return None if result is None or len(result.misses) else result.ids
+
     def cached_ids(
         self, text: str, encode_many: EncodeMany, make_pieces: MakePieces
     ) -> IdArray | None:
@@ -132,6 +137,17 @@ class SegmentCache:
 
         The ids, if the cache knows every segment, or if the new segments can mostly be encoded
         without the engine."""
+        result = self._look_up_short(text)
+        if result is None or not len(result.misses):
+            return None if result is None else result.ids
+        if self._learner.pieces(make_pieces, self.state.new) is None:
+            self.state = replace(self.state, new=self.state.new + len(text))
+            return None
+        found, is_answered = self.encode([text], encode_many, 1, make_pieces)
+        return found[0] if is_answered[0] else None
+
+    def _look_up_short(self, text: str) -> LookupResult | None:
+        """Look up the segments of a short text. None if the text is not looked up."""
         if self._learner.engine_only:
             return None  # a lookup that misses takes a tenth of the engine's time
         if len(text) > LONGEST_KNOWN or not (self._every_text or self._may_divide(text)):
@@ -140,14 +156,7 @@ class SegmentCache:
             data, rows = utf8_rows([text], len(text), self._functions)
         except UnicodeEncodeError:
             return None
-        result = self._lookup.look_up_part(data, rows)
-        if result is None or not len(result.misses):
-            return None if result is None else result.ids
-        if self._learner.pieces(make_pieces, self.state.new) is None:
-            self.state = replace(self.state, new=self.state.new + len(text))
-            return None
-        found, is_answered = self.encode([text], encode_many, 1, make_pieces)
-        return found[0] if is_answered[0] else None
+        return self._lookup.look_up_part(data, rows)
 
     def _may_divide(self, text: str) -> bool:
         """True if no added token in `text` forbids a cut, as far as segments do not show it."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.arrays import IdArray
 from tokpar.cli import options
 from tokpar.cli.encodings import (
     TEXT,
@@ -24,6 +24,7 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, byte_blocks, decode_blocks, has_rows
+from tokpar.types import Rows
 
 PART_BYTES = 1 << 23
 
@@ -103,8 +104,8 @@ def _count_parts(encoder: InputEncoder, name: str) -> int:
 
     tokenizer, arguments = encoder.tokenizer, encoder.arguments
 
-    def encode(text: str) -> IdArray:
-        return encoder.row_encoder.unprocessed_batch([text], tokenizer).rows.ids
+    def encode(texts: Sequence[str]) -> Rows:
+        return encoder.row_encoder.unprocessed_batch(texts, tokenizer).rows
 
     size = None if name == STDIN else os.path.getsize(name)
     with bar_of(arguments, size, "B") as moved, blamed_on(Source(name, "")):

@@ -5,15 +5,14 @@ ends at the first kept cut that is co-stable in the text behind the edit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
-from typing import Protocol
+from itertools import islice
 
 import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids
-from tokpar.encoding import Batch, Encoding
+from tokpar.concatenation import EncodeRows, encode_parts, parts_between
+from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
 from tokpar.sessions.rope import (
     Rope,
@@ -26,7 +25,7 @@ from tokpar.sessions.rope import (
     slice_of,
     split,
 )
-from tokpar.sessions.stable_cuts import StableCuts, Window, stable_cuts_for
+from tokpar.types import Seam
 
 SEGMENT = 256
 """The least number of code points of a segment. The last two segments may be shorter."""
@@ -36,22 +35,6 @@ _MOST_EDGES = 64
 """How many edges of segments are checked before the search takes more text."""
 _LONG_SEGMENT = 1024
 """From so many code points on, an append searches only the end of the last segment for cuts."""
-_MOST_DIRECT_CHARS = 1 << 13
-"""For at most so many code points, the tokenizer's own call is faster than the pipeline."""
-
-
-class EncodesTexts(Protocol):
-    """The methods of an `Encoder` that a session calls."""
-
-    @property
-    def tokenizer(self) -> TokenizerAdapter: ...
-
-    @property
-    def exact(self) -> bool: ...
-
-    def encode(self, text: str) -> Encoding: ...
-
-    def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +58,15 @@ class Editing:
 
     def __init__(
         self,
-        encoder: EncodesTexts,
         tokenizer: TokenizerAdapter,
+        encode: EncodeRows,
         rope: Rope,
         start: int,
         stop: int,
         text: str,
     ) -> None:
-        self._encoder, self._tokenizer = encoder, tokenizer
-        self._cuts: StableCuts = stable_cuts_for(facts_of(tokenizer))
+        self._encode, self._tokenizer = encode, tokenizer
+        self._stable: StableCuts = stable_cuts_for(facts_of(tokenizer))
         self._rope, self._start, self._stop, self._text = rope, start, stop, text
         self._length = 0 if rope is None else rope.chars
         self._chars = self._first = self._absorbed_chars = 0
@@ -121,7 +104,7 @@ class Editing:
 
     def _left_edge(self, limit: int) -> int:
         """The last edge of a segment that is a stable cut of the text before the edit, or 0."""
-        if self._cuts.refusal is not None:
+        if self._stable.refusal is not None:
             return 0
         seen = _FIRST_REACH
         while True:
@@ -142,7 +125,7 @@ class Editing:
     def _window(self, text: str) -> Window:
         """The window of `text`, which begins at the code point from which the left edge was
         searched."""
-        return Window(self._cuts, text, begins=self._first == 0)
+        return Window(self._stable, text, begins=self._first == 0)
 
     def _left_context_from(self, first: int) -> str:
         """The text from `first` to the edit. The left edge must be a stable cut of this text."""
@@ -151,13 +134,13 @@ class Editing:
     def _right_edge(self) -> int | None:
         """The first edge of a segment that is a co-stable cut of the text behind the edit, or
         None."""
-        if self._stop == self._length or self._cuts.refusal is not None:
+        if self._stop == self._length or self._stable.refusal is not None:
             return None
         seen, before = _FIRST_REACH, self._stop
         while True:
             last = min(self._length, self._stop + seen)
             text = slice_of(self._rope, self._stop, last)
-            window = Window(self._cuts, text, ends=last == self._length)
+            window = Window(self._stable, text, ends=last == self._length)
             # more text behind an edge rarely makes it a cut, so refused edges are not checked again
             for at, segment in islice(segments_after(self._rope, before), _MOST_EDGES):
                 if at >= last:
@@ -183,21 +166,20 @@ class Editing:
         if not text:
             own = ids_of(self._tokenizer, "") if left_rope is None and stop is None else ()
             return [Segment("", np.asarray(own, np.uint32))] if len(own) else []
-        absorbed_chars, searched_chars = self._absorbed_chars, self._known_searched_chars(start)
-        edges = self._edges(text[absorbed_chars:], searched_chars, stop is None)
-        edges = [
-            (c + absorbed_chars, a)
-            for c, a in edges
-            if self._may_cut(start, text, c + absorbed_chars)
-        ]
+        cuts = self._cuts_in(text, start, stop is None)
         if stop is not None:
-            edges = [(c, a) for c, a in edges if c <= len(before) + len(self._text)]
-        places = [(0, absorbed_chars), *edges, (len(text), 0)]
-        parts = [(text[at:end], skipped) for (at, skipped), (end, _) in pairwise(places)]
-        ids = self._encode_each([part[skipped:] for part, skipped in parts])
-        found = [Segment(part, own, s) for (part, s), own in zip(parts, ids, strict=True)]
+            last = len(before) + len(self._text)
+            cuts = [cut for cut in cuts if cut.position <= last]
+        parts = [*parts_between(cuts, len(text), 0, self._absorbed_chars)]
+        rows = encode_parts(text, parts, self._encode, start).rows
+        self._chars += sum(len(part.slice_of(text)) for part in parts)
+        found = [
+            Segment(text[part.start : part.stop], rows[k], part.absorbed_chars)
+            for k, part in enumerate(parts)
+        ]
         if stop is None:  # the next append does not search this text for cuts again
-            found[-1] = replace(found[-1], searched_chars=self._searched_chars(found[-1].text))
+            searched = self._stable.final_chars(found[-1].text)
+            found[-1] = replace(found[-1], searched_chars=searched)
         return found
 
     def _may_cut(self, start: int, text: str, c: int) -> bool:
@@ -210,12 +192,6 @@ class Editing:
             return True
         judged = self._left_context[: start - self._first] + text[:c]
         return self._is_cut(self._window(judged), start - self._first, self._absorbed_chars)
-
-    def _searched_chars(self, text: str) -> int:
-        """How many code points at the start of a last segment need not be searched for cuts
-        again."""
-        margin = max(_FIRST_REACH // 4, 2 * self._cuts.parts.longest, 2 * self._cuts.looks_ahead)
-        return max(0, len(text) - margin)
 
     def _known_searched_chars(self, start: int) -> int:
         """The `searched_chars` of the old last segment, if it is long and the edit only appends to
@@ -232,32 +208,28 @@ class Editing:
             return 0
         return last[1].searched_chars
 
-    def _edges(self, text: str, searched_chars: int, open_end: bool) -> list[tuple[int, int]]:
-        """The cuts in `text` behind `searched_chars`, each with the number of code points it
-        absorbs.
+    def _cuts_in(self, text: str, start: int, open_end: bool) -> list[Seam]:
+        """The cuts in `text`, which begins at the left edge `start`, `SEGMENT` code points apart.
 
-        `text` is encoded by itself. With `open_end`, the last cut is the last stable one, because
-        the next append begins there."""
-        seams = Window(self._cuts, text, True, True).spread(searched_chars, len(text), SEGMENT)
+        With `open_end`, the last cut is the last stable one, because the next append begins there.
+        What the left edge absorbs is no part of the text that is encoded."""
+        skipped, searched = self._absorbed_chars, self._known_searched_chars(start)
+        own = text[skipped:]
+        cuts = Window(self._stable, own, True, True).spread(searched, len(own), SEGMENT)
         if open_end:
-            last = Window(self._cuts, text, True).last(
-                seams[-1].position if seams else searched_chars
-            )
-            seams += [] if last is None else [last]
-        edges = [(seam.position, seam.absorbed) for seam in seams]
-        return [(p, a) for p, a in edges if p + a < len(text)]
-
-    def _encode_each(self, texts: list[str]) -> list[IdArray]:
-        """The ids of each text by itself, before post-processing."""
-        self._chars += sum(map(len, texts))
-        if sum(map(len, texts)) > _MOST_DIRECT_CHARS and self._encoder.exact:
-            rows = self._encoder.unprocessed_batch(texts, self._tokenizer).rows
-            return [rows[k] for k in range(len(texts))]
-        return [ids_of(self._tokenizer, text) for text in texts]
+            known = cuts[-1].position if cuts else searched
+            last = Window(self._stable, own, begins=True).last(known)
+            cuts += [] if last is None else [last]
+        placed = (replace(cut, position=cut.position + skipped) for cut in cuts)
+        return [
+            cut
+            for cut in placed
+            if cut.position + cut.absorbed < len(text) and self._may_cut(start, text, cut.position)
+        ]
 
     def _why_whole(self) -> str:
         said = "no cut of the text stays certified beside the edit"
-        return self._cuts.refusal or said
+        return self._stable.refusal or said
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:

@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.cuts.stable_cuts import StableCuts, Window
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, token_bytes_of
 from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
-from tokpar.sessions.stable_cuts import StableCuts, Window
 
 Encode = Callable[[str], IdArray]
 _NO_IDS: IdArray = np.empty(0, np.uint32)

@@ -6,15 +6,19 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate
+from tokpar.concatenation import EncodeRows
+from tokpar.cuts.stable_cuts import stable_cuts_for
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.limits import require_text
 from tokpar.sessions.common_ends import common_prefix, common_suffix
-from tokpar.sessions.editing import Edit, Editing, EncodesTexts, ids_of
+from tokpar.sessions.editing import Edit, Editing, ids_of
 from tokpar.sessions.pins import (
     NO_PINS,
     PinnedRows,
@@ -27,8 +31,18 @@ from tokpar.sessions.pins import (
 )
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
 from tokpar.sessions.session_bytes import SessionParts, read_session, require_ids, write_session
-from tokpar.sessions.stable_cuts import stable_cuts_for
 from tokpar.spans import postprocess_single
+
+
+class EncodesTexts(Protocol):
+    """The methods of an `Encoder` that a session calls."""
+
+    @property
+    def tokenizer(self) -> TokenizerAdapter: ...
+
+    def encode(self, text: str) -> Encoding: ...
+
+    def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +81,7 @@ class Session:
     def __init__(self, encoder: EncodesTexts, text: str = "") -> None:
         self._encoder = encoder
         self._tokenizer = encoder.tokenizer
+        self._encode_rows = encoder.rows_of_parts(self._tokenizer)
         self._lock = threading.RLock()
         self._ids: IdArray | None = None
         self._valid_count = 0
@@ -387,7 +402,9 @@ class Session:
         return self._tokenizer
 
     def _edit(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
-        return Editing(self._encoder, self._require_unchanged(), rope, start, stop, text).result()
+        return Editing(
+            self._require_unchanged(), self._encode_rows, rope, start, stop, text
+        ).result()
 
 
 def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:

@@ -169,6 +169,7 @@ def train(
 
     Raises OptionError, also for a corpus without text; FileFormatError with the place for a file
     that is not UTF-8; OSError."""
+    from tokpar.patterns.known_pattern import shipped_pattern
 
     count = worker_count(workers)
     _check_special_tokens(special_tokens)

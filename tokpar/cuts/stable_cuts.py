@@ -1,5 +1,7 @@
 """Find the cuts that stay certified whatever text is added after or before (theorems 34, 35).
 
+Streams and sessions ask here which cuts are final while text arrives.
+
 A cut is *stable* in S if it is certified in SX for every X. A cut is *co-stable* in R if it is
 certified in ZR for every Z. All positions are code points."""
 
@@ -12,11 +14,12 @@ from typing import NamedTuple
 
 from tokpar.cuts.added_token_guard import maybe_space, maybe_word
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.stream_cuts import UnfinishedText
+from tokpar.cuts.normalized_context import replaced_string
 from tokpar.types import AddedToken, Facts, Rule, Seam
 
-_SINGLE_CHECKS, _BLOCK = 128, 4096
-"""How many positions are checked one by one, and the block size of the search after these."""
+_FIRST_CHECKS, _SINGLE_CHECKS, _BLOCK = 8, 128, 4096
+"""How many positions are checked one by one, without and with a search for added tokens first, and
+the block size of the search after these."""
 
 
 class Edge(NamedTuple):
@@ -40,6 +43,14 @@ class TokenParts:
     @cached_property
     def longest(self) -> int:
         return max((len(token.content) for token in self.tokens), default=0)
+
+    @cached_property
+    def first_chars(self) -> frozenset[str]:
+        return frozenset(token.content[:1] for token in self.tokens)
+
+    @cached_property
+    def last_chars(self) -> frozenset[str]:
+        return frozenset(token.content[-1:] for token in self.tokens)
 
     @cached_property
     def lstrip(self) -> bool:
@@ -94,7 +105,21 @@ class StableCuts:
     @cached_property
     def looks_ahead(self) -> int:
         """How many characters on either side of a cut the normalizer stages may read (N)."""
-        return UnfinishedText(self.finder).looks_ahead
+        normalized = self.finder.normalizer_guard
+        if not normalized.stages:
+            return 1
+        changed = sum(
+            1 + len(replaced_string(s) or "") for s in normalized.stages if s.kind == "Replace"
+        )
+        moved = max((len(token.content) for token in normalized.tokens), default=0)
+        return 2 + len(normalized.stages) + changed + moved
+
+    def final_chars(self, text: str) -> int:
+        """How many positions at the start of `text` need no second search when more text follows.
+
+        No token that text after `text` completes begins before them, and no rule reads over the
+        end. A cut that only a long run of white space keeps open may be passed over."""
+        return max(0, len(text) - 2 * self.parts.longest - self.looks_ahead - 3)
 
     def reach(self, seam: Seam) -> tuple[int, int]:
         """How many characters before and after a cut decide whether it is certified. Added tokens
@@ -160,9 +185,13 @@ class Window:
     def last(self, lower_bound: int) -> Seam | None:
         """The last seam in (lower_bound, len(text)), or None."""
         end = len(self.text)
+        first = max(lower_bound, end - _FIRST_CHECKS)
+        seam = self._last_of(range(end - 1, first, -1))
+        if seam is not None:
+            return seam
         near = max(lower_bound, end - _SINGLE_CHECKS)
-        crossed = self.cuts.finder.crossed_positions(self.text, near + 1, max(near + 1, end))
-        singles = range(end - 1, near, -1)
+        crossed = self.cuts.finder.crossed_positions(self.text, near + 1, max(near + 1, first + 1))
+        singles = range(first, near, -1)
         seam = self._last_of(p for p in singles if crossed is None or not crossed[p - near - 1])
         for stop in range(near + 1, lower_bound + 1, -_BLOCK):
             if seam is not None:
@@ -214,17 +243,21 @@ class Window:
     @cached_property
     def _open_starts(self) -> list[Edge]:
         """Where an added token may begin that ends after the window, in ascending order (a)."""
-        table, size = self.cuts.parts.beginnings, len(self.text)
-        first = max(0, size - self.cuts.parts.longest + 1)
-        found = ((s, table.get(self.text[s:])) for s in range(first, size))
+        parts, size = self.cuts.parts, len(self.text)
+        first = max(0, size - parts.longest + 1)
+        if parts.first_chars.isdisjoint(self.text[first:]):
+            return []
+        found = ((s, parts.beginnings.get(self.text[s:])) for s in range(first, size))
         return [Edge(s, *flags) for s, flags in found if flags is not None]
 
     @cached_property
     def _open_ends(self) -> list[Edge]:
         """Where an added token may end that begins before the window, in ascending order."""
-        table = self.cuts.parts.endings
-        last = min(len(self.text), self.cuts.parts.longest - 1)
-        found = ((e, table.get(self.text[:e])) for e in range(1, last + 1))
+        parts = self.cuts.parts
+        last = min(len(self.text), parts.longest - 1)
+        if parts.last_chars.isdisjoint(self.text[: max(0, last)]):
+            return []
+        found = ((e, parts.endings.get(self.text[:e])) for e in range(1, last + 1))
         return [Edge(e, *flags) for e, flags in found if flags is not None]
 
     def _stays_before(self, seam: Seam) -> bool:

@@ -1,0 +1,118 @@
+"""Encodes the parts of a text between certified cuts, and adds up their ids, offsets and seams.
+
+At a certified cut p that absorbs a code points, the ids of a text are the ids of text[:p], then the
+ids of text[p + a:] (theorem 27). Streams, sessions, chunks, offsets and the pipeline concatenate
+the ids of a text here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_or_view, offsets_of
+from tokpar.errors import EngineError
+from tokpar.types import CERTIFIED_CUTS, Rows, Seam
+
+EncodeRows = Callable[[Sequence[str]], Rows]
+"""Returns one row for each text: its ids before special tokens, truncation and padding. The
+tokenizer's own call, the cache, or the pipeline."""
+
+
+class Part(NamedTuple):
+    """The part [start, stop) of a text, code points, between two certified cuts.
+
+    The tokenizer gets the part without its first `absorbed_chars` code points: the prefix that it
+    puts before every text stands for them (theorem 6.4)."""
+
+    start: int
+    stop: int
+    absorbed_chars: int = 0
+
+    def slice_of(self, text: str) -> str:
+        """Returns what the tokenizer gets."""
+        return text[self.start + self.absorbed_chars : self.stop]
+
+
+def parts_between(
+    cuts: Iterable[Seam], stop: int, start: int = 0, absorbed_chars: int = 0
+) -> Iterator[Part]:
+    """Yields the parts of text[start:stop] between `cuts`, ascending. Raises ValueError for a seam
+    that no rule licenses.
+
+    `absorbed_chars`: what the cut at `start` absorbs."""
+    for cut in cuts:
+        if cut.rule not in CERTIFIED_CUTS:
+            raise ValueError(f"a part of a text ends at a certified cut, got {cut}")
+        yield Part(start, cut.position, absorbed_chars)
+        start, absorbed_chars = cut.position, cut.absorbed
+    yield Part(start, stop, absorbed_chars)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedParts:
+    """The parts of a text in their order, and their ids: row k of `rows` has those of part k."""
+
+    parts: Sequence[Part]
+    rows: Rows
+
+    @property
+    def ids(self) -> IdArray:
+        """The ids of all parts together; uint32, (n,)."""
+        return self.rows.ids[self.rows.offsets[0] : self.rows.offsets[-1]]
+
+    @property
+    def ids_before(self) -> IntArray:
+        """How many ids lie before each part, and in all parts; int64, (parts + 1,)."""
+        first: int = self.rows.offsets[0]
+        return self.rows.offsets - first
+
+
+def encode_parts(
+    text: str, parts: Sequence[Part], encode: EncodeRows, origin: int = 0
+) -> EncodedParts:
+    """Returns the ids of parts of `text`, each encoded by itself, in one call of `encode`.
+
+    `origin`: where `text` begins in the whole text. Raises EngineError with positions of the whole
+    text."""
+    try:
+        rows = encode([part.slice_of(text) for part in parts])
+    except EngineError as error:
+        part = parts[min(error.row, len(parts) - 1)]
+        first = origin + part.start + part.absorbed_chars
+        stop = first + error.stop if error.stop else origin + part.stop
+        raise type(error)(str(error), first + error.start, stop) from error
+    if len(rows) != len(parts):
+        raise EngineError(f"got {len(rows)} rows of ids for {len(parts)} parts of a text")
+    return EncodedParts(parts, rows)
+
+
+def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
+    """Returns all ids in order, and how many lie before each piece and in all of them.
+
+    The ids are a view where the pieces are neighbours in one array."""
+    kept = list(pieces)
+    return concatenate_or_view(kept), offsets_of(map(len, kept))
+
+
+def place_seams(seams: Iterable[Seam], ids_before: IntArray) -> Iterator[Seam]:
+    """Yields the seams with the number of ids before each. `ids_before`: of the parts, see
+    `EncodedParts`."""
+    for seam, token in zip(seams, ids_before[1:-1].tolist(), strict=True):
+        yield replace(seam, token=token)
+
+
+def shift_spans(spans: SpanArray, first: int, absorbed_chars: int) -> SpanArray:
+    """Returns the offsets of a part's tokens in the whole text.
+
+    `spans`: from the start of what the tokenizer got, which begins at `first`. `absorbed_chars`:
+    see `Part`. All in one unit: an absorbed space is one code point and one byte.
+
+    The engine places the prefix on the character after it: the same character as the next token, if
+    the prefix is a token of its own. In the whole text, the prefix is the absorbed space."""
+    found = spans + first
+    if absorbed_chars and len(found):
+        found[0, 0] = first - absorbed_chars
+        if len(found) > 1 and found[1, 0] == first:
+            found[0, 1] = first
+    return found
