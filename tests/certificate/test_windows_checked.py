@@ -24,14 +24,14 @@ from tests.support.windows_drawn import (
     split,
     windows_or_none,
 )
-from tokpar.certificate.pattern_machine import Machine, RefusedProofError
 from tokpar.certificate.pair_check import PairChecker
 from tokpar.certificate.pair_rows import RowPairs
-from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.certificate.pattern_machine import Machine, RefusedProofError
+from tokpar.patterns.decided_pattern import stage_proof
+from tokpar.patterns.pair_search import Pairs
+from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
+from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
 from tokpar.patterns.time_budget import Budget
-from tokpar.patterns.window_proof import prove_windows
-from tokpar.patterns.window_search import Windows
 
 PATTERNS = {
     "gpt2": SplitStage(GPT2, "regex"),
@@ -47,13 +47,13 @@ PATTERNS = {
 
 
 @cache
-def windows_of(name: str) -> Windows:
-    return decide_windows([PATTERNS[name]])
+def windows_of(name: str) -> Pairs:
+    return decide_pairs([PATTERNS[name]])
 
 
-def proof_of(windows: Windows, split: SplitStage) -> str:
-    (proof,) = prove_windows(windows, [split])
-    return proof.to_json()
+def proof_of(windows: Pairs, split: SplitStage) -> str:
+    (stage,) = windows.stages
+    return json.dumps(stage_proof(stage, tree_of(split, windows.alphabet)))
 
 
 @cache
@@ -61,7 +61,7 @@ def checker_of(name: str) -> PairChecker:
     return PairChecker(proof_of(windows_of(name), PATTERNS[name]))
 
 
-def differing(windows: Windows, checker: PairChecker | RowPairs) -> list[Any]:
+def differing(windows: Pairs, checker: PairChecker | RowPairs) -> list[Any]:
     """Pairs of symbols on which the checker and the decision differ."""
     pairs = product(range(windows.alphabet.size), repeat=2)
     return [pair for pair in pairs if (checker.refusal(*pair) is None) != windows.pairs[pair]]
@@ -83,15 +83,18 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
     assert differing(windows, checker) == []
 
 
-def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowPairs:
-    return RowPairs([Machine(proof.to_json()) for proof in prove_windows(windows, splits)])
+def rows_checker(windows: Pairs, splits: Sequence[SplitStage]) -> RowPairs:
+    stages = zip(windows.stages, splits, strict=True)
+    return RowPairs(
+        [Machine(json.dumps(stage_proof(s, tree_of(p, windows.alphabet)))) for s, p in stages]
+    )
 
 
 @pytest.mark.parametrize("patterns", [DEEPSEEK, DEEPSEEK_CODER], ids=["deepseek", "deepseek_coder"])
 def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequence[str]) -> None:
     splits = [SplitStage(pattern, "regex") for pattern in patterns]
     atoms = "a \t\n中1."
-    windows = decide_windows(splits, ask(atoms), asked(atoms))
+    windows = decide_pairs(splits, ask(atoms), asked(atoms))
     checker = rows_checker(windows, splits)
     assert differing(windows, checker) == []
 
@@ -99,10 +102,10 @@ def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequ
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_second_decision_agrees_on_drawn_rows(data: st.DataObject) -> None:
-    """Items and threats of tests/support, which share no code with `window_rows`."""
+    """Items and threats of tests/support, which share no code with `pair_rows`."""
     splits = data.draw(st.one_of(rows("regex"), st.builds(lambda one: [one], split("regex"))))
     windows = windows_or_none(splits, ATOMS[:5])
-    second = SecondDecision(windows.decision.stages, Budget(60))
+    second = SecondDecision(windows.stages, Budget(60))
     for c, d in product(range(windows.alphabet.size), repeat=2):
         assert windows.pairs[c, d] == second.holds((c,), (d,)), (c, d)
 
@@ -127,7 +130,7 @@ def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None
 
 def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
     small = SplitStage("a|[ ]", "regex")
-    proof = proof_of(decide_windows([small], ask("a "), asked("a ")), small)
+    proof = proof_of(decide_pairs([small], ask("a "), asked("a ")), small)
     with pytest.raises(RefusedProofError, match="same symbols"):
         RowPairs([Machine(proof), Machine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))])
     with pytest.raises(RefusedProofError, match="same symbols"):
@@ -223,8 +226,8 @@ def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> Non
     """The tree is the pattern: who makes the certificate has to compare them."""
     atoms = "a 1"
     one, other = SplitStage(r"\w+|\s+", "regex"), SplitStage(r"[\s\S]", "regex")
-    windows = decide_windows([one], ask(atoms), asked(atoms))
+    windows = decide_pairs([one], ask(atoms), asked(atoms))
     checker = PairChecker(proof_of(windows, one))
     assert checker.refusal(0, 0) is not None
-    single = decide_windows([other], ask(atoms), asked(atoms))
+    single = decide_pairs([other], ask(atoms), asked(atoms))
     assert PairChecker(proof_of(single, other)).refusal(0, 0) is None

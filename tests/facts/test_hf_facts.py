@@ -20,9 +20,9 @@ from tokenizers import (
 )
 
 from tests.conftest import cases
+from tests.recipes.shipped import SPELLINGS
 from tests.support.paths import VOCAB
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.patterns.class_tables import load_families
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 
@@ -34,10 +34,10 @@ CL100K = (
 
 ALONE = sorted(
     {
-        source.patterns[0]
-        for family in load_families().values()
-        for source in family.sources
-        if source.engine == ENGINE and len(source.patterns) == 1
+        patterns[0]
+        for spellings in SPELLINGS.values()
+        for engines, patterns in spellings
+        if ENGINE in engines and len(patterns) == 1
     }
 )
 
@@ -141,7 +141,7 @@ def test_stages_that_nothing_is_proved_about_are_named(
 
 @pytest.mark.each_value
 @pytest.mark.parametrize("between", cases(["", "a", " ", "\n", "1", "!"], ["", "a"]))
-@pytest.mark.parametrize("family", cases(ALONE, ALONE[::3]))
+@pytest.mark.parametrize("pattern", cases(ALONE, ALONE[::3]))
 def test_the_regex_of_a_family_leaves_no_character_out(family: str, between: str) -> None:
     """So a Split that drops what it does not match drops nothing: one that drops what it matches
     leaves nothing, which is seen at a fraction of the cost."""
@@ -470,31 +470,29 @@ def test_the_byte_alphabet_is_the_engines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "scheme", "family", "tiles"),
+    ("name", "scheme", "tiles"),
     [
-        ("bert_part", "bert", "bert", False),
-        ("deepseek_part", "regex", "deepseek", True),
-        ("llama_style", "dummy", None, False),
-        ("metaspace_unigram", "metaspace", "metaspace", False),
+        ("bert_part", "bert", False),
+        ("deepseek_part", "regex", True),
+        ("llama_style", "dummy", False),
+        ("metaspace_unigram", "metaspace", False),
     ],
 )
-def test_part_vocabularies_are_provable(
-    name: str, scheme: str, family: str | None, tiles: bool
-) -> None:
+def test_part_vocabularies_are_provable(name: str, scheme: str, tiles: bool) -> None:
     found = facts_from_json(json.loads((VOCAB / f"{name}.json").read_text("utf-8")))
     assert found.unprovable is None
-    assert (found.scheme, found.family, found.tiles) == (scheme, family, tiles)
+    assert (found.scheme, found.tiles) == (scheme, tiles)
 
 
 def test_the_full_bert_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
     found = facts_from_json(json.loads(full_vocab("bert.json").read_text("utf-8")))
-    assert (found.model, found.family, found.unprovable) == ("WordPiece", "bert", None)
+    assert (found.model, found.scheme, found.unprovable) == ("WordPiece", "bert", None)
     assert (len(found.added_tokens), found.longest_token) == (5, 18)
 
 
 def test_the_full_deepseek_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
     found = facts_from_json(json.loads(full_vocab("deepseek.json").read_text("utf-8")))
-    assert (found.model, found.family, found.unprovable) == ("BPE", "deepseek", None)
+    assert (found.model, found.scheme, found.unprovable) == ("BPE", "regex", None)
     assert (found.byte_level, found.tiles, found.longest_token) == (True, True, 128)
     assert (len(found.patterns), found.normalizers) == (3, ())
     assert len(found.added_tokens) == 1283

@@ -306,10 +306,10 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
         require(scheme == "dummy", "scheme", f"spaces are absorbed by a prefix, not by {scheme}")
         return  # as above
     known = licence.rule, licence.theorem, licence.witness
-    rule = f"{licence.rule} by theorem {licence.theorem} and {licence.witness}"
-    require(at_spaces(known), "theorem", f"{rule} does not hold at every space")
     rules = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
     rules.require_licence(replace(licence, position=1))
+    only_there = f"{licence.witness} does not hold at every space"
+    require(at_spaces(known), "witness", only_there)
     kept = looks_at_two(known, facts)
     require(kept, "normalizer", "a stage may change a space, or what is before")
 

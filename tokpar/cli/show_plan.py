@@ -212,6 +212,6 @@ def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
 def _format_witness(witness: Witness) -> str:
     """Returns a witness in words: "family=cl100k left=non-space", a hash shortened."""
     shown = (
-        (name, str(value)[:SHOWN_HASH] if name == "windows" else value) for name, value in witness
+        (name, str(value)[:SHOWN_HASH] if name == "proof" else value) for name, value in witness
     )
     return " ".join(f"{name}={value}" for name, value in shown)

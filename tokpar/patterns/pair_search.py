@@ -25,14 +25,14 @@ class Pairs:
     """The pairs of a sequence of Splits over the symbols of `alphabet`, and counterexamples.
 
     `pairs`: bool, (size, size): the first symbol before a cut and the second one after it certify
-    the cut. Raises UnsupportedPatternError if the decision exceeds the budget."""
+    the cut. `rows` decides them. Raises UnsupportedPatternError if that exceeds the budget."""
 
     def __init__(self, alphabet: Alphabet, stages: Sequence[Automaton], budget: Budget) -> None:
         self.alphabet, self.stages, self._budget = alphabet, tuple(stages), budget
         symbols = range(alphabet.size)
         try:
-            self._rows = RowPairs(self.stages, budget.spend)
-            decided = [[self._rows.refusal(c, d) is None for d in symbols] for c in symbols]
+            self.rows = RowPairs(self.stages, budget.spend)
+            decided = [[self.rows.refusal(c, d) is None for d in symbols] for c in symbols]
         except RefusedProofError as error:
             raise UnsupportedPatternError(str(error)) from None
         self.pairs: PairArray = np.array(decided, np.bool_)
@@ -51,7 +51,7 @@ class Pairs:
         first, second = self.alphabet.symbols(left + right)
         best: tuple[Word, Word] | None = None
         for item, before in self._items_after(first).items():
-            behind = self._realize_threat(item, second) if self._rows.holds_at_end(item) else None
+            behind = self._realize_threat(item, second) if self.rows.holds_at_end(item) else None
             if behind is None:
                 continue
             if best is None or len(before) + len(behind) < len(best[0]) + len(best[1]):
@@ -64,18 +64,18 @@ class Pairs:
     def _items_after(self, left: int) -> dict[Item, Word]:
         """Map each item after the symbol to a shortest text before the symbol."""
         symbols = range(self.alphabet.size)
-        words = shortest_words([BEGIN], self._rows.moves, symbols)
+        words = shortest_words([BEGIN], self.rows.moves, symbols)
         moved: dict[Item, Word] = {}
         for item, word in sorted(words.items(), key=lambda pair: len(pair[1])):
-            for after in self._rows.moves(item, left):
+            for after in self.rows.moves(item, left):
                 moved.setdefault(after, word)
         return moved
 
     def _realize_threat(self, item: Item, right: int) -> Word | None:
         """A shortest text after the symbol that makes a threat come true, or None."""
         size = self.alphabet.size
-        live: list[Threat] = sorted(self._rows.first(item, right), key=repr)
-        found = shortest_words(live, self._rows.step, (size, *range(size)), WRONG)
+        live: list[Threat] = sorted(self.rows.first(item, right), key=repr)
+        found = shortest_words(live, self.rows.step, (size, *range(size)), WRONG)
         return None if WRONG not in found else tuple(d for d in found[WRONG] if d != size)
 
 

@@ -180,7 +180,8 @@ def train(
     if isinstance(items, str):
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
     known = shipped_pattern("regex", (regex,))
-    boundaries = Boundaries(special_tokens, known and known.table.sure_places)
+    cuts = None if known is None else known.table.sure_places
+    boundaries = Boundaries(special_tokens, cuts)
     counts = count_pretokens(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")

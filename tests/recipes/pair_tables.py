@@ -1,4 +1,4 @@
-"""The windows of one family, for the tables: decided of all code points, kept of the frozen."""
+"""The pairs of one shipped pattern, for the tables: decided for all code points, kept if frozen."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tests.recipes.pattern import Atom
+from tests.recipes.atoms import Atom
 from tests.recipes.wide_tables import wide_tables
 from tokpar.patterns.charclass_members import members
-from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.window_proof import prove_windows
-from tokpar.patterns.window_search import Windows
+from tokpar.patterns.decided_pattern import stage_proof
+from tokpar.patterns.pair_search import Pairs
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 
 def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
-    """windows/*.json: an entry for each table, with all spellings that have it."""
+    """patterns/*.json: an entry for each table, with all spellings that have it."""
     answers: dict[str, dict[str, Any]] = {}
     atoms = tuple(atoms)
     for source in sources:
         splits = [SplitStage(pattern, source["engine"]) for pattern in source["patterns"]]
-        windows = decide_windows(splits, ask=members)
-        table = answer(windows, atoms)
-        wide = wide_tables(windows.decision.rows)  # Tables.v has an entry for each of these
+        pairs = decide_pairs(splits, ask=members)
+        table = answer(pairs, atoms)
+        wide = wide_tables(pairs.rows)  # Tables.v has an entry for each of these
         entry = answers.setdefault(
             json.dumps([table, asdict(wide)]), {**table, "classes": {}, "sources": [], "proofs": []}
         )
-        for name, symbols in windows.alphabet.sets.items():
+        for name, symbols in pairs.alphabet.sets.items():
             assert isinstance(name, tuple)
             spelling, found = name[1], sorted(symbols)
             assert entry["classes"].setdefault(spelling, found) == found, spelling
-        proofs = [json.loads(proof.to_json()) for proof in prove_windows(windows, splits)]
+        proofs = [stage_proof(machine, None) for machine in pairs.stages]
         stages = [{key: proof[key] for key in ("words", "dead", "sure")} for proof in proofs]
         entry["sources"].append(source)
         entry["proofs"].append(stages)
@@ -39,14 +39,14 @@ def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
     for entry in answers.values():
         fields = [f"  {json.dumps(key)}: {_rows(key, value)}" for key, value in entry.items()]
         blocks.append(" {\n" + ",\n".join(fields) + "\n }")
-    return '{"windows": [\n' + ",\n".join(blocks) + "\n]}\n"
+    return '{"tables": [\n' + ",\n".join(blocks) + "\n]}\n"
 
 
-def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
+def answer(pairs: Pairs, atoms: Iterable[Atom]) -> dict[str, Any]:
     """The symbol of each atom, of characters that have another than their atom, and the pairs."""
     symbols: dict[str, int] = {}
     apart: dict[str, int] = {}
-    symbol_of = windows.alphabet.symbol_of
+    symbol_of = pairs.alphabet.symbol_of
     for atom in atoms:
         points = [point for low, high in atom.ranges for point in range(low, high + 1)]
         symbols[atom.name] = int(symbol_of[points[0]])
@@ -57,10 +57,10 @@ def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
         }
     assert len(apart) < 10
     return {
-        "size": windows.alphabet.size,
+        "size": pairs.alphabet.size,
         "symbols": symbols,
         "apart": apart,
-        "pairs": windows.pairs.astype(int).tolist(),
+        "pairs": pairs.pairs.astype(int).tolist(),
     }
 
 
