@@ -160,38 +160,6 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
-def concatenate_or_view(pieces: Sequence[IdArray]) -> IdArray:
-    """Returns all ids in order, without a copy if the pieces are neighbours in one array."""
-    pieces = [piece for piece in pieces if len(piece)]
-    if len(pieces) < 2 or not _are_neighbours(pieces):
-        return concatenate_ids(pieces)
-    base, size = pieces[0].base, sum(map(len, pieces))
-    assert isinstance(base, np.ndarray)
-    first = (_address(pieces[0]) - _address(base)) // base.itemsize
-    whole: IdArray = base[first : first + size]
-    return whole
-
-
-def _are_neighbours(pieces: Sequence[IdArray]) -> bool:
-    base = pieces[0].base
-    if not isinstance(base, np.ndarray) or base.dtype != np.uint32 or base.ndim != 1:
-        return False
-    if not base.flags.c_contiguous:
-        return False
-    end = _address(pieces[0])
-    for piece in pieces:
-        same = piece.base is base and piece.flags.c_contiguous and piece.dtype == np.uint32
-        if not same or _address(piece) != end:
-            return False
-        end += piece.nbytes
-    return True
-
-
-def _address(ids: IdArray) -> int:
-    place: int = ids.__array_interface__["data"][0]
-    return place
-
-
 def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
     """Returns where each row begins, and the end: lengths [2, 0, 1] -> [0, 2, 2, 3]."""
     sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, dtype=np.int64)

@@ -5,10 +5,12 @@ strategy's, splitter's or merger's builder are its options."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
@@ -23,17 +25,7 @@ from tokpar.interfaces import (
     TokenizerSource,
     traits_of,
 )
-from tokpar.limits import ON_FAILURE, require_choice, require_min_match
-from tokpar.methods import blocks, lopt, recursive
-from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
-from tokpar.methods.overlap import OverlapSplitter
-from tokpar.methods.serial import OneChunk
-from tokpar.overlap.acceptance import by_cut, by_match, by_midpoint
-from tokpar.overlap.common_runs import RunMerger
-from tokpar.overlap.mergers import OverlapMerger
 
-METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 COMMANDS = (
     *("check", "chunks", "conform", "corpus", "count", "decode", "encode", "explain", "plan"),
     *("plugins", "strategies", "stream", "try"),
@@ -55,57 +47,120 @@ EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]]
 """Name, where its class is, and which tokenizers it suits; besides "serial", which suits all."""
 
 
-def _lopt(*, chunk_chars: int | None = None, overlap_chars: int = lopt.OVERLAP_CHARS) -> Splitter:
-    return lopt.build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]
+@dataclass(frozen=True)
+class ImportedLater:
+    """A function of a module that is imported when the function is called, or its options read."""
+
+    module: str
+    name: str
+
+    def __call__(self, *arguments: object, **settings: object) -> Any:
+        return self._function(*arguments, **settings)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._function)
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        return function
 
 
-def _blocks(*, chunk_chars: int = blocks.BLOCK_CHARS, overlap_chars: int | None = None) -> Splitter:
-    return blocks.build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]
+def _method(module: str, name: str = "build") -> ImportedLater:
+    return ImportedLater(f"tokpar.methods.{module}", name)
 
 
-def _recursive(*, depth: int | None = None) -> Splitter:
-    return recursive.build(depth=depth)[0]
+def _merger(name: str) -> ImportedLater:
+    return ImportedLater("tokpar.overlap.mergers", name)
 
 
+_PAPER = (("acceptance", "paper"),)
+_OTHER_MERGE = "'3.3x Faster HuggingFace Tokenizers for Single Sequence', its merge replaced"
+_AS_MIDPOINT = "as for auto; acceptance='paper' is the published midpoint filter, approximate"
+STRATEGIES = (
+    Strategy(
+        "auto",
+        True,
+        "tokpar",
+        "none: what cannot be proved is encoded serially, and the report says why",
+        _method("cut"),
+    ),
+    Strategy(
+        "blocks",
+        True,
+        f"cache-block streaming of {_OTHER_MERGE}",
+        _AS_MIDPOINT,
+        _method("blocks"),
+        _PAPER,
+    ),
+    Strategy(
+        "cut",
+        True,
+        "theorems 14, 18-21, 29 and 40-43 (proofs/), pair-local rules 4.8, absorb rule 6.4",
+        "a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
+        "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose pairs can be decided "
+        "(PAIR), or added tokens in the text (EDGE); anything else is encoded serially",
+        _method("cut"),
+    ),
+    Strategy(
+        "delimiter",
+        False,
+        "the delimiter baseline of LoPT (arXiv 2511.04952)",
+        "approximate: exact only where every cut happens to be certified",
+        _method("delimiter"),
+    ),
+    Strategy(
+        "lopt",
+        True,
+        "LoPT: Lossless Parallel Tokenization (arXiv 2511.04952), its acceptance replaced",
+        "as for auto; acceptance='paper' is the published test, which is approximate",
+        _method("lopt"),
+        _PAPER,
+    ),
+    Strategy(
+        "overlap",
+        False,
+        "ParallelTokenizer (OpenLMLab); match='window': as optimised in LoPT (arXiv 2511.04952)",
+        "approximate: repeated ids give wrong merges",
+        _method("overlap"),
+    ),
+    Strategy(
+        "recursive",
+        True,
+        f"recursive binary split of {_OTHER_MERGE}",
+        _AS_MIDPOINT,
+        _method("recursive"),
+        _PAPER,
+    ),
+    Strategy(
+        "serial", True, "the tokenizer itself", "none: the text is not cut", _method("serial")
+    ),
+)
 SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
-    "auto": CutSplitter,
-    "blocks": _blocks,
-    "cut": CutSplitter,
-    "delimiter": DelimiterSplitter,
-    "lopt": _lopt,
-    "overlap": OverlapSplitter,
-    "recursive": _recursive,
-    "serial": OneChunk,
+    "auto": _method("cut", "CutSplitter"),
+    "blocks": _method("blocks", "build_splitter"),
+    "cut": _method("cut", "CutSplitter"),
+    "delimiter": _method("delimiter", "DelimiterSplitter"),
+    "lopt": _method("lopt", "build_splitter"),
+    "overlap": _method("overlap", "OverlapSplitter"),
+    "recursive": _method("recursive", "build_splitter"),
+    "serial": _method("serial", "OneChunk"),
 }
-
-
-def _build_certified(
-    *, min_match: int | Literal["longest"] = 0, on_failure: Literal["repair", "restart"] = "repair"
-) -> Merger:
-    require_min_match(min_match, least=0)
-    require_choice("on_failure", on_failure, ON_FAILURE)
-    return OverlapMerger(partial(by_cut, least=min_match), restart=on_failure == "restart")
-
-
-def _build_match(*, min_match: int | Literal["longest"] = 2) -> Merger:
-    require_min_match(min_match)
-    return OverlapMerger(partial(by_match, least=min_match))
-
-
 MERGERS: Mapping[str, Callable[..., Merger]] = {
-    "certified": _build_certified,
-    "concatenate": ConcatenatingMerger,
-    "cut": CutMerger,
-    "match": _build_match,
-    "midpoint": lambda: OverlapMerger(by_midpoint),
-    "runs": RunMerger,
+    "certified": _merger("build_certified"),
+    "concatenate": _method("delimiter", "ConcatenatingMerger"),
+    "cut": _method("cut", "CutMerger"),
+    "match": _merger("build_match"),
+    "midpoint": _merger("build_midpoint"),
+    "runs": ImportedLater("tokpar.overlap.common_runs", "RunMerger"),
 }
 
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [
-        TokenizerSource(name, _import_later(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
+        TokenizerSource(name, ImportedLater(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
         for name, module in ADAPTERS.items()
     ]
 
@@ -113,7 +168,7 @@ def tokpar_tokenizers() -> list[TokenizerSource]:
 @hookimpl
 def tokpar_executors() -> list[ExecutorKind]:
     kinds = [
-        ExecutorKind(name, _import_later(f"tokpar.executors.{module}", made), suits)
+        ExecutorKind(name, ImportedLater(f"tokpar.executors.{module}", made), suits)
         for name, (module, made), suits in EXECUTORS
     ]
     return [*kinds, ExecutorKind("serial", lambda workers: SerialExecutor(), lambda it: True)]
@@ -131,7 +186,7 @@ def tokpar_mergers() -> list[MergerKind]:
 
 @hookimpl
 def tokpar_strategies() -> list[Strategy]:
-    return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
+    return list(STRATEGIES)
 
 
 @hookimpl
@@ -142,12 +197,3 @@ def tokpar_commands() -> list[Command]:
         Command(name, partial(import_module, f"tokpar.cli.{module}"))
         for name, module in modules.items()
     ]
-
-
-def _import_later(module: str, name: str) -> Callable[..., Any]:
-    """Returns a function that imports a module when it is called, and calls a function of it."""
-
-    def call(*arguments: object, **settings: object) -> Any:
-        return getattr(import_module(module), name)(*arguments, **settings)
-
-    return call

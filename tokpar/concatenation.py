@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_or_view, offsets_of
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 from tokpar.errors import EngineError
 from tokpar.types import CERTIFIED_CUTS, Rows, Seam
 
@@ -87,12 +87,15 @@ def encode_parts(
     return EncodedParts(parts, rows)
 
 
-def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
-    """Returns all ids in order, and how many lie before each piece and in all of them.
+def concatenate(pieces: Sequence[IdArray]) -> IdArray:
+    """Returns the ids of neighbouring pieces of one text, in order. Without pieces, no ids."""
+    return concatenate_ids(pieces)
 
-    The ids are a view where the pieces are neighbours in one array."""
+
+def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
+    """Returns all ids in order, and how many lie before each piece and in all of them."""
     kept = list(pieces)
-    return concatenate_or_view(kept), offsets_of(map(len, kept))
+    return concatenate_ids(kept), offsets_of(map(len, kept))
 
 
 def place_seams(seams: Iterable[Seam], ids_before: IntArray) -> Iterator[Seam]:

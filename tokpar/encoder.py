@@ -37,8 +37,6 @@ from tokpar.results import encode_by_own_call, serial_report
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
-    import tiktoken
-
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
@@ -319,13 +317,13 @@ class Encoder:
 
         return Session(self, text)
 
-    def session_from_bytes(self, blob: bytes, *, encode_again: bool = False) -> Session:
+    def session_from_bytes(self, blob: bytes) -> Session:
         """Returns the session that `Session.to_bytes` wrote for the same tokenizer.
 
-        `encode_again`: encode each segment, and compare the ids. Raises FileFormatError."""
+        Raises FileFormatError."""
         from tokpar.sessions.session import Session
 
-        return Session.from_bytes(self, blob, encode_again=encode_again)
+        return Session.from_bytes(self, blob)
 
     @property
     def exact(self) -> bool:
@@ -388,40 +386,6 @@ class Encoder:
         if self._decode_tables is None:
             self._decode_tables = DecodeTables()
         return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
-
-    def as_hf(self, *, smallest_text: int | None = None) -> Any:
-        """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
-
-        The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
-        OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
-        caller = getattr(self.tokenizer, "caller", None)
-        tokenizer = getattr(caller, "wrapper", None)
-        if tokenizer is None:
-            raise OptionError(
-                f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
-                "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
-                "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
-            )
-        if getattr(caller, "is_fixed", False):
-            raise OptionError(
-                "as_hf needs a tokenizer object, which its user may change; got a directory, whose "
-                "tokenizer stays as it was loaded: pass what AutoTokenizer.from_pretrained returns"
-            )
-        from tokpar.integrations import hf
-
-        return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
-
-    def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
-        """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
-
-        `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
-        which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
-        tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
-        from tokpar.integrations.tiktoken_subclass import make_faster
-
-        smallest = self._smallest_split if smallest_text is None else smallest_text
-        rebuild = partial(_rebuild_tiktoken, self._arguments, smallest_text)
-        return make_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.
@@ -521,16 +485,6 @@ def _rebuild(
     arguments: Mapping[str, Any],
 ) -> Encoder:
     return Encoder(build(**settings), **arguments)
-
-
-def _rebuild_tiktoken(
-    arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
-) -> tiktoken.Encoding:
-    """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
-    from tokpar.integrations.tiktoken_subclass import find_registered
-
-    encoder = Encoder(find_registered(encoding), **arguments)
-    return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -45,13 +45,21 @@ class RowOrigin(Protocol):
     def report(self) -> Report: ...
 
     @property
-    def origin(self) -> Origin: ...
+    def origin(self) -> Origin | None: ...
 
     def without_batch(self) -> RowOrigin:
         """Returns the origin of this text by itself, which keeps no other text of a batch alive."""
 
 
-_MADE_LATER = ("seams", "report", "origin")
+class KnownRow(NamedTuple):
+    """The seams, the report and the origin of a text that was encoded by itself."""
+
+    seams: Seams
+    report: Report
+    origin: Origin | None
+
+    def without_batch(self) -> RowOrigin:
+        return self
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,36 +72,38 @@ class Encoding:
     has no text and no tokenizer."""
 
     ids: IdArray
-    seams: Seams
-    report: Report
-    origin: Origin | None = field(default_factory=lambda: None)  # a default would hide __getattr__
+    make_row: Callable[[], RowOrigin]
+    """Most callers read only the ids of the rows of a batch, so the rest is made on request."""
 
     @classmethod
-    def of_row(cls, ids: IdArray, make_row: Callable[[], RowOrigin]) -> Encoding:
-        """Returns an encoding whose seams, report and origin are made when a caller asks for them.
-
-        A batch has many rows, and most callers read only the ids. `ids` is read-only."""
-        encoding = object.__new__(cls)
-        values = encoding.__dict__
-        values["ids"], values["make_row"] = ids, make_row
-        return encoding
+    def of(
+        cls, ids: IdArray, seams: Seams, report: Report, origin: Origin | None = None
+    ) -> Encoding:
+        """Returns an encoding with these values. `ids` is read-only."""
+        row = KnownRow(seams, report, origin)
+        return cls(ids, lambda: row)
 
     def with_ids(self, ids: IdArray) -> Encoding:
         """Returns an encoding of the text with other final `ids`, as if encoded without a batch.
 
-        Only for an encoding of `of_row`. The result keeps no other text of the batch alive."""
-        row: RowOrigin = self.__dict__["make_row"]().without_batch()
-        return Encoding.of_row(ids, lambda: row)
+        The result keeps no other text of the batch alive."""
+        row = self.make_row().without_batch()
+        return Encoding(ids, lambda: row)
 
-    if not TYPE_CHECKING:
+    @cached_property
+    def seams(self) -> Seams:
+        """The places where pieces were joined."""
+        return self.make_row().seams
 
-        def __getattr__(self, name: str) -> Any:
-            """Makes a field of an encoding of `of_row`. Python asks only for missing attributes."""
-            make_row = self.__dict__.get("make_row") if name in _MADE_LATER else None
-            if make_row is None:
-                raise AttributeError(f"'Encoding' object has no attribute {name!r}")
-            self.__dict__[name] = made = getattr(make_row(), name)
-            return made
+    @cached_property
+    def report(self) -> Report:
+        """How the text was encoded."""
+        return self.make_row().report
+
+    @cached_property
+    def origin(self) -> Origin | None:
+        """Where the ids came from; None if text and tokenizer are not known."""
+        return self.make_row().origin
 
     @cached_property
     def spans(self) -> SpanArray:
@@ -187,7 +197,7 @@ class Encoding:
 
 def _rebuild_encoding(ids: IdArray, seams: Seams, report: Report) -> Encoding:
     without_text = Seams(seams.planned, seams.everywhere, proofs=seams.proofs)
-    return Encoding(frozen_ids(ids), without_text, report)
+    return Encoding.of(frozen_ids(ids), without_text, report)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -1,13 +1,13 @@
-"""The four interfaces of one method each, and the eight optional abilities of adapters.
+"""The four interfaces of one method each, and the eight abilities that an adapter may have.
 
 An object fits an interface if the object has the method. Nothing needs to be subclassed. A member
-that is marked `optional` may be missing. A `Plan` looks the optional members up once."""
+of an interface that is marked `optional` may be missing. A `Plan` looks the optional members up
+once. An object has an ability if `isinstance` says so, which asks the object for every member."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -17,7 +17,6 @@ from tokpar.arrays import IdArray, SpanArray
 from tokpar.types import (
     Chunk,
     Chunks,
-    DecodingParts,
     EngineTraits,
     Facts,
     Joins,
@@ -149,33 +148,6 @@ class Merger(Protocol):
             chunks at a failed seam become one chunk."""
 
 
-@cache
-def _members(protocol: type) -> list[tuple[str, bool]]:
-    """Returns the names of the members of a protocol that an object must have, and whether each
-    member is a method.
-
-    A method that is None counts as missing."""
-    return [
-        (name, callable(x))
-        for name, x in vars(protocol).items()
-        if not name.startswith("_") and not is_optional(x)
-    ]
-
-
-class Ability(type(Protocol)):  # type: ignore[misc]  # the metaclass of protocols has no public name
-    """Lets `isinstance` look for the members of a protocol in the object's class first.
-
-    This lookup costs one microsecond. The lookup of `typing` before Python 3.12 costs ten."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        kind = type(instance)
-        return all(
-            getattr(kind, name, None) is not None
-            or (getattr(instance, name, None) is not None if is_method else hasattr(instance, name))
-            for name, is_method in _members(cls)
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A registered way to split and merge. The keyword parameters of `build` are its options.
@@ -204,22 +176,17 @@ class TokenizerSource:
 
 
 @runtime_checkable
-class HasFacts(Protocol, metaclass=Ability):
-    """An adapter that has the facts that proofs need. Texts are never cut without facts."""
+class HasFacts(Protocol):
+    """An adapter that has the facts that proofs need. Texts are never cut without facts.
+
+    It may also have `origin`, see `origin_of`."""
 
     @property
     def facts(self) -> Facts: ...
 
-    @property
-    @optional
-    def origin(self) -> Origin | None:
-        """What the engine runs: a checker derives the facts from it again and compares them.
-
-        None if no file tells what the engine runs."""
-
 
 @runtime_checkable
-class HasTraits(Protocol, metaclass=Ability):
+class HasTraits(Protocol):
     """An adapter that says how its engine likes to be run."""
 
     @property
@@ -227,7 +194,7 @@ class HasTraits(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class EncodesMany(Protocol, metaclass=Ability):
+class EncodesMany(Protocol):
     """An adapter with a native batch call that releases the GIL."""
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -235,7 +202,7 @@ class EncodesMany(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class HasSegmentCache(Protocol, metaclass=Ability):
+class HasSegmentCache(Protocol):
     """An adapter with a cache of segments, because a lookup is faster than its engine."""
 
     @property
@@ -261,7 +228,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Locates(Protocol, metaclass=Ability):
+class Locates(Protocol):
     """An adapter that locates tokens in the text."""
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -269,7 +236,7 @@ class Locates(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class PostProcesses(Protocol, metaclass=Ability):
+class PostProcesses(Protocol):
     """An adapter that post-processes the ids of a text: special tokens, truncation, padding."""
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
@@ -295,30 +262,18 @@ class PostProcesses(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Decodes(Protocol, metaclass=Ability):
-    """An adapter that turns ids back into text."""
+class Decodes(Protocol):
+    """An adapter that turns ids back into text.
+
+    It may also have `decode_batch(rows)`, one call of the engine for many rows of ids;
+    `decoding_parts(skip_special_tokens)`, the `DecodingParts` of `decode` as the tokenizer is now,
+    which raises OptionError if they are not known; and `token_bytes(id_)`, see `token_bytes_of`."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
 
-    @optional
-    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns `decode` of each row, by one call of the engine."""
-
-    @optional
-    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """Returns the parts of `decode`, as the tokenizer is now, to decode ids while they arrive.
-
-        Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
-
-    @optional
-    def token_bytes(self, id_: int) -> bytes | None:
-        """Returns the bytes that a token stands for in a text, an added token as its content.
-
-        None for an unknown id, and for a token that does not stand for bytes of its own."""
-
 
 @runtime_checkable
-class HasSpec(Protocol, metaclass=Ability):
+class HasSpec(Protocol):
     """An adapter that can be built again in another process."""
 
     def spec(self) -> tuple[Callable[..., TokenizerAdapter], Mapping[str, Any]]:
@@ -345,7 +300,8 @@ def traits_of(tokenizer: TokenizerAdapter) -> EngineTraits:
 
 
 def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
-    """Returns what the engine of the adapter runs, or None if no file tells that."""
+    """Returns what the engine of the adapter runs, or None if no file tells that. A checker derives
+    the facts from it again and compares them."""
     origin: Origin | None = getattr(tokenizer, "origin", None)
     return origin
 
@@ -363,7 +319,10 @@ def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
 
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
-    """Returns the adapter's `Decodes.token_bytes`, or None."""
+    """Returns the adapter's `token_bytes`, or None.
+
+    `token_bytes(id_)` returns the bytes that a token stands for in a text, an added token as its
+    content. None for an unknown id, and for a token that does not stand for bytes of its own."""
     return _optional_method(tokenizer, "token_bytes")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tokpar.arrays import NO_INTS, IntArray, concatenate_or_view, offsets_of, spaces_behind_text
+from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text
 from tokpar.encoding import Clock, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.foreign_parts import merge_pieces, split_text
@@ -138,17 +138,15 @@ class Work:
     def _build(
         self, chunks: Sequence[Chunk], pieces: Sequence[Piece], joins: Sequence[Join]
     ) -> JoinedText:
+        from tokpar.concatenation import add_up, place_seams  # importing tokpar does without it
+
         first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
         last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
-        ids = concatenate_or_view([piece.ids[start:stop] for piece, start, stop in kept])
-        ids_before = offsets_of(last - first)
-        placed_seams = (
-            replace(join.seam, token=token)
-            for join, token in zip(joins, ids_before[1:-1].tolist(), strict=True)
-        )
+        ids, ids_before = add_up(piece.ids[start:stop] for piece, start, stop in kept)
+        placed_seams = place_seams((join.seam for join in joins), ids_before)
         seams = self._seams(chunks, Columns.of(placed_seams), ids_before)
-        encoding = Encoding(ids, seams, self._report(chunks), origin=None)
+        encoding = Encoding.of(ids, seams, self._report(chunks))
         return JoinedText(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
@@ -261,9 +259,7 @@ class Recount:
 def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
     """Returns the proofs of patterns that the witnesses of PAIR licences name, by sha256."""
     proofs = facts_of(tokenizer).proofs
-    named = {
-        str(dict(witness).get("proof")) for rule, _, witness in licences if rule == Rule.PAIR
-    }
+    named = {str(dict(witness).get("proof")) for rule, _, witness in licences if rule == Rule.PAIR}
     return {digest: proofs[digest] for digest in sorted(named & proofs.keys())}
 
 

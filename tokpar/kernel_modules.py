@@ -34,8 +34,14 @@ CONTENTS = _import_module("_contents")
 """The functions of `tokpar.cache._contents`, compiled; or None."""
 SEGMENTS = _import_module("_segments")
 """The functions of `_segments`, compiled; or None."""
-PRETOKENS = _import_module("_pretokens")
-"""The functions of `_pretokens`, compiled; or None."""
-VOCABULARY = _import_module("_vocabulary")
-"""The functions of `_vocabulary`, compiled; or None."""
 NAME = "none" if SEGMENTS is None else "compiled"
+
+
+def __getattr__(name: str) -> ModuleType | None:
+    """`PRETOKENS`, `VOCABULARY`: the functions of `_pretokens` and `_vocabulary`, compiled; or
+    None. They are imported when they are first needed."""
+    if name not in ("PRETOKENS", "VOCABULARY"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _import_module(f"_{name.lower()}")
+    globals()[name] = module
+    return module

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.hooks import install
-from tokpar.interfaces import Ability, TokenizerAdapter, loader_of
+from tokpar.interfaces import TokenizerAdapter, loader_of
 from tokpar.registry import registry
 from tokpar.types import Loader
 
@@ -24,7 +24,7 @@ engine last."""
 
 
 @runtime_checkable
-class Refreshes(Protocol, metaclass=Ability):
+class Refreshes(Protocol):
     """An adapter that notices that the caller changed the tokenizer since it was loaded."""
 
     def refresh(self) -> TokenizerAdapter:
@@ -32,7 +32,7 @@ class Refreshes(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Detaches(Protocol, metaclass=Ability):
+class Detaches(Protocol):
     """An adapter that can be kept without its tokenizer object, which may then be freed."""
 
     def detach(self) -> Detaches:

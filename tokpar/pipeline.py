@@ -174,7 +174,8 @@ def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> En
     if work is not None:
         known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
         known["redundant"] = work.encoded_chars
-    return replace(encoding, report=replace(encoding.report, **known))
+    report = replace(encoding.report, **known)
+    return Encoding.of(encoding.ids, encoding.seams, report, encoding.origin)
 
 
 def _whole_batch(result: Result, postprocess: bool) -> Batch:

@@ -160,7 +160,7 @@ class Result:
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
         first, stop = self.final.offsets[k : k + 2].tolist()
-        return Encoding.of_row(self._final_ids[first:stop], partial(self._row, k))
+        return Encoding(self._final_ids[first:stop], partial(self._row, k))
 
     def _row(self, k: int) -> BatchRow:
         joined = self.encodings.get(k)
@@ -235,7 +235,7 @@ def encode_in_one_call(
     if postprocess and isinstance(tokenizer, PostProcesses):
         final = postprocess_own(tokenizer, Rows.of([ids]), [text])[0]
     origin = Origin(text, tokenizer, ids, None if postprocess else stand_in_ids)
-    return Encoding(frozen_ids(final), NO_SEAMS, report, origin)
+    return Encoding.of(frozen_ids(final), NO_SEAMS, report, origin)
 
 
 def encode_by_own_call(
@@ -251,7 +251,7 @@ def encode_by_own_call(
     timed = Report(
         report.strategy, report.plan, report.why, seconds=seconds, agreement=report.agreement
     )
-    return Encoding(frozen_ids(ids), NO_SEAMS, timed, Origin(text, tokenizer, None))
+    return Encoding.of(frozen_ids(ids), NO_SEAMS, timed, Origin(text, tokenizer, None))
 
 
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:

@@ -53,7 +53,7 @@ class ShortTexts:
             like.strategy, like.plan, like.why, "memo", seconds=seconds, agreement=like.agreement
         )
         origin = Origin(text, self.tokenizer, ids)
-        return Encoding(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
+        return Encoding.of(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
 
 
 def licence_of(tokenizer: TokenizerAdapter) -> Seam | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
 from tokpar.errors import EngineError
 from tokpar.interfaces import (
-    Ability,
     Locates,
     PostProcesses,
     TokenizerAdapter,
@@ -23,7 +23,7 @@ _FIRST = 1 << 31
 
 
 @runtime_checkable
-class HasOffsets(Protocol, metaclass=Ability):
+class HasOffsets(Protocol):
     """An adapter that finds the offsets of the tokens of many texts faster than `locate` does."""
 
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
@@ -168,23 +168,15 @@ def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> S
 
     Parts end at certified cuts. Other seams lie within words, where the engine must see both
     sides."""
+    from tokpar.concatenation import parts_between, shift_spans  # importing tokpar does without it
+
     planned = map(seams.planned.seam, range(len(seams.planned)))
     cuts = [seam for seam in planned if seam.rule in CERTIFIED_CUTS]
-    places = [0, *(seam.position for seam in cuts), len(text)]
-    edges = [0, *(seam.token for seam in cuts), len(ids)]
-    absorbed = [0, *(seam.absorbed for seam in cuts)]
-    located = []
-    base = 0
-    for k, left_out in enumerate(absorbed):
-        part = text[places[k] + left_out : places[k + 1]]
-        spans = tokenizer.locate(ids[edges[k] : edges[k + 1]], part)
-        shifted = spans + (base + left_out)
-        if left_out and len(spans):
-            # The dummy prefix stands for the absorbed space. Engines give the prefix the span of
-            # the next character, so equal starts show that the prefix is a token of its own.
-            shifted[0, 0] = base
-            if len(spans) > 1 and spans[1, 0] == spans[0, 0]:
-                shifted[0, 1] = base + left_out
-        located.append(shifted)
-        base += byte_length(part) + left_out
+    counts = pairwise([0, *(cut.token for cut in cuts), len(ids)])
+    located, first = [], 0
+    for part, (start, stop) in zip(parts_between(cuts, len(text)), counts, strict=True):
+        piece, first = part.slice_of(text), first + part.absorbed_chars
+        spans = tokenizer.locate(ids[start:stop], piece)
+        located.append(shift_spans(spans, first, part.absorbed_chars))
+        first += byte_length(piece)
     return np.concatenate(located)

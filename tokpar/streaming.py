@@ -16,7 +16,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stable_cuts import Window, stable_cuts_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import Ability, TokenizerAdapter, facts_of, inserted_ids, traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.limits import require_text
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
@@ -35,7 +35,7 @@ class EagerModel(Protocol):
 
 
 @runtime_checkable
-class EncodesEagerly(Protocol, metaclass=Ability):
+class EncodesEagerly(Protocol):
     """An adapter that can return the first ids of a pre-token before the pre-token ends."""
 
     def eager_model(self) -> EagerModel:

@@ -16,7 +16,6 @@ from tokpar.arrays import (
     IntArray,
     SpanArray,
     concatenate_ids,
-    concatenate_or_view,
     copy_rows,
     offsets_of,
 )
@@ -242,7 +241,7 @@ class Rows:
         lengths = [np.diff(part.offsets) for part in parts]
         spans = [part.spans for part in parts if part.spans is not None]
         return cls(
-            concatenate_or_view([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
+            concatenate_ids([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
             offsets_of(np.concatenate(lengths) if lengths else ()),
             np.concatenate(spans) if spans else None,
         )

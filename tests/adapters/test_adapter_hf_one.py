@@ -356,11 +356,6 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
         assert memo.without_cache == "threads"
 
 
-def test_a_view_of_transformers_is_refused() -> None:
-    with pytest.raises(OptionError, match=r"fast tokenizer of transformers, .*below 1\.0"):
-        tokpar.Encoder(own("default")).as_hf()
-
-
 def test_a_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
     path.write_text("{}", encoding="utf-8")

@@ -6,7 +6,6 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,9 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 import tokpar
 from tests.support.paths import VOCAB
 from tests.support.tiktoken_parts import SPECIALS, encoding
-from tokpar.adapters import tiktoken_encodings
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import (
     Decodes,
     EncodesMany,
@@ -371,40 +368,6 @@ def test_a_full_vocabulary_gives_the_ids_of_its_part(full_vocab: Callable[[str],
         assert tokenizer.facts.longest_token == 128
 
 
-def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch) -> None:
-    monkeypatch.setattr(tiktoken_encodings, "PAYS_AFTER", 100)
-    encodings = tiktoken_encodings.ThreadEncodings(encoding(), tiktoken_encodings.LoneThreadUse())
-    text = "Hello world, 123 times <|end|>. " * 10
-    with ThreadPoolExecutor(1) as pool:
-        used = [pool.submit(encodings.for_text, text).result() for _ in range(3)]
-    assert used[0] is encodings._encoding
-    assert used[1] is used[2] is not used[0]
-    for allowed in (set(), {"<|end|>"}):
-        ids = [e.encode(text, allowed_special=allowed, disallowed_special=()) for e in used]
-        assert ids[0] == ids[1]
-    assert [encodings.for_text(text) for _ in range(3)] == [used[0]] * 3
-
-
-def test_texts_left_to_one_thread_pay_for_encodings_of_the_others(monkeypatch) -> None:
-    monkeypatch.setattr(tiktoken_encodings, "LONE_PAYS_AFTER", 1_500)
-    digits, words = "0123456789" * 100, "We sailed at dawn, again. " * 40
-    tokenizer = adapter(encoding())
-    encodings = tokenizer._encodings
-    assert [tokenizer.wants_one_thread([text]) for text in (words, digits, digits)] == [
-        False,
-        True,
-        False,
-    ]
-    with ThreadPoolExecutor(1) as pool:
-        with encodings._lone_use.building:  # another thread is building one
-            assert pool.submit(encodings.for_text, digits).result() is tokenizer.encoding
-        own = pool.submit(encodings.for_text, digits).result()
-        assert own is pool.submit(encodings.for_text, words).result() is not tokenizer.encoding
-    with ThreadExecutor(2) as executor:
-        rows = executor.map([digits, words], tokenizer, False)
-    assert [row.tolist() for row in rows] == [encoding().encode(text) for text in (digits, words)]
-
-
 def test_a_text_of_short_pre_tokens_is_not_cut_for_threads() -> None:
     numbers = "12\n" * 100_000
     found = tokpar.Encoder(encoding()).encode(numbers)
@@ -414,20 +377,3 @@ def test_a_text_of_short_pre_tokens_is_not_cut_for_threads() -> None:
     cut = tokpar.Encoder(encoding(), chunk_chars=50_000).encode(numbers)
     assert cut.report.chunks > 4
     assert np.array_equal(cut.ids, found.ids)
-
-
-def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
-    class Own(tiktoken.Encoding):
-        pass
-
-    monkeypatch.setattr(tiktoken_encodings, "PAYS_AFTER", 0)
-    part = encoding()
-    own = Own(
-        "own",
-        pat_str=part._pat_str,
-        mergeable_ranks=part._mergeable_ranks,
-        special_tokens=part._special_tokens,
-    )
-    encodings = tiktoken_encodings.ThreadEncodings(own, tiktoken_encodings.LoneThreadUse())
-    with ThreadPoolExecutor(1) as pool:
-        assert {pool.submit(encodings.for_text, "a").result() for _ in range(3)} == {own}

@@ -380,12 +380,6 @@ def test_the_fingerprint_holds_class_and_versions(
     assert len({repr(adapter.encode(TEXT).tolist()) for adapter in adapters}) == 1
 
 
-def test_as_hf_takes_no_directory(transformers: Any, tmp_path: Path) -> None:
-    encoder = tokpar.Encoder(made(tmp_path, {"tokenizer.json": file_of("gpt2")}))
-    with pytest.raises(OptionError, match=r"pass what AutoTokenizer\.from_pretrained returns"):
-        encoder.as_hf()
-
-
 def test_special_tokens_of_the_drawn_files_are_special() -> None:
     assert all(token["special"] for kind in KINDS for token in special_tokens(kind))
 

@@ -166,7 +166,7 @@ def test_decoding_is_its_own() -> None:
 
 def test_a_view_of_tiktoken_stands_for_its_encoding() -> None:
     own = part("cl100k_part")
-    view = tokpar.Encoder(own).as_tiktoken()
+    view = tokpar.as_tiktoken(own)
     adapter = tokpar.load(view)
     assert isinstance(adapter, TiktokenTokenizer)
     assert adapter.encoding is own
@@ -174,4 +174,4 @@ def test_a_view_of_tiktoken_stands_for_its_encoding() -> None:
     assert encoding.report.chunks > 1
     assert encoding.ids.tolist() == own.encode(LONG) == view.encode(LONG)
     assert tokpar.check(encoding, LONG, view).ok
-    assert tokpar.Encoder(view).as_tiktoken().encode(LONG) == own.encode(LONG)
+    assert tokpar.as_tiktoken(view).encode(LONG) == own.encode(LONG)

@@ -84,7 +84,7 @@ def test_a_refused_special_token_is_refused_in_a_stream(cuts: set[int]) -> None:
 
 
 def test_a_refused_special_token_is_refused_by_the_view() -> None:
-    view = tokpar.Encoder(refusing(), strategy="cut", chunk_chars=4).as_tiktoken()
+    view = tokpar.as_tiktoken(refusing(), strategy="cut", chunk_chars=4)
     for text in (REFUSED, FAR + REFUSED, REFUSED + FAR):
         with pytest.raises(ValueError, match="disallowed special token"):
             view.encode(text)
@@ -115,7 +115,7 @@ GIVEN_UP = 1_050_000
 def test_where_tiktoken_gives_up_each_call_says_so(name: str) -> None:
     own, text = part(name), " " * GIVEN_UP + "x"
     encoder = tokpar.Encoder(own)
-    for call in (own.encode, encoder.as_tiktoken().encode):
+    for call in (own.encode, tokpar.as_tiktoken(own).encode):
         with pytest.raises(ValueError, match="Max stack size exceeded"):
             call(text)
     for call in (

@@ -19,9 +19,10 @@ from tests.conftest import needs_kernel
 from tests.support.merges_drawn import DrawnBPE, plain_bpe
 from tests.support.tokenizers_drawn import VOCAB
 from tokpar.cache.generations import Generation
+from tokpar.cache.merges import Source
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.segments import Segments
-from tokpar.cache.stored_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write
+from tokpar.cache.stored_tables import KIND, LEAST_KEPT, forget, key_of, read, write
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]

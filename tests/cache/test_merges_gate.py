@@ -17,8 +17,8 @@ from tests.support.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alon
 from tests.support.plain_bpe import merge_by_scanning
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
 from tokpar import kernel_modules
-from tokpar.cache.merges import GateError, merges_of
-from tokpar.cache.stored_tables import Source, key_of
+from tokpar.cache.merges import GateError, Source, merges_of
+from tokpar.cache.stored_tables import key_of
 from tokpar.types import Facts
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]

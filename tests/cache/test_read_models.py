@@ -23,8 +23,8 @@ from tests.support.merges_drawn import DrawnBPE, plain_bpe, vocabularies
 from tests.support.tokenizers_drawn import VOCAB
 from tokpar.adapters import hf_copy, hf_model
 from tokpar.adapters.hf_model import read_model
-from tokpar.cache.merges import vocabulary_arrays
-from tokpar.cache.stored_tables import KIND, Source
+from tokpar.cache.merges import Source, vocabulary_arrays
+from tokpar.cache.stored_tables import KIND
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 
 pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]

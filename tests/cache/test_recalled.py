@@ -39,7 +39,7 @@ from tokpar.cache.text_parts import next_cut
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.native import CachedExecutor
-from tokpar.methods import auto
+from tokpar.methods import cut
 from tokpar.plan import Plan
 from tokpar.types import AddedToken, Rows
 
@@ -164,7 +164,7 @@ def test_what_watches_a_text_sees_its_chunks() -> None:
     """`explain` shows how pieces were joined: nothing is, in a text that is divided as it is."""
     seen: list[Any] = []
     adapter = tokpar.load("default")
-    splitter, merger = auto.build(chunk_chars=500)
+    splitter, merger = cut.build(chunk_chars=500)
     with CachedExecutor(1) as executor:
         plan = Plan(adapter, splitter, executor, merger, "auto", whole=True)
         pipeline.encode_batch([ENGLISH], plan, watch=seen.append)

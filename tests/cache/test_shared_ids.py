@@ -29,7 +29,7 @@ pytestmark = pytest.mark.tables_at_once
 
 def by_hand(ids: Sequence[int], *seams: Seam) -> Encoding:
     array = np.array(ids, dtype=np.uint32)
-    return Encoding(array, Seams.of(seams), Report("by hand"))
+    return Encoding.of(array, Seams.of(seams), Report("by hand"))
 
 
 def test_the_library_itself_loses_one_of_the_two_when_it_writes_them() -> None:

@@ -367,7 +367,7 @@ def dense_encoding(
 
 
 def with_seams(encoding: Encoding, seams: Seams, ids: IdArray | None = None) -> Encoding:
-    return Encoding(encoding.ids if ids is None else ids, seams, Report("by hand"))
+    return Encoding.of(encoding.ids if ids is None else ids, seams, Report("by hand"))
 
 
 PLACES = (DENSE.index(" it"), DENSE.index(" text"), DENSE.index(" goes"))
@@ -844,7 +844,7 @@ def test_the_seams_counted_are_those_of_the_encoding_and_none_is_made(
 ) -> None:
     tokenizer, encoding = divided()
     expected = len(encoding.seams)
-    bare = Encoding(encoding.ids, Seams(*encoding.seams.__reduce__()[1]), encoding.report)
+    bare = Encoding.of(encoding.ids, Seams(*encoding.seams.__reduce__()[1]), encoding.report)
     made: list[Any] = []
     for name in ("positions", "tokens"):
         monkeypatch.setattr(Seams, name, property(lambda self: made.append(self)))

@@ -45,7 +45,7 @@ def drawn_seams(draw: st.DrawFn) -> list[Seam]:
 
 
 def written(seams: Seams, ids: Sequence[int] = (), length: int = 100) -> bytes:
-    encoding = Encoding(np.array(ids, dtype=np.uint32), seams, Report("by hand"))
+    encoding = Encoding.of(np.array(ids, dtype=np.uint32), seams, Report("by hand"))
     return to_bytes(encoding, "x" * length, "t", tokpar_version="1")
 
 
@@ -140,7 +140,7 @@ def good() -> bytes:
     regions = np.array([(positions[0], positions[1]), (positions[3], positions[4])])
     everywhere = Everywhere(Seam(0, "PAIR", "20", (("pattern", "x"),)), regions)
     seams = Seams(encoding.seams.planned, everywhere)
-    return to_bytes(Encoding(encoding.ids, seams, Report("by hand")), text, "t")
+    return to_bytes(Encoding.of(encoding.ids, seams, Report("by hand")), text, "t")
 
 
 def entry_of(header: Header, name: str) -> Header:

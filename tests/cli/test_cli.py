@@ -255,7 +255,7 @@ def thousands(run: Run, long_file: Path, tmp_path: Path) -> Path:
 def rewritten(path: Path, long_file: Path, seams: Seams, ids: Any = None) -> Path:
     """The certificate with other seams, or ids."""
     stored = from_bytes(path.read_bytes())
-    encoding = Encoding(stored.ids if ids is None else ids, seams, Report("by hand"))
+    encoding = Encoding.of(stored.ids if ids is None else ids, seams, Report("by hand"))
     text = long_file.read_bytes().decode()
     path.write_bytes(to_bytes(encoding, text, stored.tokenizer))
     return path

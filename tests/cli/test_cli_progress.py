@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
 from tokpar import kernel_modules
 from tokpar.cli import progress
-from tokpar.cli.progress import ProgressExecutor, certified_spaces, one_call, working
+from tokpar.cli.progress import ProgressExecutor, long_parts, one_call, working
 from tokpar.executors.native import CachedExecutor
 from tokpar.interfaces import facts_of, traits_of
 
@@ -66,7 +67,8 @@ def encoded_with_bar(tokenizer: Any, text: str) -> tuple[tokpar.Encoding, list[B
 def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PART_CHARS", size)
+    for name_of_size, value in (("PART_CHARS", size), ("LEAST_STEP", size), ("STEPS", 1 << 20)):
+        monkeypatch.setattr(progress, name_of_size, value)
     settings = {"padding": False, "truncation": False} if name.startswith("bert") else {}
     tokenizer = tokpar.load(name if name == "default" else VOCAB / name, **settings)
     encoding, bars = encoded_with_bar(tokenizer, TEXT)
@@ -86,24 +88,24 @@ def test_parts_begin_at_certified_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(progress, "PART_CHARS", 40)
     tokenizer = tokpar.load(DEEPSEEK)
-    places = certified_spaces(TEXT, tokenizer)
-    assert len(places) > 100
+    parts = long_parts(TEXT, tokenizer)
+    assert len(parts) > 100
     finder = finder_for(facts_of(tokenizer))
-    assert all(finder.certify(TEXT, place) for place in places)
+    assert all(finder.certify(TEXT, part.start) for part in parts[1:])
 
 
-def test_a_text_whose_added_token_holds_a_space_is_given_whole(
+def test_no_part_ends_inside_an_added_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A part could end inside the token, where nobody would see it."""
     from tokenizers import AddedToken, Tokenizer
 
     monkeypatch.setattr(progress, "PART_CHARS", 40)
     own = Tokenizer.from_file(str(DEFAULT))
     own.add_special_tokens([AddedToken("quick brown fox", normalized=False)])
     tokenizer = tokpar.load(own)
-    assert certified_spaces(TEXT, tokenizer) == []
-    assert certified_spaces(TEXT.replace("quick", "slow"), tokenizer)
+    token_places = [m.span() for m in re.finditer("quick brown fox", TEXT)]
+    for part in long_parts(TEXT, tokenizer):
+        assert not any(a < part.start < b for a, b in token_places)
     encoding, _ = encoded_with_bar(tokenizer, TEXT)
     assert encoding.ids.tolist() == own.encode(TEXT).ids
 

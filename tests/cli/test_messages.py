@@ -138,7 +138,6 @@ def test_a_smallest_text_that_is_no_number_of_code_points_is_refused_at_once(wro
     tokenizer = fast()
     for door in (
         lambda: tokpar.as_hf(tokenizer, smallest_text=wrong),  # type: ignore[arg-type]
-        lambda: tokpar.Encoder(tokenizer).as_hf(smallest_text=wrong),  # type: ignore[arg-type]
         lambda: tokpar.patch_transformers(smallest_text=wrong),  # type: ignore[arg-type]
     ):
         with pytest.raises(OptionError, match="smallest_text must be an int of at least 0, got "):

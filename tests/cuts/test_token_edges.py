@@ -592,7 +592,7 @@ def test_the_checker_refuses_a_damaged_seam(name: str, stored: bool) -> None:
     starts = [k for k, s in enumerate(seams) if dict(s.witness)["token"] == "<|im_start|>"]
     k = starts[0]
     seams[k] = WRONG[name](seams[k])
-    damaged: Any = Encoding(encoding.ids, Seams.of(seams), encoding.report)
+    damaged: Any = Encoding.of(encoding.ids, Seams.of(seams), encoding.report)
     if stored:
         damaged = from_bytes(to_bytes(damaged, text, "t", tokpar_version="1"))
     report = tokpar.check(damaged, text, adapter)
@@ -623,7 +623,9 @@ def test_a_swapped_id_beside_an_edge_is_found() -> None:
     ids = np.array(encoding.ids)
     place = next(iter(encoding.seams)).token
     ids[place], ids[place - 1] = ids[place - 1], ids[place]
-    assert not tokpar.check(Encoding(ids, encoding.seams, encoding.report), TRANSCRIPT, adapter).ok
+    assert not tokpar.check(
+        Encoding.of(ids, encoding.seams, encoding.report), TRANSCRIPT, adapter
+    ).ok
 
 
 # ------------------------------------------------------------------------- facts

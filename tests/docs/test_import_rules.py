@@ -9,14 +9,14 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.support.paths import ROOT, TESTS
+from tests.support.paths import ROOT, TESTS, VOCAB
 
 PACKAGE = ROOT / "tokpar"
 
@@ -137,8 +137,6 @@ def allowed(importer: str, imported: str, lazy: bool) -> bool:
         return True
     if importer == "builtins" and lazy:
         return True
-    if (importer, imported) == ("encoder", "integrations") and lazy:  # Encoder.as_hf
-        return True
     if importer in PARTS and imported in PARTS:
         return (importer, imported) in BETWEEN_PARTS
     if layer(importer) == layer(imported):
@@ -173,6 +171,51 @@ def test_imports_point_one_way(path: Path) -> None:
 def test_every_module_has_a_layer() -> None:
     known = set().union(*LAYERS)
     assert {part(module_name(path)) for path in modules()} - known == set()
+
+
+def sources_of_modules() -> dict[str, str]:
+    return {module_name(path): path.read_text(encoding="utf-8") for path in modules()}
+
+
+def without_types(tree: ast.Module) -> ast.Module:
+    """The module without its imports for type checkers."""
+    kept = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"))
+    ]
+    return ast.Module(kept, [])
+
+
+def circles(sources: Mapping[str, str]) -> set[str]:
+    """The modules that import themselves by way of others, at the top or when a function runs."""
+    imported: dict[str, set[str]] = {}
+    for module, source in sources.items():
+        names = {item.module for item in imports(without_types(ast.parse(source)), module)}
+        parents = {name.rpartition(".")[0] for name in names}
+        imported[module] = (names | parents) & sources.keys() - {module, "tokpar"}
+    return {module for module in imported if module in reached(imported, module)}
+
+
+def reached(imported: Mapping[str, set[str]], module: str) -> set[str]:
+    """The modules that a module imports, by way of others too."""
+    found: set[str] = set()
+    ahead = {*imported[module]}
+    while ahead:
+        found |= ahead
+        ahead = {name for each in ahead for name in imported.get(each, ())} - found
+    return found
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert circles(sources_of_modules()) == set()
+
+
+def test_a_planted_circle_is_found_also_where_it_is_closed_by_a_function() -> None:
+    sources = sources_of_modules()
+    closing = "\n\ndef f():\n    from tokpar.encoder import Encoder\n"
+    planted = sources | {"tokpar.errors": sources["tokpar.errors"] + closing}
+    assert {"tokpar.errors", "tokpar.encoder"} <= circles(planted)
 
 
 def test_no_two_files_share_a_name() -> None:
@@ -294,11 +337,11 @@ print(*sorted(set(sys.modules) - before))
 """
 
 
-def run(code: str) -> str:
+def run(code: str, *arguments: str) -> str:
     """What the code prints in a new interpreter; its error is this test's."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
         env=environment,
@@ -321,6 +364,25 @@ def test_importing_tokpar_imports_little_beside_numpy() -> None:
     assert len(own) <= 28
     assert {name.partition(".")[0] for name in installed} <= {"pluggy", "numpy"}
     assert len(loaded) - len(own) <= 41  # pluggy alone brings 13, and "inspect" with its own
+
+
+LOADED_BY_AN_ENCODE = """
+import sys
+import tokpar
+tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
+print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
+"""
+MOST_FILES, MOST_LINES = 85, 16_500
+
+
+@needs_package
+@pytest.mark.parametrize("name", ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"])
+def test_an_encode_loads_few_of_our_files(name: str) -> None:
+    loaded = run(LOADED_BY_AN_ENCODE, str(VOCAB / f"{name}.json")).split()
+    paths = [PACKAGE.parent / each.replace(".", "/") for each in loaded]
+    files = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in paths]
+    assert len(files) <= MOST_FILES
+    assert sum(len(p.read_text("utf-8").splitlines()) for p in files) <= MOST_LINES
 
 
 @needs_package

@@ -114,7 +114,7 @@ ALLOWED: dict[str, str] = {
     "tokpar/pure/tokenizer.py: Tokenizer.added": _PURE,
     "tokpar/pure/vocabulary.py: Vocabulary.added": _PURE,
     "tokpar/seams.py: Seams.planned": _REPORT,
-    "tokpar/sessions/session.py: Patch.encoded": _REPORT,
+    "tokpar/sessions/session.py: SessionPatch.encoded": _REPORT,
     "tokpar/types.py: AddedToken.normalized": "the name of the field in tokenizer.json",
     "tokpar/types.py: Chunk.absorbed": _PLUGIN,
     "tokpar/types.py: Seam.absorbed": _PLUGIN,

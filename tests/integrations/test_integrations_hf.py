@@ -32,7 +32,6 @@ from tests.support.tokenizers_drawn import (
     contents,
     has_twins,
     hf_specs,
-    named_tokenizers,
     plain_copy,
     texts_with,
     token_texts,
@@ -401,8 +400,6 @@ def test_load_takes_the_original_behind_it() -> None:
     adapter = tokpar.load(mine)
     assert type(adapter.caller.wrapper) is type(original("left"))
     assert tokpar.encode(LONG, mine) == original("left").encode(LONG)
-    with tokpar.Encoder(mine) as encoder:
-        assert encoder.as_hf().encode(LONG) == original("left").encode(LONG)
 
 
 def test_a_chat_is_encoded_through_tokpar_without_a_second_bos() -> None:
@@ -456,8 +453,6 @@ def test_what_is_no_fast_tokenizer_is_refused() -> None:
     for source in (engine("bert_part"), 3, None):
         with pytest.raises(OptionError, match=f"fast tokenizer .* got {type(source).__name__}"):
             tokpar.as_hf(source)
-    with pytest.raises(OptionError, match="fast tokenizer"):
-        tokpar.Encoder(named_tokenizers()["cl100k_part"]).as_hf()
 
 
 @pytest.mark.parametrize("name", ["__call__", "set_truncation_and_padding", "_encode_plus"])

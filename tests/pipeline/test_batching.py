@@ -18,7 +18,6 @@ from tests.conftest import needs_kernel
 from tests.support.drawn_runs import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tests.support.toy import Toy
-from tokpar.arrays import concatenate_or_view
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial_executor import SerialExecutor
@@ -99,42 +98,6 @@ def test_whole_texts_and_then_the_chunks_of_the_others_go_in_one_call() -> None:
     assert "".join(row[len(whole) :]) == "".join(cut)
     assert [encoding.ids.tolist() for encoding in found] == [
         adapter.encode(text).tolist() for text in ROWS
-    ]
-
-
-@pytest.mark.parametrize("executor", ["serial", "threads"])
-def test_ids_of_chunks_are_copied_once(executor: str) -> None:
-    """What an executor gave is what a text has, where the pieces were all kept."""
-    adapter = tokpar.load()
-    rows = ["a", WORDS * 300, "", WORDS * 200, WORDS * 100]
-    with tokpar.Encoder(adapter, executor=executor, chunk_chars=1000) as encoder:
-        found = encoder.encode_batch(rows)
-    cut = [encoding.ids for encoding in found if encoding.report.chunks > 1]
-    assert len(cut) == 3
-    assert all(np.shares_memory(ids, found.ids) for ids in cut)
-    assert [encoding.ids.tolist() for encoding in found] == [
-        adapter.encode(text).tolist() for text in rows
-    ]
-
-
-@given(st.data())
-def test_arrays_in_a_row_are_one_without_copying(data: st.DataObject) -> None:
-    whole = np.arange(20, dtype=np.uint32)
-    start = data.draw(st.integers(0, 20))
-    edges = sorted(data.draw(st.lists(st.integers(start, 20), min_size=2)))
-    pieces = [whole[a:b] for a, b in pairwise(edges)]
-    found = concatenate_or_view(pieces)
-    assert found.tolist() == np.concatenate(pieces).tolist()
-    assert np.shares_memory(found, whole) == (edges[0] < edges[-1])
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from((1, 2, -1)))))
-def test_any_other_arrays_are_concatenated(parts: list[tuple[int, int, int]]) -> None:
-    whole = np.arange(9, dtype=np.uint32)
-    pieces = [whole[first:stop:step] for first, stop, step in parts]
-    pieces += [np.arange(3, dtype=np.uint32)] * (len(parts) % 2)
-    assert concatenate_or_view(pieces).tolist() == [
-        each for piece in pieces for each in piece.tolist()
     ]
 
 

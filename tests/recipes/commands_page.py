@@ -40,8 +40,6 @@ VARIABLES = {
     "none; not set: `tokpar` in `XDG_CACHE_HOME`, else `~/.cache/tokpar`",
     "TOKPAR_KERNEL": "`none`: use no compiled code, `compiled`: an error where there is none; not "
     "set: the compiled code if it is there. The ids are the same",
-    "TOKPAR_PATCH_TRANSFORMERS": "`0`: `python -m tokpar.run` and `patch_transformers()` change "
-    "nothing; `1` or not set: they do",
     "TOKPAR_VLLM": "`0`: the package tokpar-vllm changes nothing in vLLM",
     "TOKPAR_SGLANG": "`0`: the package tokpar-vllm changes nothing in SGLang",
     "TOKPAR_BUILD": "while tokpar is installed from source: `0`: do not compile, `1`: fail if it "

@@ -29,7 +29,6 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import Decodes, token_bytes_of
 from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
-from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids
 
@@ -331,7 +330,7 @@ def pinned_session() -> Any:
 def test_a_session_comes_back_from_bytes_and_goes_on() -> None:
     for session in (encoder_of("cl100k_part").session(PROSE * 12), pinned_session()):
         encoder = encoder_of("cl100k_part")
-        again = encoder.session_from_bytes(session.to_bytes(), encode_again=True)
+        again = encoder.session_from_bytes(session.to_bytes())
         for each in (session, again):
             each.append("and on")
             each.replace(len(each) - 3, len(each), "\u0301")
@@ -351,17 +350,6 @@ def test_a_blob_that_is_cut_changed_or_of_another_tokenizer_is_refused() -> None
         encoder_of("o200k_part").session_from_bytes(blob)
     with pytest.raises(OptionError, match="no fingerprint"):
         tokpar.Encoder(WordHash()).session("a").to_bytes()
-
-
-def test_ids_that_are_not_those_of_their_segment_are_found_on_request() -> None:
-    encoder = encoder_of("cl100k_part")
-    session = encoder.session("a text of some words")
-    session._encode_rows = lambda texts: Rows.of(np.arange(3) for _ in texts)
-    session.append(" more")
-    blob = session.to_bytes()
-    assert encoder.session_from_bytes(blob).text == session.text
-    with pytest.raises(FileFormatError, match="other ids than its tokenizer"):
-        encoder.session_from_bytes(blob, encode_again=True)
 
 
 # ------------------------------------------------------------------------------------ parts

@@ -26,7 +26,7 @@ from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of, token_bytes_of
 from tokpar.sessions import editing
-from tokpar.sessions.session import Patch, Session
+from tokpar.sessions.session import Session, SessionPatch
 
 
 def ids_of(adapter: TokenizerAdapter, text: str) -> list[int]:
@@ -68,7 +68,9 @@ def check_costable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[
             assert ids_of(adapter, whole) == ids_of(adapter, whole[:at]) + right, (whole, at)
 
 
-def check_patch(adapter: TokenizerAdapter, old: list[int], patch: Patch, session: Session) -> None:
+def check_patch(
+    adapter: TokenizerAdapter, old: list[int], patch: SessionPatch, session: Session
+) -> None:
     """The patch and the session give the ids of a full encode."""
     try:
         expected = ids_of(adapter, session.text)
@@ -80,7 +82,7 @@ def check_patch(adapter: TokenizerAdapter, old: list[int], patch: Patch, session
 
 def random_edit(
     rng: random.Random, session: Session, tokens: tuple[str, ...], others: list[Session]
-) -> tuple[str, partial[Patch]]:
+) -> tuple[str, partial[SessionPatch]]:
     """One edit of the session by a verb of its own: the text it should have, and the call."""
     text, more = session.text, drawn_text(rng, tokens, rng.choice((1, 2, 5, 30)))
     other = rng.choice(others)
@@ -142,8 +144,8 @@ def check_trace(
 
 
 def edited(
-    adapter: TokenizerAdapter, session: Session, wanted: str, edit: Callable[[], Patch]
-) -> Patch | None:
+    adapter: TokenizerAdapter, session: Session, wanted: str, edit: Callable[[], SessionPatch]
+) -> SessionPatch | None:
     """The patch of the edit, or None where the engine refuses the whole new text, too."""
     try:
         return edit()

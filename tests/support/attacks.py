@@ -193,7 +193,7 @@ def attack(rng: random.Random, adapter: Any, seen: Counter[str]) -> None:
         seams = forged_seams(rng, text, encoding.ids, real)
         ids = rng.choice([encoding.ids, *forged_rows(rng, adapter, text, own)])
         seen["forged seams"] += 1
-        forged = Encoding(ids, seams, Report("forged", "forged"))
+        forged = Encoding.of(ids, seams, Report("forged", "forged"))
         require_verdict(forged, text, adapter, serial, seen)
     data = to_bytes(encoding, text, adapter.name)
     for _ in range(4):

@@ -11,7 +11,7 @@ from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import LEAST_BYTES, CachePolicy
 from tokpar.executors.native import CachedExecutor
 from tokpar.interfaces import HasSegmentCache
-from tokpar.methods import auto
+from tokpar.methods import cut
 from tokpar.plan import Plan
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
@@ -32,7 +32,7 @@ def encoded(
         tiny: Any = segment_cache_for(adapter.facts, lambda: lengths, LEAST_BYTES)
         tiny._policy, tiny.waves = terms or CachePolicy(), (wave, wave)
         adapter._segment_cache = tiny  # type: ignore[attr-defined]
-    splitter, merger = auto.build()
+    splitter, merger = cut.build()
     with (
         CachedExecutor(2) as executor,
         patch("tokpar.cache.learning.MOST_NEW", ALWAYS),

@@ -341,7 +341,7 @@ def ids_by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> tuple[IdArr
 
 
 def encoding_of(ids: IdArray, seams: Sequence[Seam]) -> Encoding:
-    return Encoding(ids, Seams.of(seams), Report(strategy="by hand"))
+    return Encoding.of(ids, Seams.of(seams), Report(strategy="by hand"))
 
 
 def by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> Encoding:

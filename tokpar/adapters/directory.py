@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -43,13 +43,15 @@ class DirectoryTokenizer:
 
     `tokenizer`: the tokenizer that transformers made, which nobody else holds, or None. `file`: the
     tokenizer.json that means the same, if `tokenizer` is None. `settings`: the settings of `load`
-    with which it does. As a path, a DirectoryTokenizer is a tokenizer.json."""
+    with which it does. As a path, a DirectoryTokenizer is a tokenizer.json, which `json_of` makes
+    of `tokenizer`."""
 
     name: str
     loader: Loader
     tokenizer: Any = None
     file: Path | None = None
     settings: Mapping[str, bool] = field(default_factory=dict)
+    json_of: Callable[[Any], str] = str
 
     def __str__(self) -> str:
         return self.name
@@ -61,7 +63,7 @@ class DirectoryTokenizer:
         if self.file is not None:
             return os.fspath(self.file)
         try:
-            return os.fspath(_write(_json_of(self.tokenizer)))
+            return os.fspath(_write(self.json_of(self.tokenizer)))
         except OptionError as error:
             raise OptionError(
                 f"{self.name}: no tokenizer.json says what {self.loader.tokenizer_class} of "
@@ -69,12 +71,13 @@ class DirectoryTokenizer:
             ) from None
 
 
-def load(name: str, **options: Any) -> DirectoryTokenizer:
+def load(name: str, json_of: Callable[[Any], str] = str, **options: Any) -> DirectoryTokenizer:
     """Returns what transformers makes of a directory, or of a repository of the Hub.
 
-    `options`: more arguments of `AutoTokenizer.from_pretrained`. Raises ImportError without
-    transformers, FileFormatError if transformers makes nothing of it, if it needs remote code, and
-    if the class encodes in Python or has no backend tokenizer."""
+    `json_of`: see `DirectoryTokenizer`. `options`: more arguments of
+    `AutoTokenizer.from_pretrained`. Raises ImportError without transformers, FileFormatError if
+    transformers makes nothing of it, if it needs remote code, and if the class encodes in Python or
+    has no backend tokenizer."""
     transformers: Any = import_module("transformers")
     auto, fast = transformers.AutoTokenizer, transformers.PreTrainedTokenizerFast
     try:
@@ -91,7 +94,7 @@ def load(name: str, **options: Any) -> DirectoryTokenizer:
     if refusal is not None:
         raise FileFormatError(f"{name}: {refusal}")
     _freeze(tokenizer)
-    return DirectoryTokenizer(name, _loader_of(tokenizer), tokenizer)
+    return DirectoryTokenizer(name, _loader_of(tokenizer), tokenizer, json_of=json_of)
 
 
 def _why_not_made(transformers: Any, name: str, error: BaseException) -> str:
@@ -158,25 +161,6 @@ def _loader_of(tokenizer: Any) -> Loader:
         modules.insert(0, "mistral_common")
     versions = {name.replace("_", "-"): str(sys.modules[name].__version__) for name in modules}
     return Loader(AUTO_TOKENIZER, type(tokenizer).__name__, versions)
-
-
-def _json_of(tokenizer: Any) -> str:
-    """Returns the backend tokenizer as a tokenizer.json. Raises OptionError if a tokenizer read
-    from it would not be the same."""
-    from tokpar.adapters.hf_copy import tokenizer_json_of
-    from tokpar.adapters.hf_v0 import load as load_object
-
-    own = tokenizer.backend_tokenizer
-    if own.encode_special_tokens:
-        raise OptionError("split_special_tokens has no place in it")
-    adapter = load_object(own)
-    assert adapter is not None
-    if adapter.postprocess_refused is not None:
-        raise OptionError(adapter.postprocess_refused)
-    config = tokenizer_json_of(own)
-    if type(own).from_str(config).to_str() != config:
-        raise OptionError("it is not the same when it is written and read")
-    return config
 
 
 @cache

@@ -15,7 +15,7 @@ from tokpar.adapters.hf_postprocess import PostProcess, parse_component, postpro
 from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.merges import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes

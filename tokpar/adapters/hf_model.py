@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any
 
 from tokpar import kernel_modules
-from tokpar.cache.merges import model_parts, vocabulary_arrays
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.merges import Source, model_parts, vocabulary_arrays
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 
 _ALL_ASKED, _SOME_ASKED = 4096, 64

@@ -10,59 +10,54 @@ import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.cache.offset_rows import are_inside
-from tokpar.types import CERTIFIED_CUTS, Seam
+from tokpar.concatenation import Part
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """text[start:stop] of the text with index `row`.
+class RowPart:
+    """A part of the text with index `row`.
 
-    `absorbed_chars`: how many code points before `start` the tokenizer's prefix stands for. The
-    tokenizer puts a prefix before each text, so also before this part (theorem 6.4). `way`: the
-    source of the offsets: "lengths" (token lengths), "cache" (the cache, or the engine on a miss),
-    or "engine". `is_whole`: True if the part is a whole text."""
+    `way`: the source of the offsets: "lengths" (token lengths), "cache" (the cache, or the engine
+    on a miss), or "engine". `is_whole`: True if the part is a whole text."""
 
     row: int
-    start: int
-    stop: int
-    absorbed_chars: int = 0
+    part: Part
     way: Literal["lengths", "cache", "engine"] = "engine"
     is_whole: bool = False
 
+    @property
+    def first(self) -> int:
+        """The first code point that the tokenizer gets."""
+        return self.part.start + self.part.absorbed_chars
 
-def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
-    """Yields the parts of a text between certified cuts. Raises ValueError for another seam."""
-    start = absorbed = 0
-    for seam in seams:
-        if seam.rule not in CERTIFIED_CUTS:
-            raise ValueError(f"a part of a text ends at a certified cut, got {seam}")
-        yield Part(row, start + absorbed, seam.position, absorbed)
-        start, absorbed = seam.position, seam.absorbed
-    yield Part(row, start + absorbed, len(text), absorbed)
+    @property
+    def length(self) -> int:
+        """How many code points the tokenizer gets."""
+        return self.part.stop - self.first
 
 
-def join_by_lengths(parts: Iterable[Part]) -> list[Part]:
+def join_by_lengths(parts: Iterable[RowPart]) -> list[RowPart]:
     """Returns the parts. Neighbours whose offsets come from token lengths are joined into one
     part."""
-    joined: list[Part] = []
+    joined: list[RowPart] = []
     for part in parts:
         if joined and joined[-1].way == part.way == "lengths":
-            joined[-1] = replace(joined[-1], stop=part.stop)
+            whole = joined[-1].part._replace(stop=part.part.stop)
+            joined[-1] = replace(joined[-1], part=whole)
         else:
             joined.append(part)
     return joined
 
 
-def group_parts(parts: Sequence[Part], most: int) -> Iterator[Sequence[Part]]:
+def group_parts(parts: Sequence[RowPart], most: int) -> Iterator[Sequence[RowPart]]:
     """Yields groups of parts, one for each call of the engine: at most `most` code points, or one
     part."""
     first = size = 0
     for i, part in enumerate(parts):
-        length = part.stop - part.start
-        if i > first and size + length > most:
+        if i > first and size + part.length > most:
             yield parts[first:i]
             first, size = i, 0
-        size += length
+        size += part.length
     if first < len(parts):
         yield parts[first:]
 
@@ -73,7 +68,7 @@ ids do not begin with the part's ids."""
 
 
 def check_spans(
-    ids: IdArray, spans: SpanArray, part: Part, expected_ids: IdArray
+    ids: IdArray, spans: SpanArray, part: RowPart, expected_ids: IdArray
 ) -> SpanArray | None:
     """Returns `spans`, the engine's offsets of a part, or None.
 
@@ -81,19 +76,6 @@ def check_spans(
     that is not a whole text."""
     if not np.array_equal(ids, expected_ids[: len(ids)]):
         return None
-    if not part.is_whole and not are_inside(spans, part.stop - part.start).all():
+    if not part.is_whole and not are_inside(spans, part.length).all():
         return None
     return spans
-
-
-def shift_spans(spans: SpanArray, part: Part) -> SpanArray:
-    """Returns the offsets of a part's tokens in the whole text."""
-    found = spans + part.start
-    if part.absorbed_chars and len(found):
-        # The engine places the prefix on the character after it: the same character as the next
-        # token, if the prefix is a token of its own. In the whole text, the prefix is the absorbed
-        # space.
-        found[0, 0] = part.start - part.absorbed_chars
-        if len(found) > 1 and found[1, 0] == part.start:
-            found[0, 1] = part.start
-    return found

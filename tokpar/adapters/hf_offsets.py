@@ -18,12 +18,10 @@ import numpy as np
 
 from tokpar.adapters.hf_offset_parts import (
     OffsetsByIds,
-    Part,
+    RowPart,
     check_spans,
     group_parts,
     join_by_lengths,
-    parts_between,
-    shift_spans,
 )
 from tokpar.adapters.hf_postprocess import OTHER_IDS
 from tokpar.adapters.hf_source import AFFIXES
@@ -40,6 +38,7 @@ from tokpar.arrays import (
 from tokpar.cache.build_cache import offsets_cache_for
 from tokpar.cache.offset_rows import pack_rows, unpack_rows
 from tokpar.cache.segment_cache import SegmentCache
+from tokpar.concatenation import Part, parts_between, shift_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.facts.hf_facts import MISPLACED
@@ -169,26 +168,27 @@ class EngineOffsets:
         give its ids."""
         parts = [part for k in numbers for part in self._parts(k, texts[k])]
         done = self._parts_joined(texts, rows, parts)
-        whole = [Part(k, 0, len(texts[k]), is_whole=True) for k in numbers if k not in done]
+        whole = [_whole_text(k, texts[k]) for k in numbers if k not in done]
         if whole:
             done |= self._parts_joined(texts, rows, whole)
         if len(done) < len(numbers):
             raise LookupError(OTHER_IDS)
         return done
 
-    def _parts(self, k: int, text: str) -> list[Part]:
+    def _parts(self, k: int, text: str) -> list[RowPart]:
         """Returns the parts of text `k` between certified cuts, or one part if there are no
         cuts."""
         finder = finder_for(self.facts)
         if not self._composes(text) or finder.refusal_for(text) is not None:
-            return [Part(k, 0, len(text), is_whole=True)]
-        parts = parts_between(k, text, finder.find_each(text, PART) if len(text) > PART else [])
+            return [_whole_text(k, text)]
+        cuts = finder.find_each(text, PART) if len(text) > PART else []
+        parts = (RowPart(k, part) for part in parts_between(cuts, len(text)))
         if not self._has_inert_text:
             return list(parts)
         return join_by_lengths(self._with_way(part, text) for part in parts)
 
-    def _with_way(self, part: Part, text: str) -> Part:
-        inert = self._is_inert(text[part.start : part.stop])
+    def _with_way(self, part: RowPart, text: str) -> RowPart:
+        inert = self._is_inert(part.part.slice_of(text))
         return replace(part, way="lengths" if inert else "cache")
 
     def _composes(self, text: str) -> bool:
@@ -203,7 +203,7 @@ class EngineOffsets:
         return not any(token.content in text for token in self.facts.added_tokens)
 
     def _parts_joined(
-        self, texts: Sequence[str], rows: Rows, parts: Sequence[Part]
+        self, texts: Sequence[str], rows: Rows, parts: Sequence[RowPart]
     ) -> dict[int, SpanArray]:
         """Returns the offsets of each text whose parts have the ids of the text.
 
@@ -211,18 +211,19 @@ class EngineOffsets:
         joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
         used = dict.fromkeys(joined, 0)
         for some in group_parts(parts, TOGETHER):
-            slices = [texts[part.row][part.start : part.stop] for part in some]
+            slices = [part.part.slice_of(texts[part.row]) for part in some]
             for part, by_ids in zip(some, self._offset_functions(some, slices), strict=True):
                 spans = by_ids(rows[part.row][used[part.row] :])
                 if spans is None:
                     joined.pop(part.row, None)
                 elif part.row in joined:
-                    joined[part.row].append(shift_spans(spans, part))
+                    moved = shift_spans(spans, part.first, part.part.absorbed_chars)
+                    joined[part.row].append(moved)
                     used[part.row] += len(spans)
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
     def _offset_functions(
-        self, parts: Sequence[Part], texts: Sequence[str]
+        self, parts: Sequence[RowPart], texts: Sequence[str]
     ) -> Iterator[OffsetsByIds]:
         """Yields the function from ids to offsets of each part: by token lengths, the cache, or the
         engine."""
@@ -275,3 +276,7 @@ _NOWHERE: SpanArray = np.empty((0, 2), dtype=np.int64)
 
 def _missing(spans_by_text: Mapping[int, SpanArray], texts: int) -> list[int]:
     return [k for k in range(texts) if k not in spans_by_text]
+
+
+def _whole_text(row: int, text: str) -> RowPart:
+    return RowPart(row, Part(0, len(text)), is_whole=True)

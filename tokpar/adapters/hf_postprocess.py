@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
-from tokpar.cache.new_segments import SolvesSegments
+from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
+from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import CachedRows
 from tokpar.pure.parts import Json
@@ -128,7 +129,7 @@ class PostProcess:
 
     def _insert_special_tokens(self, rows: Rows) -> Rows:
         if len(rows) == 1:
-            return Rows.of([np.concatenate([self.prefix, rows.ids, self.suffix])])
+            return Rows.of([concatenate([self.prefix, rows.ids, self.suffix])])
         offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
         final = np.empty(int(offsets[-1]), dtype=np.uint32)
         own = np.ones(len(final), dtype=np.bool_)

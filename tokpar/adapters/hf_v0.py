@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,7 +21,6 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tokpar.adapters.decoding_parts import own_decoding, parts_of_hf
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.hf_copy import (
     facts_of_copy,
@@ -30,7 +29,6 @@ from tokpar.adapters.hf_copy import (
     same_as,
     tokenizer_json_of,
 )
-from tokpar.adapters.hf_offsets import EngineOffsets
 from tokpar.adapters.hf_postprocess import OTHER_IDS, PostProcess, PostProcessingAdapter
 from tokpar.adapters.hf_source import (
     AFFIXES,
@@ -43,7 +41,6 @@ from tokpar.adapters.hf_source import (
     training,
     training_is_seen,
 )
-from tokpar.adapters.hf_trimming import Trimming, trimming_of
 from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
     bert_file,
@@ -56,17 +53,18 @@ from tokpar.adapters.settings import (
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
-from tokpar.cache.engine_pretokens import engine_pieces_for
-from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
-from tokpar.cache.new_segments import SolvesSegments, pieces_for
-from tokpar.cache.stored_tables import Source
+from tokpar.cache.generations import SolvesSegments
+from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
-from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
+
+if TYPE_CHECKING:
+    from tokpar.adapters.hf_offsets import EngineOffsets
+    from tokpar.adapters.hf_trimming import Trimming
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -314,6 +312,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return _offsets(encoding, text, self._chunks.model)
 
     def _require_places(self, text: str) -> None:
+        from tokpar.facts.wrong_offsets import why_misplaced  # encoding does without it
+
         why = why_misplaced(self.facts, text)
         if why is not None:
             raise LookupError(f"the engine may tell wrong places of tokens: {why}")
@@ -352,11 +352,15 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     @cached_property
     def _engine_offsets(self) -> EngineOffsets:
+        from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
+
         # with encode_special_tokens, tokens that the facts do not list may hide others
         cache_bytes = 0 if self.caller.encode_special_tokens else self.caller.cache_bytes
         return EngineOffsets(self._chunks, self.facts, self._lengths, cache_bytes)
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
+        from tokpar.adapters.hf_trimming import trimming_of  # encoding does without it
+
         known = self._trimmings.get(add_special_tokens)
         if known is None:
             post_processor = self.caller.own.post_processor
@@ -387,7 +391,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         None outside of the gate of theorem 52, if the engine has other ids, and if the model may
         return ids from before a training."""
         if self.facts.model != "BPE":
+            from tokpar.cache.engine_pretokens import engine_pieces_for  # see below
+
             return engine_pieces_for(self.facts, seeds)
+        from tokpar.cache.new_segments import pieces_for  # most processes do without tables
+
         model, file_bytes = self._chunks.model, self.caller.file_bytes
         if may_be_stale(model):
             return None
@@ -422,6 +430,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         (skip_special_tokens=False).
 
         Raises OptionError for a directory whose class decodes in Python."""
+        from tokpar.adapters.decoding_parts import own_decoding  # encoding does without it
+
         native = self.caller.wrapper or self.caller.own
         why = own_decoding(native) if self.caller.native is not native else None
         if why is not None:
@@ -440,6 +450,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
+
         caller = self.caller
         own = caller.own if caller.wrapper is None else caller.wrapper.backend_tokenizer
         return parts_of_hf(own, caller.wrapper, skip_special_tokens)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.settings import path_of
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.pure.format_upgrade import VERSION
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
@@ -45,6 +44,8 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
         try:
             return _adapter(source, settings)
         except FileFormatError as error:
+            from tokpar.pure.format_upgrade import VERSION  # only an error needs it
+
             if installed_release() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
                 raise FileFormatError(
                     f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: "

@@ -10,7 +10,6 @@ from typing import Any
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
-from tokpar.pure.bert import bert_config
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""
@@ -67,6 +66,8 @@ def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
     `lowercase`, which only this kind of file has.
 
     Raises OptionError, FileFormatError, FileNotFoundError."""
+    from tokpar.pure.bert import bert_config  # other files do without it
+
     postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
     return bert_config(path, postprocess_flags.pop("lowercase", True)), postprocess_flags
 

@@ -1,7 +1,5 @@
-"""Adapters of `tiktoken.Encoding` objects with their own `encode`, and one encoding object for each
-busy thread."""
+"""Adapters of `tiktoken.Encoding` objects with their own `encode`."""
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +15,6 @@ from tokpar.types import DecodingParts, Facts
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")
 _SOURCES = frozenset({*_DATA, "__getattribute__"})
 _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
-# Building another encoding takes 0.1 s, as long as the locks take on so many code points.
-PAYS_AFTER = 6_000_000
-# On 300,000 digits, one thread takes about 10 ms longer than two with an encoding each.
-LONE_PAYS_AFTER = 3_000_000
 
 
 def own_encode(encoding: tiktoken.Encoding) -> str | None:
@@ -112,63 +106,3 @@ class OwnEncoding(EncodingAdapter):
     def encode(self, text: str) -> IdArray:
         """Returns the ids of the encoding's own `encode`. Raises its errors."""
         return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
-
-
-class LoneThreadUse:
-    """Counts the code points that one thread encoded alone, because several threads would have
-    shared a regex."""
-
-    def __init__(self) -> None:
-        self.chars = 0
-        self.building = threading.Lock()
-
-    @property
-    def pays(self) -> bool:
-        """True if an encoding for each thread would have saved more time than it takes to build."""
-        return self.chars >= LONE_PAYS_AFTER
-
-
-class ThreadEncodings(threading.local):
-    """Gives each thread the caller's encoding, or an encoding of its own once that pays.
-
-    The regex caches of a tiktoken encoding belong to the thread that used it first; any other
-    thread takes a lock at each match. On 8 MB of English, cl100k, tiktoken 0.14: 0.41 s on the
-    first thread, 0.60 s on another thread, 0.41 s on another thread with an encoding of its own.
-    Two threads at once are slower than one where matches are short: 300,000 digits take 18 ms on
-    one thread, 27 ms on two, and 14 ms on two with an encoding each."""
-
-    def __init__(self, encoding: tiktoken.Encoding, lone_use: LoneThreadUse) -> None:
-        """Runs again in each thread, as `threading.local` does."""
-        self._encoding = encoding
-        self._lone_use = lone_use
-        self._own: tiktoken.Encoding | None = None
-        self._chars = 0
-
-    def still_shares(self, chars: int) -> bool:
-        """Count `chars` more code points of short matches. Returns True while threads should share
-        the caller's encoding."""
-        self._lone_use.chars += chars  # threads may lose some
-        return not self._lone_use.pays
-
-    def for_text(self, text: str) -> tiktoken.Encoding:
-        """Returns the encoding for the next text of the calling thread.
-
-        The main thread, usually the first user, keeps the caller's encoding. So does every thread
-        if the encoding is of a derived class."""
-        if self._own is not None:
-            return self._own
-        chars = self._chars
-        self._chars += len(text)
-        if chars < PAYS_AFTER and not self._lone_use.pays:
-            return self._encoding
-        if threading.current_thread() is threading.main_thread():
-            return self._encoding
-        if type(self._encoding) is not tiktoken.Encoding:
-            return self._encoding
-        # one thread at a time builds, because building holds the GIL
-        if self._lone_use.building.acquire(blocking=False):
-            try:
-                self._own = tiktoken.Encoding(**arguments_of(self._encoding))
-            finally:
-                self._lone_use.building.release()
-        return self._own or self._encoding

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import IntArray
-from tokpar.cache.generations import Generation
+from tokpar.cache.generations import Generation, SolvedSegments
 from tokpar.cache.machine_tables import DEAD, HIT, Machine
-from tokpar.cache.new_segments import SolvedSegments
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
 from tokpar.foreign_errors import raise_foreign

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import NO_INTS, IdArray, IntArray
-from tokpar.cache.segments import SegmentIds, Segments
+from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
 
 LONGEST_KEPT = 512
 """The most UTF-8 bytes, and the most ids, of a segment in a table. Longer ones hardly repeat."""
+LONGEST = 1 << 18
+"""The most bytes of a segment that is encoded here. Each byte needs 72 bytes of work space."""
 DOOR = 1 << 18
 """Bytes of the filter that tells which segments were met before."""
 _OPEN_DOOR = np.zeros(1, dtype=np.uint8)
@@ -209,3 +211,27 @@ class Generations:
                 assert self._state is not None
                 state = self._state
         return state
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedSegments:
+    """The ids of some segments.
+
+    `fresh`: the ids; a segment that needs the engine has the stop -1. `table`: the new pieces.
+    `pieces`: how many pieces there were. `new`: how many of them were new."""
+
+    fresh: SegmentIds
+    table: Generation
+    pieces: int
+    new: int
+
+
+class SolvesSegments(Protocol):
+    """An object that encodes new segments by their pre-tokens."""
+
+    def solve(
+        self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
+    ) -> SolvedSegments:
+        """Returns the ids of `new`.
+
+        `generations`: tables of known pieces. `encode_many`: the engine's batch call."""

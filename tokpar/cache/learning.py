@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray, IntArray, concatenate_ids
 from tokpar.cache.added_token_parts import AddedParts, SegmentParts
 from tokpar.cache.cache_policy import MOST_NEW, CacheState, CallState
-from tokpar.cache.generations import Generations
-from tokpar.cache.new_segments import LONGEST, SolvedSegments, SolvesSegments
+from tokpar.cache.generations import LONGEST, Generations, SolvedSegments, SolvesSegments
 from tokpar.cache.segments import NO_IDS, EncodeMany, SegmentIds, Segments, Unbatcher
 from tokpar.cache.text_parts import in_threads
 from tokpar.errors import MismatchError

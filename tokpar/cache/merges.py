@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -56,6 +57,18 @@ class Merges:
     byte_ids: IdArray
     tokens: Tokens
     whole: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The length and the SHA-256 of the bytes that identify a model."""
+
+    length: int
+    sha256: bytes
+
+    @classmethod
+    def of(cls, state: bytes) -> Source:
+        return cls(len(state), hashlib.sha256(state).digest())
 
 
 class GateError(Exception):

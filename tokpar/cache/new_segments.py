@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import IdArray, offsets_of
-from tokpar.cache.generations import Generation
+from tokpar.cache.generations import Generation, SolvedSegments
 from tokpar.cache.machine_tables import Machine, machine_for
-from tokpar.cache.merges import GateError, Merges, token_table
+from tokpar.cache.merges import GateError, Merges, Source, token_table
 from tokpar.cache.pretoken_call import MergeTables, encode_pretokens
-from tokpar.cache.segments import EncodeMany, SegmentIds, Segments
-from tokpar.cache.stored_tables import Source, forget, key_of, read, write
+from tokpar.cache.segments import EncodeMany, Segments
+from tokpar.cache.stored_tables import forget, key_of, read, write
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Facts
@@ -29,37 +28,11 @@ SAMPLED = 4096
 """One in this many new pieces is also encoded by the engine, to compare the ids."""
 COMPARED = 2000
 """How many tokens, and how many drawn pieces, are compared with the engine when tables are made."""
-LONGEST = 1 << 18
-"""The most bytes of a segment that is encoded here. Each byte needs 72 bytes of work space."""
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
 _MOST_SAMPLES = 64
 
 Tokenize = Callable[[bytes], IdArray | None]
 """The engine's model on the bytes of one piece: returns its ids, or None if the model changed."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SolvedSegments:
-    """The ids of some segments.
-
-    `fresh`: the ids; a segment that needs the engine has the stop -1. `table`: the new pieces.
-    `pieces`: how many pieces there were. `new`: how many of them were new."""
-
-    fresh: SegmentIds
-    table: Generation
-    pieces: int
-    new: int
-
-
-class SolvesSegments(Protocol):
-    """An object that encodes new segments by their pre-tokens."""
-
-    def solve(
-        self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
-    ) -> SolvedSegments:
-        """Returns the ids of `new`.
-
-        `generations`: tables of known pieces. `encode_many`: the engine's batch call."""
 
 
 class Pieces:

@@ -11,18 +11,19 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cache.machine_tables import Machine
-from tokpar.cache.merges import Merges, Tokens
 from tokpar.disk_cache import digest, directory
 from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 from tokpar.types import Facts
+
+if TYPE_CHECKING:
+    from tokpar.cache.machine_tables import Machine
+    from tokpar.cache.merges import Merges, Source
 
 KIND = "pieces"
 _FORMAT = f"4 {sys.byteorder}"
@@ -44,18 +45,6 @@ _ARRAYS = {
     "whole": np.bool_,
 }
 _HEAD = -(-(_SEAL + 8 * len(_ARRAYS)) // _BLOCK) * _BLOCK
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The length and the SHA-256 of the bytes that identify a model."""
-
-    length: int
-    sha256: bytes
-
-    @classmethod
-    def of(cls, state: bytes) -> Source:
-        return cls(len(state), hashlib.sha256(state).digest())
 
 
 def key_of(facts: Facts, source: Source, size: int, engine: str) -> str | None:
@@ -95,6 +84,9 @@ def read(key: str | None) -> tuple[Machine, Merges] | None:
     one_of_each = len(symbols) == 1 and len(symbol_of) == 0x110000 and len(byte_ids) == 256
     if not one_of_each or not len(lengths) == len(ids) == len(whole):
         return None
+    from tokpar.cache.machine_tables import Machine  # the source of a model does without them
+    from tokpar.cache.merges import Merges, Tokens
+
     machine = Machine(symbol_of, int(symbols[0]), moves, begins, idle)
     return machine, Merges(table, byte_ids, Tokens(data, lengths, ids), whole)
 

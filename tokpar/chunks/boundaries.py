@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal, Protocol
 
 from tokpar.chunks.encoded_text import EncodedText
-from tokpar.chunks.slice_ids import SliceIds, likely_cuts
+from tokpar.chunks.slice_ids import SliceIds
 
 Boundary = Literal["token", "cut", "line", "sentence"]
 BOUNDARIES: tuple[Boundary, ...] = ("token", "cut", "line", "sentence")
@@ -65,7 +65,7 @@ class CutPlaces:
         if last > lower_bound and whole.has_cuts:
             if self._slices.is_cut(last):
                 yield last
-            likely = likely_cuts(whole.finder, whole.text, lower_bound + 1, last)
+            likely = whole.finder.likely(whole.text, lower_bound + 1, last)
             yield from filter(self._slices.is_cut, likely)
 
     def first(self, start: int, stop: int) -> int | None:

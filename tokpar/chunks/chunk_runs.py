@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 
-import numpy as np
-
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.chunks.encoded_text import EncodedText, Region
 from tokpar.chunks.slice_ids import SliceIds
 from tokpar.chunks.special_tokens import FixedTokens
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.chunks.token_places import TokenBytes
+from tokpar.concatenation import concatenate
 from tokpar.cuts.near_cuts import NearCutFinder, near_cut_finder
 from tokpar.errors import EngineError
 from tokpar.patterns.known_pattern import OPEN, SURE
@@ -123,7 +122,7 @@ class ChunkRuns:
             edges.append(size)
         if not parts:
             return []
-        flat = frozen_ids(np.concatenate(parts))
+        flat = frozen_ids(concatenate(parts))
         spans = zip(places, places[1:], edges, edges[1:], heads, tails, strict=False)
         return [
             TextChunk(a, b, flat[first:stop], head is tail is None)

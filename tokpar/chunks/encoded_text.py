@@ -6,14 +6,14 @@ tokens."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, spaces_behind_text
+from tokpar.arrays import IdArray, IntArray, spaces_behind_text
 from tokpar.chunks.token_places import (
     Places,
     TokenBytes,
@@ -21,15 +21,13 @@ from tokpar.chunks.token_places import (
     spanned_places,
     tiled_places,
 )
+from tokpar.concatenation import EncodeRows, Part, concatenate, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.near_cuts import near_cut_finder
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
-
-EncodeRows = Callable[[Sequence[str]], Rows]
-"""Returns the ids of texts before special tokens, truncation and padding."""
 
 REGION, PIECE = 1 << 20, 256
 """Code points of a region, which is encoded at once, and of a piece, whose tokens are located at
@@ -180,7 +178,7 @@ class EncodedText:
             base = int(region.tokens[0])
             if first < region.tokens[-1] and base < stop:
                 parts.append(region.ids[max(0, first - base) : stop - base])
-        return concatenate_ids(parts)
+        return concatenate(parts)
 
     def is_space_cut(self, position: int) -> bool:
         """True for a cut before a space that its region certifies without a further look."""
@@ -197,10 +195,10 @@ class EncodedText:
         return self._sure(self._piece_at(position)[0])
 
     def _sure_pairs(self, region: Region) -> IntArray | None:
-        windows = self.finder.pairs
-        if windows is None or not self.has_cuts:
+        pairs = self.finder.pairs
+        if pairs is None or not self.has_cuts:
             return None
-        return windows.sure_pairs(self.text, region.start, region.stop)
+        return pairs.sure_pairs(self.text, region.start, region.stop)
 
     def _certify(self, position: int) -> Seam | None:
         """Returns the seam if `position`, inside the text, is a certified cut, or None."""
@@ -216,10 +214,7 @@ class EncodedText:
 
     def encode_slice(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) as a text of its own."""
-        try:
-            return self.tokenizer.encode(self.text[start:stop])
-        except EngineError as error:
-            raise EngineError(str(error), start, stop) from error
+        return encode_parts(self.text, [Part(start, stop)], self._encode).ids
 
     def _piece_at(self, position: int) -> tuple[Region, int]:
         """Returns the region with the character at `position`, and the number of the piece."""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from tokpar.arrays import IdArray, frozen_ids
-from tokpar.chunks.encoded_text import EncodeRows, absorbed_at
-from tokpar.chunks.slice_ids import last_cut
 from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
+from tokpar.concatenation import EncodeRows
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -48,7 +47,7 @@ def kept_ids(
     ids = _first(text, tokenizer, encode, least_count, side)
     kept = ids[:least_count] if side == "right" else ids[max(0, len(ids) - least_count) :]
     report = serial_report("truncated", f"max_tokens={max_tokens} from the {side}", tokenizer)
-    return Encoding(frozen_ids(special.add_to_slice(kept, text, 0, len(text))), NO_SEAMS, report)
+    return Encoding.of(frozen_ids(special.add_to_slice(kept, text, 0, len(text))), NO_SEAMS, report)
 
 
 def count_up_to(
@@ -104,8 +103,8 @@ def _ends(text: str, tokenizer: TokenizerAdapter, least_count: int, side: Side) 
                 yield text[: seam.position]
         else:
             start = len(text) - size
-            seam = last_cut(finder, text, max(1, start - _SEARCH_REACH), start)
+            seam = finder.find_last(text, max(1, start - _SEARCH_REACH), start)
             if seam is not None:
-                yield text[seam.position + absorbed_at(seam) :]
+                yield text[seam.position + seam.absorbed :]
         size *= 4
     yield text

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.arrays import IdArray
 from tokpar.chunks.encoded_text import EncodedText, absorbed_at
-from tokpar.cuts.finder import CutFinder
+from tokpar.concatenation import concatenate
 from tokpar.types import Seam, Theorem
 
 _REACH, _BLOCK = 256, 64
@@ -49,7 +48,7 @@ class SliceIds:
         tail = [] if ends else [whole.encode_slice(resume, stop)]
         first = whole.tokens_before_cut(left)
         inner = whole.ids_between(first, whole.tokens_before_cut(right))
-        return concatenate_ids([*head, inner, *tail]), False
+        return concatenate([*head, inner, *tail]), False
 
     def begins_alone(self, position: int) -> bool:
         """True if the text from `position` on has the ids that it has in the whole text."""
@@ -116,8 +115,8 @@ class SliceIds:
             return None
         if finder.pairs is not None:
             least = max(1, lowest - start)
-        for place in likely_cuts(finder, part, least, len(part)):
-            seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
+        for place in finder.likely(part, least, len(part)):
+            seam = finder.certify(part, place)
             found = None if seam is None else self._find_in_text(seam, start)
             if found is not None:
                 return found
@@ -129,27 +128,3 @@ class SliceIds:
         None if there is none, or if it absorbs something else."""
         found = self.whole.certify(seam.position + start)
         return found if found and absorbed_at(found) == absorbed_at(seam) else None
-
-
-def last_cut(finder: CutFinder, text: str, start: int, stop: int) -> Seam | None:
-    """Returns the last seam in [start, stop), 0 < start, or None."""
-    for place in likely_cuts(finder, text, start, stop):
-        seam = finder.certify_context(text, place) or finder.edges.certify(text, place)
-        if seam is not None:
-            return seam
-    return None
-
-
-def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator[int]:
-    """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
-    pairs = finder.pairs
-    for high in range(stop, start, -_BLOCK):
-        low = max(start, high - _BLOCK)
-        if pairs is None:
-            yield from range(high - 1, low - 1, -1)
-            continue
-        spaces = (p for p in range(low, high) if text[p] == " ")  # U1 needs no pair
-        places = {*pairs.likely(text, low, high), *spaces}
-        if finder.edges.refusal is None:
-            places.update(p for p in range(low, high) if finder.edges.certify(text, p))
-        yield from sorted(places, reverse=True)

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from tokpar.arrays import IdArray
+from tokpar.concatenation import concatenate
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.spans import postprocess_single
@@ -49,7 +50,7 @@ class FixedTokens:
         _require_room(max_tokens, overlap, self.count)
 
     def add_to_slice(self, ids: IdArray, text: str, start: int, stop: int) -> IdArray:
-        return np.concatenate((self.prefix, ids, self.suffix)) if self.count else ids
+        return concatenate([self.prefix, ids, self.suffix]) if self.count else ids
 
 
 class OwnCall:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from tokpar.arrays import frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
 from tokpar.chunks.chunk_runs import ChunkRuns
-from tokpar.chunks.encoded_text import REGION, EncodedText, EncodeRows
+from tokpar.chunks.encoded_text import REGION, EncodedText
 from tokpar.chunks.slice_ids import SliceIds
 from tokpar.chunks.special_tokens import FixedTokens, SpecialTokens, special_tokens_of
 from tokpar.chunks.text_chunk import TextChunk
+from tokpar.concatenation import EncodeRows
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_choice, require_count, require_text

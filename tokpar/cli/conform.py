@@ -70,7 +70,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     declare_ranks(group)
     add("--examples", type=int, metavar="N", help="texts that are drawn (60)")
-    add("--all-unicode", action="store_true", help="compare where engines differ on Unicode, too")
     add("--fail-fast", action="store_true", help="stop at the first check that fails")
     declare_output(parser)
     add("--progress", action="store_true", help="name each check even if stderr is no terminal")
@@ -200,7 +199,7 @@ def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace
     if chosen is None and engine not in (None, USUAL_REFERENCE) and is_json:
         chosen = USUAL_REFERENCE
     reference = None if chosen in (None, "none") else load(what, engine=chosen, **settings)
-    check = partial(check_tokenizer, tokenizer, reference, all_unicode=arguments.all_unicode)
+    check = partial(check_tokenizer, tokenizer, reference)
     return Part("tokenizer", tokenizer.name, check, None if reference is None else reference.name)
 
 

@@ -15,13 +15,13 @@ from contextlib import (
     nullcontext,
 )
 from functools import cache, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
+from tokpar.concatenation import Part, encode_parts, parts_between
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import (
     CachedRows,
@@ -39,6 +39,7 @@ LEAST_STEP = 1 << 18  # code points between two moves of the bar: each move wait
 PATIENCE_SECONDS, WORKING_SECONDS = 0.5, 2.0
 SAMPLE_CHARS = 1 << 16  # code points encoded first, to predict how long the whole text takes
 
+NO_IDS: IdArray = np.empty(0, dtype=np.uint32)
 Choose = Callable[[TokenizerAdapter, int], Executor]
 
 
@@ -68,27 +69,29 @@ class ProgressExecutor:
     def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
         """Look up texts in the cache of the other executor.
 
-        A single long text is looked up part by part, between certified cuts, so that the bar can
-        move."""
+        A single long text is looked up part by part, so that the bar can move."""
         look_up = look_up_of(self._choose_executor(texts, tokenizer))
         if look_up is None:
-            return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
-        if len(texts) > 1:
-            found = [look_up(texts[own], tokenizer) for own in self._moving(texts)]
-            served = np.concatenate([flags for _, flags in found])
-            return Rows.concatenate([rows for rows, _ in found]), served
-        places = certified_spaces(texts[0], tokenizer)
-        if not places:
-            return look_up(texts, tokenizer)
-        ids: list[IdArray] = []
-        with closing(self._new_bar(len(texts[0]))) as bar:
-            for start, stop in pairwise([0, *places, len(texts[0])]):
-                rows, flags = look_up([texts[0][start:stop]], tokenizer)
-                if not flags[0]:
-                    return Rows.of([np.empty(0, dtype=np.uint32)]), [False]
-                ids.append(rows.ids)
-                bar.update(stop - start)
-        return Rows.of([np.concatenate(ids)]), [True]
+            return Rows.of([NO_IDS] * len(texts)), [False] * len(texts)
+        if len(texts) == 1 and len(parts := long_parts(texts[0], tokenizer)) > 1:
+            return self._look_up_parts(texts[0], parts, tokenizer)
+        found = [look_up(texts[own], tokenizer) for own in self._moving(texts)]
+        served = [flag for _, flags in found for flag in flags]
+        return Rows.concatenate([rows for rows, _ in found]), served
+
+    def _look_up_parts(
+        self, text: str, parts: Sequence[Part], tokenizer: TokenizerAdapter
+    ) -> CachedRows:
+        """Look up one text. The cache answers it if it answers each of its parts."""
+        answers: list[bool] = []
+
+        def encode(slices: Sequence[str]) -> Rows:
+            rows, flags = self.look_up(slices, tokenizer)
+            answers.extend(flags)
+            return rows
+
+        encoded = encode_parts(text, parts, encode)
+        return Rows.of([encoded.ids if all(answers) else NO_IDS]), [all(answers)]
 
     def _choose_executor(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
         self._inner = self._choose(tokenizer, sum(map(len, texts)))
@@ -105,26 +108,15 @@ class ProgressExecutor:
                 bar.update(sum(map(len, texts[own])))
 
 
-def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
-    """Spaces about 4 million code points apart at which a cut is certified, for a text that may be
-    cut at every space (proofs/theorem-27.md). Positions in code points.
-
-    A text shorter than two such parts has none."""
-    from tokpar.arrays import spaces_behind_text
+def long_parts(text: str, tokenizer: TokenizerAdapter) -> list[Part]:
+    """The parts of a text between certified cuts about 4 million code points apart. A shorter text,
+    and one that cannot be cut, is one part."""
     from tokpar.cuts.finder import finder_for
-    from tokpar.seams import sides_of
 
     finder = finder_for(facts_of(tokenizer))
-    if len(text) < 2 * PART_CHARS or not finder.spaces_safe(text, 0, len(text)):
-        return []
-    licence = finder.at_spaces
-    if licence is None or sides_of(licence) or "absorbed" in dict(licence.witness):
-        return []
-    found: list[int] = []
-    for start in range(PART_CHARS, len(text) - PART_CHARS // 2, PART_CHARS):
-        places = spaces_behind_text(text, start, start + PART_CHARS // 4)
-        found += places[:1].tolist()
-    return found
+    is_cut = len(text) >= 2 * PART_CHARS and finder.refusal_for(text) is None
+    cuts = finder.find_each(text[: -PART_CHARS // 2], PART_CHARS) if is_cut else []
+    return [*parts_between(cuts, len(text))]
 
 
 @contextmanager

@@ -165,7 +165,8 @@ def certificate_of(encoding: Encoding, text: str, name: str) -> bytes:
     """Returns the bytes of a certificate with only the planned seams of a divided document. They do
     not depend on the cache."""
     seams = encoding.seams
-    planned = replace(encoding, seams=Seams(seams.planned, proofs=seams.proofs))
+    planned_seams = Seams(seams.planned, proofs=seams.proofs)
+    planned = Encoding.of(encoding.ids, planned_seams, encoding.report)
     return to_bytes(planned, text, name, tokpar_version=__version__)
 
 

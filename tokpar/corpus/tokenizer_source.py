@@ -14,7 +14,6 @@ import numpy as np
 from tokpar.corpus.manifest import TokenizerRecord
 from tokpar.errors import OptionError
 from tokpar.interfaces import (
-    Ability,
     Decodes,
     TokenizerAdapter,
     facts_of,
@@ -31,7 +30,7 @@ ROLES = {"bos": "bos_token", "eod": "eos_token"}
 
 
 @runtime_checkable
-class IdentifiedTokenizer(Protocol, metaclass=Ability):
+class IdentifiedTokenizer(Protocol):
     """An adapter that a manifest can identify. `fingerprint`: None if it has none."""
 
     @property

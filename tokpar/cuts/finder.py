@@ -7,7 +7,7 @@ right part. The finder proves a cut before any tokenization, and returns a `Seam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +27,7 @@ from tokpar.types import Facts, Seam, Theorem, Witness
 
 _REPORTED, _BLOCK = 1 << 12, 1 << 8
 _FIRST_WINDOW = 64
+_FIRST_BLOCK, _LAST_BLOCK = 8, 1 << 12
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
 _BY_PAIRS = ("regex", "bert", "metaspace")
@@ -165,6 +166,35 @@ class CutFinder:
                 return seam
             start, size = end, min(4 * size, window)
         return None
+
+    def find_last(self, text: str, start: int, stop: int) -> Seam | None:
+        """The last certified cut in [start, stop), 0 < start, or None."""
+        seams = (self.certify(text, p) for p in self.likely(text, start, stop))
+        return next(filter(None, seams), None)
+
+    def likely(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Yield the positions in [start, stop), 0 < start, that may be certified cuts, last first.
+
+        The blocks that arrays search grow. The first block has all of its positions: most searches
+        end there."""
+        size = _FIRST_BLOCK
+        while start < stop:
+            low = max(start, stop - size)
+            yield from (
+                self._likely_in(text, low, stop)
+                if size > _FIRST_BLOCK
+                else range(stop - 1, low - 1, -1)
+            )
+            stop, size = low, min(_LAST_BLOCK, 8 * size)
+
+    def _likely_in(self, text: str, start: int, stop: int) -> Iterable[int]:
+        crossed, places = self.crossed_positions(text, start, stop), set(range(start, stop))
+        if self.pairs is not None:
+            spaces = (p for p in places if text[p] == " ")  # a space may need no pair
+            pairs = self.pairs.likely(text, start, stop)
+            places = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
+        falling = sorted(places, reverse=True)
+        return falling if crossed is None else (p for p in falling if not crossed[p - start])
 
     def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
         """Yield the seams in [start, stop), 0 < start, that a pair of characters licenses,

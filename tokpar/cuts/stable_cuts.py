@@ -17,10 +17,6 @@ from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import replaced_string
 from tokpar.types import AddedToken, Facts, Rule, Seam
 
-_FIRST_CHECKS, _SINGLE_CHECKS, _BLOCK = 8, 128, 4096
-"""How many positions are checked one by one, without and with a search for added tokens first, and
-the block size of the search after these."""
-
 
 class Edge(NamedTuple):
     """A position in a window where an added token may begin or end. The token's other end lies
@@ -184,20 +180,10 @@ class Window:
 
     def last(self, lower_bound: int) -> Seam | None:
         """The last seam in (lower_bound, len(text)), or None."""
-        end = len(self.text)
-        first = max(lower_bound, end - _FIRST_CHECKS)
-        seam = self._last_of(range(end - 1, first, -1))
-        if seam is not None:
-            return seam
-        near = max(lower_bound, end - _SINGLE_CHECKS)
-        crossed = self.cuts.finder.crossed_positions(self.text, near + 1, max(near + 1, first + 1))
-        singles = range(first, near, -1)
-        seam = self._last_of(p for p in singles if crossed is None or not crossed[p - near - 1])
-        for stop in range(near + 1, lower_bound + 1, -_BLOCK):
-            if seam is not None:
-                break
-            seam = self._last_of(self._likely(max(lower_bound + 1, stop - _BLOCK), stop))
-        return seam
+        if self.cuts.refusal is not None:
+            return None
+        likely = self.cuts.finder.likely(self.text, lower_bound + 1, len(self.text))
+        return next(filter(None, map(self.seam, likely)), None)
 
     def spread(self, start: int, stop: int, size: int) -> list[Seam]:
         """Seams in (start, stop), each at least `size` code points after the one before."""
@@ -228,17 +214,6 @@ class Window:
             return False
         unclear = bool(self.cuts.finder.normalizer_guard.tokens)
         return not (unclear and maybe_space(text[p - 1]) and maybe_space(text[p]))
-
-    def _likely(self, start: int, stop: int) -> list[int]:
-        """The positions in [start, stop) that may be seams, in descending order."""
-        finder, text = self.cuts.finder, self.text
-        if finder.pairs is None:
-            return list(range(stop - 1, start - 1, -1))
-        found = finder.pairs.likely(text, start, stop)
-        return sorted({*found, *finder.edges.likely(text, start, stop)}, reverse=True)
-
-    def _last_of(self, places: Iterable[int]) -> Seam | None:
-        return next(filter(None, map(self.seam, places)), None)
 
     @cached_property
     def _open_starts(self) -> list[Edge]:

@@ -277,7 +277,8 @@ def trace(
         serial = encode_in_one_call(text, adapter, encoding.report, postprocess=False).ids
     elif encoding.report.why == TOO_SHORT:
         why = f"{TOO_SHORT}; give a chunk size to see seams"
-        encoding = replace(encoding, report=replace(encoding.report, why=why))
+        report = replace(encoding.report, why=why)
+        encoding = Encoding.of(encoding.ids, encoding.seams, report, encoding.origin)
     located = tuple(
         _locate_piece(piece, text[chunk.start : chunk.stop], adapter)
         for chunk, piece in zip(chunks, pieces, strict=True)

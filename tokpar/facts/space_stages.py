@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tokpar.arrays import sides_of_spaces
-from tokpar.facts.charsmap import Charsmap
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import Facts, NormalizerStage
+
+if TYPE_CHECKING:
+    from tokpar.facts.charsmap import Charsmap
 
 LeftCondition = Literal["any", "non-space", "sure", "unjoined"]
 """The condition on the character before the space: see the page of theorem 50."""
@@ -124,6 +126,8 @@ class SpaceCut:
 
     @cached_property
     def _maps(self) -> list[Charsmap]:
+        from tokpar.facts.charsmap import Charsmap  # only Precompiled needs it
+
         return [Charsmap(table) for table in self.tables]
 
     def _sure(self, char: str) -> bool:
@@ -250,6 +254,8 @@ def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
         raise _UnprovedError(
             "the normalizer Precompiled behind a stage that may compose characters"
         )
+    from tokpar.facts.charsmap import Charsmap  # only this stage needs it
+
     image = Charsmap(table).image("".join(place.right))
     if image not in (" ", "\n"):
         raise _UnprovedError("the normalizer Precompiled with a table that changes spaces")

@@ -61,9 +61,25 @@ def require_options_of_as_hf(
         require_options(door, [_own_options, build], options)
 
 
-def as_tiktoken(encoding: object, *, smallest_text: int | None = None) -> tiktoken.Encoding:
+def as_tiktoken(
+    encoding: object, *, smallest_text: int | None = None, **options: Any
+) -> tiktoken.Encoding:
     """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes long texts and batches
     through tokpar (docs/tiktoken.md). `smallest_text`: code points from which on texts go through
-    tokpar; None: from where on that is faster. Raises OptionError for another tokenizer, and for an
-    encoding that has its own `encode`."""
-    return Encoder(encoding).as_tiktoken(smallest_text=smallest_text)
+    tokpar; None: from where on that is faster. `options`: those of `Encoder`. Raises OptionError
+    for another tokenizer, and for an encoding that has its own `encode`."""
+    from tokpar.integrations.tiktoken_subclass import make_faster
+
+    encoder = Encoder(encoding, **options)
+    smallest = encoder.smallest_split if smallest_text is None else smallest_text
+    rebuild = partial(_rebuild_tiktoken, smallest_text, options)
+    return make_faster(encoder.tokenizer, encoder.unprocessed_batch, smallest, rebuild)
+
+
+def _rebuild_tiktoken(
+    smallest_text: int | None, options: Mapping[str, Any], encoding: tiktoken.Encoding
+) -> Any:
+    """Returns `as_tiktoken` of an encoding with these options, in this or another process."""
+    from tokpar.integrations.tiktoken_subclass import find_registered
+
+    return as_tiktoken(find_registered(encoding), smallest_text=smallest_text, **options)

@@ -30,7 +30,6 @@ from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
 from tokpar.errors import EngineError, OptionError
-from tokpar.foreign_errors import raise_foreign
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
@@ -51,7 +50,6 @@ _ENGINE_SETTINGS = (
 )
 """Arguments of `_encode_plus` that transformers sets on the engine."""
 _KEY = "_tokpar"
-_ANY_TEXT = "The first text of a tokenizer takes some milliseconds more. " * 70
 
 _counting = threading.Lock()
 _calls = 0
@@ -129,10 +127,6 @@ def _rebuild_view(
         encoder = state.encoder()  # to learn a tokenizer is not left to the first call
         if isinstance(encoder.current, HuggingFaceTokenizer):
             state.has_copies(encoder.current)
-        try:
-            encoder.unprocessed_batch([_ANY_TEXT], encoder.tokenizer)
-        except Exception as error:  # a call whose text the tokenizer refuses raises its error
-            raise_foreign(error)
     view.__dict__[_KEY] = state
     return view
 

@@ -4,7 +4,6 @@ load their tokenizer themselves."""
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable
 from functools import cache, partial, wraps
@@ -16,14 +15,12 @@ from tokpar.errors import OptionError, TokparError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.integrations import require_options_of_as_hf
 
-VARIABLE = "TOKPAR_PATCH_TRANSFORMERS"
-"""Set to 1 (or 0): whether `python -m tokpar.run` and the vLLM plugin patch transformers."""
 _LOG = logging.getLogger("tokpar")
 _lock = threading.Lock()
-_active: Patch | None = None
+_active: TransformersPatch | None = None
 
 
-class Patch:
+class TransformersPatch:
     """The change to transformers, which `undo` takes back. A context manager that undoes itself."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -52,7 +49,7 @@ class Patch:
                 _put_back(kind, before)
             self._replacements, _active = [], None
 
-    def __enter__(self) -> Patch:
+    def __enter__(self) -> TransformersPatch:
         return self
 
     def __exit__(
@@ -87,7 +84,7 @@ class Patch:
             self._replacements.append((kind, before, ours))
 
 
-def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> Patch:
+def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> TransformersPatch:
     """Make `AutoTokenizer.from_pretrained` and `PreTrainedTokenizerFast.from_pretrained` return the
     objects that `tokpar.as_hf` makes, with these arguments.
 
@@ -108,7 +105,7 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> P
             )
         if _active is not None:
             return _active
-        patch = Patch(asked)
+        patch = TransformersPatch(asked)
         if _can_import_hf() and patch._apply():
             _active = patch
         return patch
@@ -143,15 +140,6 @@ def _put_back(kind: Any, method: Any) -> None:
         del kind.from_pretrained
     else:
         kind.from_pretrained = method
-
-
-def patch_wanted() -> bool:
-    """What the environment variable TOKPAR_PATCH_TRANSFORMERS asks for; True if it is not set.
-    Raises OptionError for a value other than 1 and 0."""
-    value = os.environ.get(VARIABLE, "1")
-    if value not in ("0", "1"):
-        raise OptionError(f"{VARIABLE} must be 1 or 0, got {value!r}")
-    return value == "1"
 
 
 def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
 from tokpar.overlap.acceptance import by_cut, by_midpoint
 from tokpar.overlap.chunks import Edge, at_cut, chunks_over, without_overlaps
@@ -74,12 +74,8 @@ def build(
     return splitter, OverlapMerger(by_midpoint if paper else by_cut)
 
 
-STRATEGY = Strategy(
-    name="blocks",
-    lossless=True,
-    source="cache-block streaming of '3.3x Faster HuggingFace Tokenizers for Single Sequence', "
-    "its merge replaced",
-    conditions="as for auto; acceptance='paper' is the published midpoint filter, approximate",
-    build=build,
-    approximate_if=(("acceptance", "paper"),),
-)
+def build_splitter(
+    *, chunk_chars: int = BLOCK_CHARS, overlap_chars: int | None = None
+) -> BlocksSplitter:
+    """The splitter of `build`, to be combined with another merger."""
+    return build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]

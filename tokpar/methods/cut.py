@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of, traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
 from tokpar.limits import require_sizes
 from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licence_of_texts, licensed
 from tokpar.policy import chunk_chars_for
@@ -80,14 +80,3 @@ def _make_split(
 def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:
     """`chunk_chars`: least size of a chunk in code points; tuned to tokenizer and text if None."""
     return CutSplitter(chunk_chars), CutMerger()
-
-
-STRATEGY = Strategy(
-    name="cut",
-    lossless=True,
-    source="theorems 14, 18-21, 29 and 40-43 (proofs/), pair-local rules 4.8, absorb rule 6.4",
-    conditions="a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
-    "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose windows can be decided "
-    "(PAIR), or added tokens in the text (EDGE); anything else is encoded serially",
-    build=build,
-)

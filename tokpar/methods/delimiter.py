@@ -12,7 +12,7 @@ from typing import Literal
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_choice, require_sizes
 from tokpar.overlap.chunks import SURROGATE, chunks_between, joins_at_cuts
 from tokpar.policy import chunk_chars_for
@@ -104,12 +104,3 @@ def build(
     `delimiter`: the string to cut at. `side`: of the delimiter, on which to cut; no code of the
     paper is public, and cutting before the delimiter is what gives its accuracies their order."""
     return DelimiterSplitter(chunk_chars, delimiter, side), ConcatenatingMerger()
-
-
-STRATEGY = Strategy(
-    name="delimiter",
-    lossless=False,
-    source="the delimiter baseline of LoPT (arXiv 2511.04952)",
-    conditions="approximate: exact only where every cut happens to be certified",
-    build=build,
-)

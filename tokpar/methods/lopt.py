@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import (
     ACCEPTANCES,
     ON_FAILURE,
@@ -98,11 +98,8 @@ def build(
     return splitter, OverlapMerger(accept, restart=on_failure == "restart")
 
 
-STRATEGY = Strategy(
-    name="lopt",
-    lossless=True,
-    source="LoPT: Lossless Parallel Tokenization (arXiv 2511.04952), its acceptance replaced",
-    conditions="as for auto; acceptance='paper' is the published test, which is approximate",
-    build=build,
-    approximate_if=(("acceptance", "paper"),),
-)
+def build_splitter(
+    *, chunk_chars: int | None = None, overlap_chars: int = OVERLAP_CHARS
+) -> LoptSplitter:
+    """The splitter of `build`, to be combined with another merger."""
+    return build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]

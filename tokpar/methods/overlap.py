@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.arrays import has_surrogate
-from tokpar.interfaces import Strategy, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_count
 from tokpar.overlap.chunks import SURROGATE
 from tokpar.overlap.common_runs import RunMerger
@@ -52,12 +52,3 @@ def build(
     """`chunk_chars`: own share of a chunk, `overlap_chars`: what it shares with the next one, both
     in code points. `match`: compare all ids of two pieces, or those that touch the overlap."""
     return OverlapSplitter(chunk_chars, overlap_chars), RunMerger(match)
-
-
-STRATEGY = Strategy(
-    name="overlap",
-    lossless=False,
-    source="ParallelTokenizer (OpenLMLab); match='window': as optimised in LoPT (arXiv 2511.04952)",
-    conditions="approximate: repeated ids give wrong merges",
-    build=build,
-)

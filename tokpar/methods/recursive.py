@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
 from tokpar.overlap.acceptance import by_cut, by_midpoint
@@ -94,12 +94,6 @@ def build(
     return RecursiveSplitter(depth, not paper), OverlapMerger(by_midpoint if paper else by_cut)
 
 
-STRATEGY = Strategy(
-    name="recursive",
-    lossless=True,
-    source="recursive binary split of '3.3x Faster HuggingFace Tokenizers for Single Sequence', "
-    "its merge replaced",
-    conditions="as for auto; acceptance='paper' is the published midpoint filter, approximate",
-    build=build,
-    approximate_if=(("acceptance", "paper"),),
-)
+def build_splitter(*, depth: int | None = None) -> RecursiveSplitter:
+    """The splitter of `build`, to be combined with another merger."""
+    return build(depth=depth)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokpar.interfaces import Strategy, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger
 from tokpar.types import Split
 
@@ -20,12 +20,3 @@ class OneChunk:
 def build() -> tuple[OneChunk, CutMerger]:
     """No options."""
     return OneChunk(), CutMerger()
-
-
-STRATEGY = Strategy(
-    name="serial",
-    lossless=True,
-    source="the tokenizer itself",
-    conditions="none: the text is not cut",
-    build=build,
-)

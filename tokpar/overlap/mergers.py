@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from typing import Literal
 
 from tokpar.arrays import has_surrogate
 from tokpar.foreign_parts import mend_chunks, merge_pieces, split_text
@@ -17,7 +19,8 @@ from tokpar.interfaces import (
     matches_spans,
     mend_of,
 )
-from tokpar.overlap.acceptance import Accept
+from tokpar.limits import ON_FAILURE, require_choice, require_min_match
+from tokpar.overlap.acceptance import Accept, by_cut, by_match, by_midpoint
 from tokpar.overlap.chunks import joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, PieceLocator, overlap_of
 from tokpar.types import (
@@ -195,3 +198,23 @@ def _license_join(
     if (left.stop, right.start) != (seam.position, seam.position + seam.absorbed):
         return None
     return replace(join, seam=seam)
+
+
+def build_certified(
+    *, min_match: int | Literal["longest"] = 0, on_failure: Literal["repair", "restart"] = "repair"
+) -> OverlapMerger:
+    """Joins where a rule licenses the seam, or `min_match` tokens agree around a certified cut."""
+    require_min_match(min_match, least=0)
+    require_choice("on_failure", on_failure, ON_FAILURE)
+    return OverlapMerger(partial(by_cut, least=min_match), restart=on_failure == "restart")
+
+
+def build_match(*, min_match: int | Literal["longest"] = 2) -> OverlapMerger:
+    """Joins where `min_match` tokens of both chunks agree, as published by LoPT."""
+    require_min_match(min_match)
+    return OverlapMerger(partial(by_match, least=min_match))
+
+
+def build_midpoint() -> OverlapMerger:
+    """Joins in the middle of each overlap."""
+    return OverlapMerger(by_midpoint)

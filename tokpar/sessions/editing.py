@@ -10,8 +10,8 @@ from itertools import islice
 
 import numpy as np
 
-from tokpar.arrays import IdArray, concatenate_ids
-from tokpar.concatenation import EncodeRows, encode_parts, parts_between
+from tokpar.arrays import IdArray
+from tokpar.concatenation import EncodeRows, concatenate, encode_parts, parts_between
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
 from tokpar.sessions.rope import (
@@ -39,7 +39,7 @@ _LONG_SEGMENT = 1024
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """The result of one edit: the new rope, and the numbers for its `Patch`.
+    """The result of one edit: the new rope, and the numbers for its `SessionPatch`.
 
     `replace_from`: the number of ids at the start that did not change. `encoded_chars`: how many
     code points were encoded; they lie in [start, stop) of the new text. `why`: why the whole text
@@ -84,7 +84,7 @@ class Editing:
             removed, right = split(rest, old_stop - old_start)
         new = self._segments(old_start, left_rope, old_stop)
         kept = 0 if left_rope is None else left_rope.count
-        old_ids, new_ids = (concatenate_ids(ids_after(r, 0)) for r in (removed, rope_of(new)))
+        old_ids, new_ids = (ids_after(rope, 0) for rope in (removed, rope_of(new)))
         left_rope, new = _join_small_segments(left_rope, new)
         rope = join_ropes(join_ropes(left_rope, rope_of(new)), right)
         whole = 0 if rope is None else rope.chars
@@ -255,6 +255,6 @@ def _join_small_segments(left_rope: Rope, new: list[Segment]) -> tuple[Rope, lis
     first = new[0]
     if len(before.text) >= SEGMENT or len(first.text) >= SEGMENT:
         return left_rope, new
-    ids = concatenate_ids([before.ids, first.ids])
+    ids = concatenate([before.ids, first.ids])
     whole = Segment(before.text + first.text, ids, before.absorbed_chars)
     return split(left_rope, at)[0], [whole, *new[1:]]

@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.arrays import IdArray
+from tokpar.concatenation import concatenate
 from tokpar.cuts.stable_cuts import StableCuts, Window
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, token_bytes_of
@@ -49,7 +50,7 @@ class Row:
         """The ids of the row; uint32, (n,)."""
         if self.data is not None:
             return self.pinned_ids
-        return concatenate_ids(ids_after(self.rope, self.skipped_ids))
+        return ids_after(self.rope, self.skipped_ids)
 
     @property
     def count(self) -> int:
@@ -84,7 +85,7 @@ class PinnedRows:
 
     @cached_property
     def ids(self) -> IdArray:
-        return concatenate_ids([row.ids for row in self.rows])
+        return concatenate([row.ids for row in self.rows])
 
 
 NO_PINS = PinnedRows()
@@ -174,7 +175,7 @@ def regions_of(rows: Sequence[Row], cuts: StableCuts, encode: Encode) -> tuple[R
     other parts."""
     rows = [row for row in rows if row.text or row.count]
     text = "".join(row.text for row in rows)
-    ids = concatenate_ids([row.ids for row in rows])
+    ids = concatenate([row.ids for row in rows])
     edges = _known_edges(rows, _Judge(text, cuts))
     found: list[Region] = []
     for (start, first, cored), (stop, last, _) in pairwise(edges):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.arrays import IdArray
+from tokpar.concatenation import concatenate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,11 +160,11 @@ def first_ids(rope: Rope, count: int) -> IdArray:
             break
         found.append(segment.ids[:count])
         count -= len(found[-1])
-    return concatenate_ids(found)
+    return concatenate(found)
 
 
-def ids_after(rope: Rope, first: int) -> list[IdArray]:
-    """The ids from number `first` on, one array per segment."""
+def ids_after(rope: Rope, first: int) -> IdArray:
+    """The ids from number `first` on; uint32, (n,)."""
     found: list[IdArray] = []
     waiting = [(0, rope)] if rope is not None else []
     while waiting:
@@ -171,7 +172,7 @@ def ids_after(rope: Rope, first: int) -> list[IdArray]:
         if before + tree.count <= first:
             continue
         if isinstance(tree, Segment):
-            found.append(tree.ids[max(0, first - before) :])
+            found.append(tree.ids if first <= before else tree.ids[first - before :])
         else:
             waiting += [(before + tree.left.count, tree.right), (before, tree.left)]
-    return found
+    return concatenate(found)

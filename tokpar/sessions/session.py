@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate
-from tokpar.concatenation import EncodeRows
+from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.concatenation import EncodeRows, concatenate
 from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -30,7 +30,7 @@ from tokpar.sessions.pins import (
     regions_of,
 )
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
-from tokpar.sessions.session_bytes import SessionParts, read_session, require_ids, write_session
+from tokpar.sessions.session_bytes import SessionParts, read_session, write_session
 from tokpar.spans import postprocess_single
 
 
@@ -46,7 +46,7 @@ class EncodesTexts(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Patch:
+class SessionPatch:
     """What one edit changed: ``old[:replace_from] + replacement_ids`` are the new ids.
 
     Old and new ids are ids before special tokens, truncation and padding. `revision`: the revision
@@ -65,9 +65,7 @@ class Patch:
     @cached_property
     def replacement_ids(self) -> IdArray:
         """The ids that replace ``old[replace_from:]``; uint32, (n,), read-only."""
-        return frozen_ids(
-            concatenate_ids(ids_after(self._rope, self.replace_from - self._ids_before))
-        )
+        return frozen_ids(ids_after(self._rope, self.replace_from - self._ids_before))
 
 
 class Session:
@@ -120,11 +118,11 @@ class Session:
         """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
         with self._lock:
             if self._ids is None or self._valid_count < max(len(self._ids), self._count()):
-                known = concatenate_ids([]) if self._ids is None else self._ids[: self._valid_count]
+                known = concatenate([]) if self._ids is None else self._ids[: self._valid_count]
                 pinned, row = self._pins, self._last_row
                 own = max(0, len(known) - pinned.count) + row.skipped_ids
-                rest = [pinned.ids[len(known) :], *ids_after(row.rope, own)]
-                self._ids = frozen_ids(concatenate_ids([known, *rest]))
+                rest = [pinned.ids[len(known) :], ids_after(row.rope, own)]
+                self._ids = frozen_ids(concatenate([known, *rest]))
                 self._valid_count = len(self._ids)
             return self._ids
 
@@ -143,7 +141,7 @@ class Session:
                 raise
             return self._encoder.encode(text).ids
 
-    def append(self, text: str | Session, *, revision: int | None = None) -> Patch:
+    def append(self, text: str | Session, *, revision: int | None = None) -> SessionPatch:
         """Add `text` at the end. Encodes `text` and the characters after the last stable cut.
 
         `text` may be another session: its ids are kept from its first co-stable cut on (theorem
@@ -165,17 +163,19 @@ class Session:
         whole.append(other)
         return whole
 
-    def replace(self, start: int, stop: int, text: str, *, revision: int | None = None) -> Patch:
+    def replace(
+        self, start: int, stop: int, text: str, *, revision: int | None = None
+    ) -> SessionPatch:
         """Replace the code points [start, stop) by `text`."""
         with self._lock:
             return self._replace(start, stop, text, revision)
 
-    def truncate(self, position: int, *, revision: int | None = None) -> Patch:
+    def truncate(self, position: int, *, revision: int | None = None) -> SessionPatch:
         """Remove all text from code point `position` on."""
         with self._lock:
             return self._replace(position, len(self), "", revision)
 
-    def update(self, text: str, *, revision: int | None = None) -> Patch:
+    def update(self, text: str, *, revision: int | None = None) -> SessionPatch:
         """Make `text` the whole text. Encodes only the part that differs from the old text.
 
         The longest common prefix and suffix of the two texts count as unchanged."""
@@ -192,7 +192,7 @@ class Session:
 
     def pin(
         self, ids: Sequence[int] | IdArray, text: str | None = None, *, revision: int | None = None
-    ) -> Patch:
+    ) -> SessionPatch:
         """Add ids that a model produced. These ids stay unchanged, also where the tokenizer would
         give others.
 
@@ -212,7 +212,7 @@ class Session:
             rows = self._all_rows
             if rows and rows[-1].data is not None:  # the last pin may end in half a character
                 data = rows[-1].data + data
-                pinned_ids, rows = concatenate_ids([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
+                pinned_ids, rows = concatenate([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
             pin = Row(data=data, pinned_ids=pinned_ids)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
             rope = self._edit(None, 0, 0, context).rope
@@ -221,7 +221,7 @@ class Session:
             self._valid_count = min(self._valid_count, before)
             self._revision += 1
             end = len(self)
-            return Patch(before, self._revision, len(context), end, end, "", new, before)
+            return SessionPatch(before, self._revision, len(context), end, end, "", new, before)
 
     @property
     def canonical(self) -> tuple[Region, ...]:
@@ -249,18 +249,11 @@ class Session:
             return write_session(parts, self._require_unchanged())
 
     @classmethod
-    def from_bytes(
-        cls, encoder: EncodesTexts, blob: bytes, *, encode_again: bool = False
-    ) -> Session:
-        """The session that `to_bytes` wrote. `encode_again`: encode each segment, and compare the
-        ids.
-
-        Raises FileFormatError for a blob that was cut or changed, that was written with another
-        tokenizer, or, with `encode_again`, whose ids are not the ids of its segments."""
+    def from_bytes(cls, encoder: EncodesTexts, blob: bytes) -> Session:
+        """The session that `to_bytes` wrote. Raises FileFormatError for a blob that was cut or
+        changed, or that was written with another tokenizer."""
         session = cls(encoder)
         parts = read_session(blob, session._tokenizer)
-        if encode_again:
-            require_ids(parts, partial(ids_of, session._tokenizer))
         if parts.rows:
             context = slice_of(parts.rope, 0, parts.context)
             before = session._edit(None, 0, 0, context).rope
@@ -318,7 +311,7 @@ class Session:
 
     def _replace(
         self, start: int, stop: int, text: str, revision: int | None, added_rope: Rope = None
-    ) -> Patch:
+    ) -> SessionPatch:
         """Make one edit. `added_rope`: the rope of another session, to put after the text."""
         self._require(start, stop, revision)
         text, pinned, was_by_itself = _check_text(text), self._pins, self._by_itself
@@ -359,7 +352,7 @@ class Session:
                 edit_by_itself.stop + shift,
                 edit.why,
             )
-        return Patch(pinned.count + kept, self._revision, *told, row.rope, before)
+        return SessionPatch(pinned.count + kept, self._revision, *told, row.rope, before)
 
     def _edit_by_itself(
         self, rope: Rope, start: int, stop: int, text: str, added_rope: Rope
@@ -410,7 +403,7 @@ class Session:
 def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
     """The rows up to the end of a pin, with `context`. `rope` holds the ids of the context."""
     chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
-    return PinnedRows(rows, chars, count, context, concatenate_ids(ids_after(rope, 0)))
+    return PinnedRows(rows, chars, count, context, ids_after(rope, 0))
 
 
 def _identity(tokenizer: TokenizerAdapter) -> str:

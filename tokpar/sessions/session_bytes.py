@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, concatenate_ids
+from tokpar.arrays import IdArray
+from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions.pins import Row
@@ -93,7 +94,7 @@ class _Writer:
 
     def content(self) -> bytes:
         """All bytes, then all ids."""
-        return b"".join(self._data) + concatenate_ids(self._ids).astype("<u4").tobytes()
+        return b"".join(self._data) + concatenate(self._ids).astype("<u4").tobytes()
 
 
 def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
@@ -126,17 +127,6 @@ def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"the saved session does not say what it holds: {error!r}") from error
     return SessionParts(rows, *told)
-
-
-def require_ids(parts: SessionParts, encode: Callable[[str], IdArray]) -> None:
-    """Raise FileFormatError if the ids of a segment are not the ids of its text."""
-    for rope in (*(row.rope for row in parts.rows), parts.rope, parts.rope_by_itself):
-        for at, segment in segments_after(rope, -1):
-            if not np.array_equal(encode(segment.text[segment.absorbed_chars :]), segment.ids):
-                raise FileFormatError(
-                    f"the saved session has other ids than its tokenizer for the segment at code "
-                    f"point {at} of a text: {segment.text[:40]!r}"
-                )
 
 
 def _sizes(head: dict[str, Any]) -> int:

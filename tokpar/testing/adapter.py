@@ -53,7 +53,6 @@ def check_tokenizer(
     *,
     texts: Sequence[str] = (),
     examples: int | None = None,
-    all_unicode: bool = False,
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
@@ -61,8 +60,7 @@ def check_tokenizer(
     check, with the smallest text that shows the failure.
 
     `tokenizer`, `reference`: anything that `tokpar.load` takes. With a reference, the ids must
-    equal the ids of the reference; in texts of code points that all engines classify alike, or
-    of all code points with `all_unicode`.
+    equal the ids of the reference; in texts of code points that all engines classify alike.
     `texts`: texts of the caller, besides about 120 fixed and `examples` drawn ones. Texts longer
     than 2,000 code points are encoded whole, by every strategy and by the reference.
     `examples`: None draws 60 texts, or fewer if the active profile of hypothesis has fewer
@@ -71,13 +69,13 @@ def check_tokenizer(
     `fail_fast`: stop after the first check that fails."""
     adapter = load(tokenizer)
     other = None if reference is None else load(reference)
-    checks = tokenizer_checks(adapter, tokenizer, other, all_unicode)
+    checks = tokenizer_checks(adapter, tokenizer, other)
     drawn = pools(adapter, texts, examples, other)
     require(str(adapter.name), checks, drawn, watch, fail_fast)
 
 
 def tokenizer_checks(
-    adapter: TokenizerAdapter, source: object, reference: TokenizerAdapter | None, all_unicode: bool
+    adapter: TokenizerAdapter, source: object, reference: TokenizerAdapter | None
 ) -> Iterator[Check]:
     """All checks that apply to the adapter, quick ones first."""
     for each in (name, plain_texts, well_formed, again, threads):
@@ -91,10 +89,9 @@ def tokenizer_checks(
         yield spec.of(adapter)
         yield fresh_process.of(adapter)
     if reference is not None:
-        contract = f"the ids are those of {reference.name}"
-        if not all_unicode:
-            contract += ", for code points that all engines classify alike (correction 0'.1)"
-        look = partial(like_reference, adapter, reference, all_unicode)
+        contract = f"the ids are those of {reference.name}, for code points that all engines "
+        contract += "classify alike (correction 0'.1)"
+        look = partial(like_reference, adapter, reference)
         ids = Check("reference", contract, look)
         yield ids
         yield replace(ids, name="reference: long texts", pool="long")
@@ -206,9 +203,9 @@ def fresh_process(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complain
 
 
 def like_reference(
-    tokenizer: TokenizerAdapter, reference: TokenizerAdapter, all_unicode: bool, text: str
+    tokenizer: TokenizerAdapter, reference: TokenizerAdapter, text: str
 ) -> Complaint | None:
-    text = text if all_unicode else "".join(c for c in text if _is_frozen(c))
+    text = "".join(c for c in text if _is_frozen(c))
     expected = outcome(reference.encode, text)
     got = outcome(tokenizer.encode, text)
     if isinstance(expected, Exception) or isinstance(got, Exception):

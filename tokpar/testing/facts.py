@@ -23,7 +23,7 @@ from tokpar.testing.differing import show_text, token
 from tokpar.types import AddedToken, Facts
 
 MOST_ADDED = 12  # added tokens that are tried between other texts; a vocabulary may have hundreds
-NEAR = 60  # code points at the start of a text in which cuts by windows are tried
+NEAR = 60  # code points at the start of a text in which cuts at pairs are tried
 AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 

@@ -207,7 +207,7 @@ def joined_complaint(
         return wrong
     before = offsets_of(map(len, kept)).tolist()[1:-1]
     seams = [replace(j.seam, token=n) for j, n in zip(joins, before, strict=True)]
-    encoding = Encoding(postprocess_single(tokenizer, ids, text), Seams.of(seams), Report("kit"))
+    encoding = Encoding.of(postprocess_single(tokenizer, ids, text), Seams.of(seams), Report("kit"))
     return certificates.complaint(encoding, text)
 
 

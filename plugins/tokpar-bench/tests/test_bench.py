@@ -66,7 +66,6 @@ from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_
 import tokpar
 from tests.support.cli_runs import run
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.methods import cut
 from tokpar.plugin import (
     EngineError,
     FileFormatError,
@@ -310,7 +309,7 @@ def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch)
     class Plugin:
         @hookimpl
         def tokpar_strategies(self) -> list[Strategy]:
-            return [replace(cut.STRATEGY, name="mine")]
+            return [replace(known.strategy("cut"), name="mine")]
 
     known.register(Plugin())
     assert [method.name for method in compared_methods(1000, 100)] == [*names, "mine"]

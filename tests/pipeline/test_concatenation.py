@@ -1,0 +1,184 @@
+"""Parts between certified cuts, encoded and added up by one function; nothing else concatenates the
+ids of a text."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
+from tests.support.paths import ROOT
+from tokpar.concatenation import Part, add_up, encode_parts, parts_between, place_seams
+from tokpar.cuts.finder import finder_for
+from tokpar.errors import EngineError
+from tokpar.interfaces import facts_of
+from tokpar.types import Rows, Seam
+
+PACKAGE = ROOT / "tokpar"
+
+# ------------------------------------------------------------------------------ what it returns
+
+
+@pytest.mark.ids
+@given(data=st.data(), tokenizer=any_tokenizer())
+def test_the_parts_between_any_certified_cuts_have_the_ids_of_the_text(
+    data: st.DataObject, tokenizer: Any
+) -> None:
+    adapter, text = adapter_of(tokenizer), drawn_text(data, tokenizer, 200)
+    finder = finder_for(facts_of(adapter))
+    if finder.refusal_for(text) is not None:
+        return
+    seams = [finder.certify(text, place) for place in range(1, len(text))]
+    cuts = [seam for seam in seams if seam is not None and data.draw(st.booleans())]
+    parts = [*parts_between(cuts, len(text))]
+    encoded = encode_parts(text, parts, lambda some: Rows.of(map(adapter.encode, some)))
+    assert encoded.ids.tolist() == adapter.encode(text).tolist()
+    for seam, cut in zip(place_seams(cuts, encoded.ids_before), cuts, strict=True):
+        assert (seam.position, seam.rule) == (cut.position, cut.rule)
+        left = adapter.encode(text[: seam.position])
+        assert encoded.ids[: seam.token].tolist() == left.tolist()
+
+
+@given(st.lists(st.integers(0, 40), unique=True).map(sorted), st.integers(41, 60), st.data())
+def test_parts_cover_the_text_once_but_for_what_cuts_absorb(
+    places: list[int], stop: int, data: st.DataObject
+) -> None:
+    absorbing = [data.draw(st.integers(0, 1)) for _ in places]
+    cuts = [
+        Seam(place, tokpar.types.CERTIFIED_CUTS[0], "", (("absorbed", n),))
+        for place, n in zip(places, absorbing, strict=True)
+    ]
+    parts = [*parts_between(cuts, stop)]
+    assert [part.absorbed_chars for part in parts] == [0, *absorbing]
+    assert [(part.start, part.stop) for part in parts] == [*pairwise([0, *places, stop])]
+
+
+def test_a_part_does_not_end_at_a_seam_that_no_rule_licenses() -> None:
+    with pytest.raises(ValueError, match="ends at a certified cut"):
+        list(parts_between([Seam(3, None, "")], 9))
+
+
+@given(st.integers(0, 3), st.integers(0, 9), st.integers(0, 500))
+def test_an_error_of_a_part_has_positions_of_the_whole_text(
+    row: int, start: int, origin: int
+) -> None:
+    parts = [Part(0, 10), Part(10, 20, 1), Part(20, 30), Part(30, 40, 1)]
+
+    def fail(texts: Any) -> Rows:
+        raise EngineError("no ids", start, start + 1, row)
+
+    with pytest.raises(EngineError, match="no ids") as caught:
+        encode_parts("x" * 40, parts, fail, origin)
+    first = origin + parts[row].start + parts[row].absorbed_chars
+    assert (caught.value.start, caught.value.stop) == (first + start, first + start + 1)
+
+
+def test_another_number_of_rows_than_parts_is_refused() -> None:
+    with pytest.raises(EngineError, match="got 1 rows of ids for 2 parts"):
+        encode_parts("ab", [Part(0, 1), Part(1, 2)], lambda texts: Rows.of([[1]]))
+
+
+BASE = np.arange(100, 130, dtype=np.uint32)
+SPANS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted)
+
+
+@given(st.lists(SPANS, max_size=5))
+def test_pieces_of_one_array_in_any_order_are_added_up_as_they_stand(cuts: list[list[int]]) -> None:
+    pieces = [BASE[start:stop] for start, stop in cuts]
+    ids, before = add_up(pieces)
+    assert ids.tolist() == np.concatenate([BASE[:0], *pieces]).tolist()
+    assert [ids[a:b].tolist() for a, b in pairwise(before)] == [each.tolist() for each in pieces]
+
+
+# ------------------------------------------------------------------------ nothing else does it
+
+OF_SEVERAL_TEXTS = {"types.py", "executors/serial_executor.py"}
+"""These make `Rows`: the ids of several texts."""
+OWN_ARITHMETIC = ("cache/", "certificate/", "testing/", "corpus/", "data/")
+"""The compiled call with its tables; the checker and the conformance kit, which use nothing of what
+they check; and shards, which hold the ids of many documents."""
+WHERE = {"arrays.py", "concatenation.py", *OF_SEVERAL_TEXTS}
+FUNCTIONS = {"concatenate_ids"}
+
+
+def may_concatenate(path: str) -> bool:
+    return path in WHERE or path.startswith(OWN_ARITHMETIC)
+
+
+def concatenations_in(source: str) -> list[str]:
+    """The functions of `FUNCTIONS` that a source names."""
+    nodes = ast.walk(ast.parse(source))
+    names = (getattr(node, "attr", getattr(node, "id", "")) for node in nodes)
+    return sorted(FUNCTIONS.intersection(names))
+
+
+def test_no_other_file_names_the_functions_that_concatenate_ids() -> None:
+    sources = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
+    found = {name: concatenations_in(path.read_text("utf-8")) for name, path in sources.items()}
+    assert {name: some for name, some in found.items() if some and not may_concatenate(name)} == {}
+    assert all(found[name] for name in WHERE - {"arrays.py"})
+
+
+DOORS: dict[str, Callable[[tokpar.Encoder, str], object]] = {
+    "encode": lambda encoder, text: encoder.encode(text).ids,
+    "offsets": lambda encoder, text: encoder.encode(text).char_spans,
+    "batch": lambda encoder, text: encoder.encode_batch([text, text[:50]]).ids,
+    "iter": lambda encoder, text: [*encoder.encode_iter([text, text[:50]])],
+    "stream": lambda encoder, text: [*encoder.stream(text[i : i + 7] for i in range(0, 3000, 7))],
+    "token chunks": lambda encoder, text: [*encoder.chunks(text, 30)],
+    "cut chunks": lambda encoder, text: [*encoder.chunks(text, 30, 5, "cut")],
+    "first ids": lambda encoder, text: encoder.count(text, limit=20),
+    "last ids": lambda encoder, text: encoder.encode(text, max_tokens=20, side="left"),
+    "session": lambda encoder, text: edited(encoder, text),
+}
+
+
+def edited(encoder: tokpar.Encoder, text: str) -> object:
+    session = encoder.session(text)
+    patches = [session.append(" and more"), session.replace(40, 60, "Zz 1"), session.append("x")]
+    session.append(encoder.session(text))
+    return [patch.replacement_ids for patch in patches], session.ids, session.to_bytes()
+
+
+@pytest.fixture
+def callers(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The files of tokpar that make one array of ids, uint32, of several."""
+    seen: set[str] = set()
+    for name in ("concatenate", "append", "hstack"):
+        true = getattr(np, name)
+
+        def watched(first: Any, *rest: Any, true: Any = true, **options: Any) -> Any:
+            arrays = first if isinstance(first, (list, tuple)) else [first, *rest]
+            if any(getattr(each, "dtype", None) == np.uint32 for each in arrays):
+                caller = Path(sys._getframe(1).f_code.co_filename)
+                if caller.is_relative_to(PACKAGE):
+                    seen.add(str(caller.relative_to(PACKAGE)))
+            return true(first, *rest, **options)
+
+        monkeypatch.setattr(np, name, watched)
+    return seen
+
+
+@pytest.mark.parametrize("name", ["bert_part", "deepseek_part", "cl100k_part", "llama_style"])
+def test_at_no_door_another_file_concatenates_ids(name: str, callers: set[str]) -> None:
+    encoder = tokpar.Encoder(named(name), chunk_chars=97)
+    text = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，and the rest… " * 60
+    used: set[str] = set()
+    for door in DOORS.values():
+        try:
+            door(encoder, text)
+        except tokpar.OptionError:  # truncation or padding of the vocabulary's file
+            continue
+        used |= callers
+    assert "arrays.py" in used
+    assert {path for path in used if not may_concatenate(path)} == set()
