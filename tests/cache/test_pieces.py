@@ -94,7 +94,7 @@ def _encodes(text: str) -> bool:
 
 @TWINS
 @pytest.mark.each_value
-@pytest.mark.parametrize("pattern", ["gpt2", "llama3", "qwen2", "o200k", "tekken", "deepseek"])
+@pytest.mark.parametrize("family", ["gpt2", "llama3", "qwen2", "o200k", "tekken", "deepseek"])
 @given(some=st.lists(ENCODABLE, min_size=1, max_size=6))
 @example(some=["", "\0", "a\u0378b", "\U0010ffff", "  \u3000\n \u2028x", "٣٣٣٣٣٣٣", "'ſ'S"])
 def test_pieces_of_real_rows_are_those_of_the_engine(

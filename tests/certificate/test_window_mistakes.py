@@ -22,7 +22,7 @@ from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.cuts.pair_seams import PairSeams
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
-from tokpar.patterns.known_pattern import KnownPattern, PairTable, pattern_of
+from tokpar.patterns.known_pattern import KnownPattern, PairTable
 from tokpar.types import Seam, Theorem
 
 AFTER = r"x\p{N}{1,2}|\p{N}{1,2}|a+ ?|[\s\S]"
@@ -129,7 +129,7 @@ def test_a_mistake_in_the_finder_is_seen_by_the_checker(
 def test_a_wrong_value_of_a_pattern_is_seen_by_the_checker(
     case: Case, wrong: dict[str, Theorem], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = pattern_of(facts_of(adapter_of(case)))
+    known = finder_module.pattern_of(facts_of(adapter_of(case)))
     assert isinstance(known, KnownPattern)
     monkeypatch.setattr(finder_module, "pattern_of", lambda facts: replace(known, **wrong))
     _, refused, accepted = judged(case)

@@ -98,7 +98,7 @@ def test_every_stored_text_gets_its_real_ids(name: str) -> None:
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("pattern", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", PARTS)
 def test_every_family_of_texts_gets_its_real_ids(name: str, family: str) -> None:
     encode = encoder(name)

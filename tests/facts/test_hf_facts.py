@@ -141,7 +141,7 @@ def test_stages_that_nothing_is_proved_about_are_named(
 
 @pytest.mark.each_value
 @pytest.mark.parametrize("between", cases(["", "a", " ", "\n", "1", "!"], ["", "a"]))
-@pytest.mark.parametrize("pattern", cases(ALONE, ALONE[::3]))
+@pytest.mark.parametrize("family", cases(ALONE, ALONE[::3]))
 def test_the_regex_of_a_family_leaves_no_character_out(family: str, between: str) -> None:
     """So a Split that drops what it does not match drops nothing: one that drops what it matches
     leaves nothing, which is seen at a fraction of the cost."""

@@ -107,7 +107,7 @@ def test_an_engine_that_fails_on_a_text_is_not_trusted(monkeypatch: pytest.Monke
 
     monkeypatch.setitem(engine_crosscheck._FINDERS, "fancy-regex", fails)
     engine_crosscheck.require_engine.cache_clear()
-    decided_pattern._decided.cache_clear()
+    decided_pattern._decide.cache_clear()
     found = tokpar.encode("ab" * 200, tokenizer=encoding_of(KEPT[0]), strategy="cut", chunk_chars=1)
     assert "fancy-regex fails on a text: backtrack limit" in found.report.why
 

@@ -18,13 +18,12 @@ from tests.recipes.shipped import SPELLINGS as NAMED
 from tests.recipes.shipped import sources_of
 from tests.support.cut_engines import ATOMS, ENGINES, random_words
 from tests.support.pair_places import pair_places
-from tokpar.certificate.pattern_proof import _shipped
+from tokpar.certificate.pattern_proof import proved_table
 from tokpar.patterns.class_tables import char_set, load_atoms, merge_ranges, range_class
-from tokpar.patterns.known_pattern import KnownPattern, pattern_of, shipped_pattern
+from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_pairs
-from tokpar.types import Facts
 
 Spelling = tuple[str, tuple[str, ...]]
 """An engine, and one pattern per Split."""
@@ -64,12 +63,6 @@ def stored(source: Spelling) -> KnownPattern:
     return found
 
 
-def of_two_characters(scheme: str) -> KnownPattern:
-    found = pattern_of(Facts(engine="", model="", scheme=scheme))  # type: ignore[arg-type]
-    assert isinstance(found, KnownPattern)
-    return found
-
-
 def certified(known: KnownPattern) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """The certified pairs of symbols, first by second."""
     size = known.table.size
@@ -93,7 +86,7 @@ def test_the_stored_pairs_are_those_of_the_engine(name: str, source: Spelling) -
 @each_spelling
 def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None:
     """The checker proves just the pairs that are stored."""
-    proved, table = _shipped(name, *source), stored(source).table
+    proved, table = proved_table(name, *source), stored(source).table
     assert not isinstance(proved, str)
     symbols = sorted(set(table.symbol_of[FROZEN].tolist()))
     examples = {c: chr(int(np.flatnonzero(table.symbol_of == c)[0])) for c in symbols}
@@ -165,7 +158,7 @@ def test_other_patterns_are_not_shipped() -> None:
     assert shipped_pattern(engine, (*patterns, *patterns)) is None
     assert shipped_pattern("oniguruma", NAMED["cl100k_tiktoken"][0][1]) is None
     assert shipped_pattern("fancy-regex", NAMED["deepseek"][0][1]) is None
-    assert isinstance(_shipped("cl100k", engine, patterns), str)
+    assert isinstance(proved_table("cl100k", engine, patterns), str)
 
 
 def test_only_the_pattern_of_deepseek_leaves_gaps() -> None:
@@ -220,14 +213,14 @@ def test_pairs_of_classes_hold_on_hugging_face(name: str) -> None:
             text = tokenizer.normalizer.normalize_str(text)
         return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
 
-    table = of_two_characters(name).table
+    table = pattern_of_classes(name).table
     for _, text in random_words(4000, 6, random.Random(name)):
         for p in pair_places(table, text):
             assert words(text) == words(text[:p]) + words(text[p:]), (text, p)
 
 
 def test_the_frozen_set_leaves_out_what_unicode_versions_and_case_folding_move() -> None:
-    for known in (of_two_characters("bert"), *(stored(source) for _, source in FEW)):
+    for known in (pattern_of_classes("bert"), *(stored(source) for _, source in FEW)):
         for char in "\U000125c4\U00016139\u017f\u212a\u2e43\u061d\u00aa\U0001f600\ud800":
             assert known.table.symbol_of[ord(char)] == known.table.size
 

@@ -169,7 +169,7 @@ def test_merging_in_coq_is_merging_by_rank_or_score(compiled: tuple[Path, str]) 
     assert sum(differ) > 20
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "cl100k_tiktoken"])
+@pytest.mark.parametrize("family", ["gpt2", "cl100k", "cl100k_tiktoken"])
 def test_patterns_in_coq_cut_as_the_regexes_do(compiled: tuple[Path, str], family: str) -> None:
     source = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"][family]["sources"][0]
     pattern = compile_pattern(source["patterns"][0], source["engine"])

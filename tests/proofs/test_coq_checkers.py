@@ -223,7 +223,7 @@ def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
     return seams
 
 
-@pytest.mark.parametrize("pattern", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family: str) -> None:
     rng = random.Random(family)
     definitions, terms, expected = [ANSWERS], [], []

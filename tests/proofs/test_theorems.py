@@ -414,7 +414,7 @@ def test_theorem_15_one_true_boundary_is_enough_on_the_right(family: str, text: 
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "b", "a"), [("llama3", "a\n \nb", 3, 2), ("o200k", "亚洲AVx", 4, 2)]
+    ("family", "text", "b", "a"), [("llama3", "a\n \nb", 3, 2), ("o200k", "亚洲AVx", 4, 2)]
 )
 def test_theorem_15_needs_a_boundary_of_the_text(family: str, text: str, b: int, a: int) -> None:
     assert a in scan(family, text[:b])
@@ -469,7 +469,7 @@ def test_the_window_lemma_for_many_chunks(family: str, text: str, step: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "b", "a", "p"),
+    ("family", "text", "b", "a", "p"),
     [
         ("llama3", "a\n \nb", 3, 2, 2),  # no cut of the text: "\n \n" is one piece
         ("llama3", "111111", 5, 1, 3),  # no cut of Y: its run of digits begins at 1

@@ -204,7 +204,7 @@ def test_theorem_15_needs_patterns_that_look_to_the_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "p"),
+    ("family", "text", "p"),
     [
         pytest.param("gpt2", "ab", 1, id="gpt2 letters"),
         pytest.param("gpt2", "a  b", 3, id="gpt2 spaces"),

@@ -18,7 +18,7 @@ from tokpar.cache.machine_tables import DEAD, HIT, Machine
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
 from tokpar.foreign_errors import raise_foreign
-from tokpar.patterns.known_pattern import KnownPattern, pattern_of
+from tokpar.patterns.known_pattern import pattern_of_classes
 from tokpar.types import Facts
 
 MOST_NEW = 0.7
@@ -123,9 +123,7 @@ def _make_separator_machine(facts: Facts) -> Machine:
     """Returns a machine whose pieces are separators, and runs of other characters.
 
     The machine knows nothing of characters outside the frozen set."""
-    pattern = pattern_of(facts)
-    assert isinstance(pattern, KnownPattern)
-    table, width = pattern.table, 3
+    table, width = pattern_of_classes("bert").table, 3
     # by another, separator (the two symbols of BERT's table), end: the start, behind a separator,
     # behind another
     alone, run = width, 2 * width

@@ -61,7 +61,7 @@ class PairRule:
         ground, facts, p = self._ground, self._ground.facts, seam.position
         (named, value), sides = seam.witness[0], seam.witness[1:]
         own = Theorem.PAIR if len(facts.patterns) == 1 else Theorem.PAIR_OF_SPLITS
-        shipped = self._shipped(value) if named == "pattern" else None
+        shipped = self._require_shipped(value) if named == "pattern" else None
         if shipped is not None and sides:
             own = Theorem.SPACE_AFTER_NONSPACE
         require(seam.theorem == own, "theorem", f"it is theorem {own}, not {seam.theorem}")
@@ -83,7 +83,7 @@ class PairRule:
         why = proved.refusal(*ground.neighbours(p))
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
-    def _shipped(self, name: str) -> ShippedPattern:
+    def _require_shipped(self, name: str) -> ShippedPattern:
         """The shipped pattern of this name. Refused unless the tokenizer's engine runs it."""
         facts = self._ground.facts
         found = self._ground.tables.pattern_of(facts.engine, facts.patterns)

@@ -69,15 +69,15 @@ class ProvedPattern:
 
 
 def proved_pattern(
-    ground: CheckContext, shipped: ShippedPattern | None, named: str, value: str
+    ground: CheckContext, pattern: ShippedPattern | None, kind: str, value: str
 ) -> ProvedPattern:
-    """Returns what is proved of the tokenizer's pattern: by the table of `shipped`, or by the proof
+    """Returns what is proved of the tokenizer's pattern: by the table of `pattern`, or by the proof
     of sha256 `value` that came with the seams. Raises RefusedError."""
     facts = ground.facts
-    if shipped is not None:
-        found = _shipped(shipped.name, facts.engine, facts.patterns)
+    if pattern is not None:
+        found = proved_table(pattern.name, facts.engine, facts.patterns)
     else:
-        written = ground.proofs.get(value) if named == "proof" else None
+        written = ground.proofs.get(value) if kind == "proof" else None
         if written is None:
             raise RefusedError("proof", f"no proof of sha256 {value} came with the seam")
         found = _handed_over(value, written, facts.engine, facts.patterns)
@@ -112,7 +112,7 @@ def _handed_over(
 
 
 @lru_cache(maxsize=8)
-def _shipped(name: str, engine: str, patterns: tuple[str, ...]) -> ProvedPattern | str:
+def proved_table(name: str, engine: str, patterns: tuple[str, ...]) -> ProvedPattern | str:
     """Returns what the table of a shipped pattern proves about the frozen code points, or why it
     proves nothing."""
     source = {"engine": engine, "patterns": list(patterns)}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,9 @@ from tokpar.arrays import IntArray, has_surrogate
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
-from tokpar.cuts.pair_seams import SPACE, PairSeams
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.class_tables import WHITESPACE, range_class
-from tokpar.patterns.known_pattern import KnownPattern, pattern_of
+from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.types import Facts, Seam, Theorem, Witness
 
 _REPORTED, _BLOCK = 1 << 12, 1 << 8
@@ -30,6 +30,10 @@ _FIRST_WINDOW = 64
 _FIRST_BLOCK, _LAST_BLOCK = 8, 1 << 12
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
+if TYPE_CHECKING:
+    from tokpar.cuts.pair_seams import PairSeams
+
+SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _BY_PAIRS = ("regex", "bert", "metaspace")
 _ABSORBED: Witness = (("absorbed", "1"),)
 _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
@@ -64,11 +68,18 @@ class CutFinder:
     @cached_property
     def pairs(self) -> PairSeams | None:
         """The finder of PAIR seams; None if rule PAIR does not apply to the tokenizer."""
+        from tokpar.cuts.pair_seams import PairSeams  # cuts at spaces need no pairs
+
+        if self._pattern is None:
+            return None
+        return PairSeams(self.facts, self.token_guard, self.normalizer_guard, self._pattern)
+
+    @cached_property
+    def _pattern(self) -> KnownPattern | None:
         if self.refusal is not None or self.facts.scheme not in _BY_PAIRS:
             return None
         pattern = pattern_of(self.facts)
-        assert isinstance(pattern, KnownPattern)
-        return PairSeams(self.facts, self.token_guard, self.normalizer_guard, pattern)
+        return pattern if isinstance(pattern, KnownPattern) else None
 
     def refusal_for(self, text: str) -> str | None:
         """Why no cut of `text` is certified, or None."""
@@ -236,10 +247,10 @@ class CutFinder:
             left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
             witness = ("left", left), ("right", "space"), ("spared", spared)
             return Seam.licensed_by(Theorem.STAGES_AT_SPACE, 0, witness)
-        if self.pairs is None or self.facts.scheme == "metaspace":
+        if self._pattern is None or self.facts.scheme == "metaspace":
             return None
         kept = self.facts.scheme == "bert" or self.normalizer_guard.keeps_universal
-        return self.pairs.space_seam(0) if kept else None
+        return self._pattern.space_seam(0) if kept else None
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """True if every space of the kind in `at_spaces`, strictly inside [start, stop), is a
@@ -299,10 +310,10 @@ class CutFinder:
             return None
         if self.facts.scheme == "dummy":
             return self._by_absorb_rule(text, p)
-        if self.pairs is None or self.pairs.pattern.spaces is None:
+        if self._pattern is None or self._pattern.spaces is None:
             return None
         safe = self._universal_context(text, p) and self.tokens_safe(text, p)
-        return self.pairs.space_seam(p) if safe else None
+        return self._pattern.space_seam(p) if safe else None
 
     def _by_stages(self, text: str, p: int) -> Seam | None:
         for cut in self.spaces:
@@ -333,6 +344,23 @@ class CutFinder:
         ):
             return None
         return Seam.licensed_by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
+
+
+def pattern_of(facts: Facts) -> KnownPattern | str:
+    """What is known of the pre-tokenizer of these facts, whose scheme is one of `_BY_PAIRS`, or why
+    nothing is. The facts keep it."""
+    return facts.derive(_find_pattern)
+
+
+def _find_pattern(facts: Facts) -> KnownPattern | str:
+    if facts.scheme != "regex":
+        return pattern_of_classes(facts.scheme)
+    known = shipped_pattern(facts.engine, facts.patterns)
+    if known is not None:
+        return known
+    from tokpar.patterns.decided_pattern import decide_pattern  # shipped values need no engine
+
+    return decide_pattern(facts)
 
 
 def finder_for(facts: Facts) -> CutFinder:

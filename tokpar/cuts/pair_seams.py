@@ -15,7 +15,6 @@ import numpy as np
 from tokpar.arrays import IntArray
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
-from tokpar.patterns.class_tables import WHITESPACE
 from tokpar.patterns.known_pattern import (
     CODE_POINTS,
     SURE,
@@ -24,9 +23,8 @@ from tokpar.patterns.known_pattern import (
     SymbolArray,
     code_points,
 )
-from tokpar.types import Facts, Rule, Seam, Theorem
+from tokpar.types import Facts, Rule, Seam
 
-SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _FEW = 64
 
 
@@ -57,15 +55,6 @@ class PairSeams:
         near."""
         moved = self.facts.prefix_space or self.normalizer_guard.tokens
         return self._in_text and not moved
-
-    def space_seam(self, p: int) -> Seam | None:
-        """The seam that licenses the cut before an ASCII space at `p` after a character that is not
-        white space, or None."""
-        theorem = self.pattern.spaces
-        if theorem is None:
-            return None
-        left = "any" if theorem == Theorem.LOCAL_PAIR else "non-space"
-        return Seam(p, Rule.PAIR, theorem, (self.pattern.proof, ("left", left), ("right", "space")))
 
     def find(self, text: str, start: int, stop: int) -> Seam | None:
         """The first seam in [start, stop), 0 < start, code points, or None."""

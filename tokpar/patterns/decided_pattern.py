@@ -26,7 +26,7 @@ def decide_pattern(facts: Facts) -> KnownPattern | str:
     if not facts.patterns:
         return "no pattern of its pre-tokenizer is known"
     try:
-        pattern, written = _decided(facts.engine, facts.patterns)
+        pattern, written = _decide(facts.engine, facts.patterns)
     except UnsupportedPatternError as error:
         return f"its pattern is not decided: {error}"
     facts.proofs[pattern.proof[1]] = written
@@ -34,7 +34,7 @@ def decide_pattern(facts: Facts) -> KnownPattern | str:
 
 
 @lru_cache(maxsize=16)
-def _decided(engine: str, patterns: tuple[str, ...]) -> tuple[KnownPattern, str]:
+def _decide(engine: str, patterns: tuple[str, ...]) -> tuple[KnownPattern, str]:
     splits = [SplitStage(pattern, engine) for pattern in patterns]
     decided = decide_pairs(splits)
     stages, alphabet, pairs = decided.stages, decided.alphabet, decided.pairs
@@ -76,22 +76,22 @@ def splits_of(facts: Facts) -> list[SplitStage]:
     return [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
 
 
-def write_proof(splits: Sequence[SplitStage], decided: Pairs) -> str:
+def write_proof(splits: Sequence[SplitStage], pairs: Pairs) -> str:
     """The proof as JSON: engine, patterns, symbols, classes, and a proof for each stage.
 
     The symbols of all code points are run-length encoded: (count, symbol). The classes map to their
     symbols."""
-    points, sets = decided.alphabet.symbol_of, decided.alphabet.sets
+    points, sets = pairs.alphabet.symbol_of, pairs.alphabet.sets
     starts = np.flatnonzero(np.diff(points)) + 1
     edges = np.concatenate(([0], starts, [len(points)]))
-    stages = zip(decided.stages, splits, strict=True)
+    stages = zip(pairs.stages, splits, strict=True)
     data = {
         "engine": splits[0].engine,
         "patterns": [split.pattern for split in splits],
         "counts": np.diff(edges).tolist(),
         "symbols": points[edges[:-1]].tolist(),
         "classes": {name[1]: sorted(sets[name]) for name in sets if isinstance(name, tuple)},
-        "stages": [stage_proof(machine, tree_of(s, decided.alphabet)) for machine, s in stages],
+        "stages": [stage_proof(machine, tree_of(s, pairs.alphabet)) for machine, s in stages],
     }
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokpar.patterns.class_tables import WHITESPACE, load_atoms, read_table
-from tokpar.types import Facts, Theorem
+from tokpar.types import Seam, Theorem
 
 CODE_POINTS = 0x110000
 
@@ -123,23 +123,13 @@ class KnownPattern:
         """The certified pairs."""
         return self.load_table()
 
-
-def pattern_of(facts: Facts) -> KnownPattern | str:
-    """What is known of the pre-tokenizer of these facts, or why nothing is. The facts keep it."""
-    return facts.derive(_pattern_of)
-
-
-def _pattern_of(facts: Facts) -> KnownPattern | str:
-    if facts.scheme in ("bert", "metaspace"):
-        return _of_two_characters(facts.scheme)
-    if facts.scheme != "regex":
-        return f"the scheme {facts.scheme} has no pattern"
-    shipped = shipped_pattern(facts.engine, facts.patterns)
-    if shipped is not None:
-        return shipped
-    from tokpar.patterns.decided_pattern import decide_pattern  # shipped values need no engine
-
-    return decide_pattern(facts)
+    def space_seam(self, p: int) -> Seam | None:
+        """The seam that licenses the cut before an ASCII space at `p` after a character that is not
+        white space, or None."""
+        if self.spaces is None:
+            return None
+        left = "any" if self.spaces == Theorem.LOCAL_PAIR else "non-space"
+        return Seam.licensed_by(self.spaces, p, (self.proof, ("left", left), ("right", "space")))
 
 
 @lru_cache(maxsize=64)
@@ -167,7 +157,8 @@ def _shipped_table(name: str, source: Mapping[str, object], spaces: bool) -> Pai
 
 
 @lru_cache(maxsize=2)
-def _of_two_characters(name: str) -> KnownPattern:
+def pattern_of_classes(name: str) -> KnownPattern:
+    """What is known of "bert" or "metaspace", which look at two characters alone."""
     entry = read_table("classes.json")["classes"][name]
 
     def load() -> PairTable:

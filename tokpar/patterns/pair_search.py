@@ -83,13 +83,13 @@ def shortest_words(
     states: Iterable[_State],
     step: Callable[[_State, int], Iterable[_State]],
     symbols: Iterable[int],
-    wanted: _State | None = None,
+    target: _State | None = None,
 ) -> dict[_State, Word]:
     """Map each state that `step` reaches from `states` to a shortest word to it, or the states up
-    to `wanted`."""
+    to `target`."""
     words: dict[_State, Word] = dict.fromkeys(states, ())
     queue, symbols = deque(words), tuple(symbols)
-    while queue and (wanted is None or wanted not in words):
+    while queue and (target is None or target not in words):
         state = queue.popleft()
         for c in symbols:
             for after in step(state, c):

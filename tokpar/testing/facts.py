@@ -140,7 +140,7 @@ def longest_token(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("facts.tokens")
 def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """tokens() holds the bytes of every token of the model (theorem 21)"""
+    """tokens() holds the bytes of every token of the model (theorem 31)"""
     facts = facts_of(tokenizer)
     assert facts.tokens is not None
     listed = facts.tokens()
