@@ -205,14 +205,6 @@ def twelfths_in_quick(twelfths_but_for: Callable[[str], None]) -> None:
     twelfths_but_for("")
 
 
-@pytest.fixture(autouse=True)
-def no_shared_caches() -> None:
-    """Tokenizers of one fingerprint share a cache: not with those of other tests of the process."""
-    module = sys.modules.get("tokpar.adapters.hf_v0")
-    if module is not None:
-        module._alive.clear()
-
-
 TABLES: dict[str | None, tuple[Machine, Merges]] = {}
 """Tables of merges that were made in this process, by what they were made from."""
 MOST_TABLES = 40
@@ -236,8 +228,6 @@ def tables_of_merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
         return
     monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
     # a model at the address of one that an earlier test trained gets no tables
-    if "tokpar.adapters.hf_source" in sys.modules:  # never beside tokenizers 1.x
-        monkeypatch.setattr("tokpar.adapters.hf_source._trained_again", set())
     if "tables_kept" not in marks:
         monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
         return
@@ -276,9 +266,8 @@ def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""
-    for adapters in ("hf_v0", "tiktoken"):
-        monkeypatch.setattr(f"tokpar.adapters.{adapters}.pieces_for", lambda *given: None)
-    monkeypatch.setattr("tokpar.adapters.hf_v0.engine_pieces_for", lambda *given: None)
+    monkeypatch.setattr("tokpar.cache.new_segments.pieces_for", lambda *given: None)
+    monkeypatch.setattr("tokpar.cache.engine_pretokens.engine_pieces_for", lambda *given: None)
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,7 @@ from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
+    ChangedError,
     EngineError,
     FileFormatError,
     LossyError,
@@ -86,6 +87,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "ChangedError",
     "CheckReport",
     "Encoder",
     "Encoding",

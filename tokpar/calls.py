@@ -1,7 +1,7 @@
 """The functions of the package, such as `encode`, for callers who have no `Encoder` of their own.
 
-The functions keep the encoders of the last calls. The encoder of a tokenizer object is kept as long
-as the object lives, the encoder of a path as long as the file does not change."""
+The functions keep the encoders of the last calls: of a tokenizer object as long as it lives and is
+not changed, of the last four paths as long as the file does not change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from stat import S_ISDIR
 from typing import Any, TypeVar
 
@@ -23,7 +21,7 @@ from tokpar.encoding import Batch, Encoding
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import Executor
 from tokpar.limits import require_text
-from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 
 MOST_KEPT = 4
@@ -92,7 +90,7 @@ def encode_iter(
     [2, 1]
     """
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
-    encoder = _call_encoder(tokenizer, arguments, _with_own_pools, None)
+    encoder = _encoder_for(tokenizer, arguments)
     return _closing(encoder, encoder.encode_iter(texts, batch_bytes=batch_bytes))
 
 
@@ -112,7 +110,7 @@ def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iter
     Each array comes as soon as no later text can change its ids. All arrays together are the ids of
     `encode`. The iterator takes a chunk when the caller asks for ids. Raises OptionError for a
     chunk that is no str, and the errors of `encode`."""
-    return Encoder(tokenizer).stream(chunks)
+    return _encoder_for(tokenizer, _USUAL).stream(chunks)
 
 
 def check(
@@ -154,15 +152,7 @@ def _arguments(
 _USUAL = _arguments("auto", "auto", None, False, {})
 
 
-@dataclass(frozen=True, slots=True)
-class _KeptEncoder:
-    """An encoder without its tokenizer; `adapter_of`: the tokenizer to its adapter."""
-
-    encoder: Encoder
-    adapter_of: Callable[[object], object]
-
-
-_Table = OrderedDict[Hashable, _KeptEncoder]
+_Table = OrderedDict[Hashable, Encoder]
 _path_encoders: _Table = OrderedDict()
 _object_encoders: weakref.WeakKeyDictionary[Any, _Table] = weakref.WeakKeyDictionary()
 
@@ -174,23 +164,39 @@ def _call_encoder(
     argument: _Argument,
 ) -> _Result:
     """Returns the result of `call` for a new or kept encoder, and closes the pools of this call."""
-    table, key = _place(tokenizer, arguments)
-    kept = None if table is None else table.get(key)
-    if kept is None:
-        encoder, before = Encoder(tokenizer, **arguments), None
-    else:
-        before = kept.adapter_of(tokenizer)
-        encoder = kept.encoder.with_tokenizer(before)
+    encoder = _encoder_for(tokenizer, arguments)
     try:
         return call(encoder, argument)
     finally:
         encoder.close()
-        if table is not None and encoder.current is not before:
-            _keep(table, key, tokenizer, encoder)
 
 
-def _with_own_pools(encoder: Encoder, nothing: None) -> Encoder:
-    return encoder.with_tokenizer(encoder.tokenizer)
+def _encoder_for(tokenizer: object, arguments: Mapping[str, Any]) -> Encoder:
+    """Returns the kept encoder of a path, or of an object that is what it was; else a new one.
+
+    An encoder that has a reference to the caller's object is not kept: the object would live as
+    long as the encoder."""
+    table, key = _place(tokenizer, arguments)
+    if table is None:
+        return Encoder(tokenizer, **arguments)
+    kept = table.get(key)
+    if kept is not None and (table is _path_encoders or _is_current(kept.tokenizer, tokenizer)):
+        return kept
+    encoder = Encoder(tokenizer, **arguments)
+    if table is _path_encoders or _is_current(encoder.tokenizer, tokenizer):
+        with _lock:
+            table[key] = encoder
+            while len(table) > MOST_KEPT:
+                table.popitem(last=False)
+    return encoder
+
+
+def _is_current(adapter: object, tokenizer: object) -> bool:
+    """True if `adapter` is a snapshot of the object, and the object is what it was then."""
+    if adapter is tokenizer:
+        return False
+    is_current: Callable[[object], bool] | None = getattr(adapter, "is_current", None)
+    return is_current is not None and is_current(tokenizer)
 
 
 def _closing(encoder: Encoder, encodings: Iterator[Encoding]) -> Iterator[Encoding]:
@@ -237,28 +243,3 @@ def _stamp(path: str | os.PathLike[str]) -> Hashable:
 
 def _times(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _keep(table: _Table, key: Hashable, tokenizer: object, encoder: Encoder) -> None:
-    adapter = encoder.current
-    adapter_of: Callable[[object], object] = _return_itself
-    if adapter is tokenizer:
-        pass
-    elif isinstance(tokenizer, (str, os.PathLike)):
-        adapter_of = partial(_return_adapter, adapter)
-    elif isinstance(adapter, Detaches):
-        adapter_of = adapter.detach().attach
-    else:
-        return
-    with _lock:
-        table[key] = _KeptEncoder(encoder.with_tokenizer(None), adapter_of)
-        while len(table) > MOST_KEPT:
-            table.popitem(last=False)
-
-
-def _return_itself(tokenizer: object) -> object:
-    return tokenizer
-
-
-def _return_adapter(adapter: object, tokenizer: object) -> object:
-    return adapter

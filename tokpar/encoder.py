@@ -29,7 +29,7 @@ from tokpar.interfaces import (
     traits_of,
 )
 from tokpar.limits import require_text, worker_count
-from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
@@ -56,6 +56,10 @@ Texts = Iterable[str] | Iterable[bytes] | Any
 
 class Encoder:
     """A tokenizer, a strategy and an executor for many texts.
+
+    An encoder is a snapshot: it encodes as the tokenizer does when the encoder is made, whatever
+    the caller changes later. It shares the model with the caller's object, so it raises
+    ChangedError after the model was changed (docs/guide.md).
 
     An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
     pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
@@ -113,27 +117,8 @@ class Encoder:
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
-        """The adapter for the caller's tokenizer as it is now."""
-        refreshed = getattr(self._tokenizer, "refresh", None)  # faster than isinstance
-        if refreshed is not None:
-            self._tokenizer = refreshed()
+        """The adapter of the tokenizer."""
         return self._tokenizer
-
-    @property
-    def current(self) -> TokenizerAdapter:
-        """The adapter of the last call. The caller may have changed the tokenizer since then."""
-        return self._tokenizer
-
-    def with_tokenizer(self, adapter: Any) -> Encoder:
-        """Returns this encoder with another adapter of the same tokenizer, and with its own pools.
-
-        With `adapter` None, the result can only make other encoders by `with_tokenizer`."""
-        twin = object.__new__(type(self))
-        twin.__dict__ |= self.__dict__
-        twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
-        twin._own_call, twin._plans = own_call_of(adapter), None
-        twin._short_texts = twin._decode_tables = None
-        return twin
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
@@ -156,7 +141,6 @@ class Encoder:
             found = self._look_up_short(text)
             if found is not None:
                 return found
-            # Calls the caller's own object, so no refresh is needed. Microseconds count here.
             return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
@@ -169,7 +153,7 @@ class Encoder:
         if self._short_chars < CACHE_AFTER or not self._caches_short_texts:
             return None
         short = self._short_texts
-        if short is None or short.tokenizer is not self._tokenizer:
+        if short is None:
             from tokpar.short_texts import ShortTexts  # importing tokpar does without it
 
             short = self._short_texts = ShortTexts(self._tokenizer, self._short)
@@ -486,11 +470,9 @@ def _rebuild(
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
-    """Returns why no text of the tokenizer is ever cut, or None.
-
-    None if some texts are cut, or may be cut after the caller changes the tokenizer."""
+    """Returns why no text of the tokenizer is ever cut, or None."""
     facts = facts_of(tokenizer)
-    if isinstance(tokenizer, Refreshes) or facts.unprovable is None:
+    if facts.unprovable is None:
         return None
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 

@@ -56,6 +56,11 @@ class MismatchError(EngineError):
     The message names both. From then on this tokenizer's engine encodes everything."""
 
 
+class ChangedError(TokparError, RuntimeError):
+    """A tokenizer was changed after an `Encoder` of it was made, which encodes with what was there
+    then. Make a new `Encoder`."""
+
+
 class LossyError(TokparError, ValueError):
     """A caller asked for an approximate strategy without ``allow_approximate=True``."""
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-INTERRUPTS = (KeyboardInterrupt, SystemExit, GeneratorExit, TimeoutError)
+from tokpar.errors import ChangedError
+
+INTERRUPTS = (KeyboardInterrupt, SystemExit, GeneratorExit, TimeoutError, ChangedError)
 """Errors that stop a call from outside. No engine raises one."""
 
 

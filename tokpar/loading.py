@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,28 +23,11 @@ engine last."""
 
 
 @runtime_checkable
-class Refreshes(Protocol):
-    """An adapter that notices that the caller changed the tokenizer since it was loaded."""
+class IsSnapshot(Protocol):
+    """An adapter that has no reference to the object that it was loaded from."""
 
-    def refresh(self) -> TokenizerAdapter:
-        """Returns itself if nothing changed, else an adapter of the tokenizer as it is now."""
-
-
-@runtime_checkable
-class Detaches(Protocol):
-    """An adapter that can be kept without its tokenizer object, which may then be freed."""
-
-    def detach(self) -> Detaches:
-        """Returns this adapter without its tokenizer object. Only `attach` may then be called."""
-
-    def attach(self, source: object) -> TokenizerAdapter:
-        """Returns a usable adapter of `source`, the object that the adapter was loaded from."""
-
-
-# Each object's adapters, by the repr of (engine, settings).
-_detached_adapters: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = (
-    weakref.WeakKeyDictionary()
-)
+    def is_current(self, source: Any) -> bool:
+        """True if `source`, the object that the adapter was loaded from, is what it was then."""
 
 
 def load(
@@ -71,18 +53,7 @@ def load(
     original = getattr(type(source), "_tokpar_original", None)
     if original is not None:  # a result of `as_hf` or `as_tiktoken`
         source = original(source)
-    try:
-        known_adapters = _detached_adapters.setdefault(source, {})
-    except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots
-        return _load(source, engine, settings)
-    key = repr((engine, sorted(settings.items())))
-    detached = known_adapters.get(key)
-    adapter = _load(source, engine, settings) if detached is None else detached.attach(source)
-    if isinstance(adapter, Refreshes) and adapter is not source:
-        adapter = adapter.refresh()
-    if isinstance(adapter, Detaches) and adapter is not source:
-        known_adapters[key] = adapter.detach()
-    return adapter
+    return _load(source, engine, settings)
 
 
 _defaults: dict[str, TokenizerAdapter] = {}

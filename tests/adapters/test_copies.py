@@ -157,7 +157,7 @@ def test_a_file_of_a_copy_is_not_needed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flags", [*product([True, False], repeat=3)], ids=str)
-def test_settings_of_load_hold_whatever_the_caller_sets_later(flags: tuple[bool, ...]) -> None:
+def test_settings_hold_whatever_the_caller_sets_later(flags: tuple[bool, ...]) -> None:
     settings = dict(zip(FLAGS, flags, strict=True))
     own = tokenizers.Tokenizer.from_file(str(FILES["bert_part"]))
     same = tokenizers.Tokenizer.from_file(str(FILES["bert_part"]))
@@ -165,8 +165,8 @@ def test_settings_of_load_hold_whatever_the_caller_sets_later(flags: tuple[bool,
         set_up(own, most, length, left=True)
         encoder = tokpar.Encoder(tokpar.load(own, **settings))
         set_up(own, later_most, later_length, left=True)
-        kept = [later_most if settings["truncation"] else None]
-        kept += [later_length if settings["padding"] else None]
+        kept = [most if settings["truncation"] else None]
+        kept += [length if settings["padding"] else None]
         set_up(same, *kept, left=True)
         for text in ("one two", "one " * 20):
             expected = same.encode(text, add_special_tokens=settings["add_special_tokens"]).ids

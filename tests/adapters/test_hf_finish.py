@@ -137,7 +137,7 @@ def test_finish_never_looks_at_the_values_of_ids(
         tokenizer.enable_truncation(**{**truncation, "strategy": "longest_first"})
     if padding is not None:
         tokenizer.enable_padding(**padding)
-    rule = postprocess_of(tokenizer, add_special_tokens=True, truncation=True, padding=True)
+    rule = postprocess_of(tokenizer, True)
     places = np.arange(1000, 1000 + size, dtype=np.uint32)
     values = np.random.default_rng(seed).integers(0, 100, size).astype(np.uint32)
     moved = rule.rows(Rows.of([places]))[0]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import tiktoken
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.support.paths import VOCAB
@@ -35,7 +36,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
     "file of huggingface": lambda: tokpar.load(VOCAB / "deepseek_part.json"),
     "bert": lambda: tokpar.load(VOCAB / "bert_part.json"),
     "object of huggingface": lambda: tokpar.load(
-        tokpar.load(VOCAB / "deepseek_part.json").caller.own  # type: ignore[attr-defined]
+        Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
     ),
     "object of tiktoken": lambda: tokpar.load(copied("cl100k_part"), allowed_special="all"),
     "pure file": lambda: tokpar.load(VOCAB / "deepseek_part.json", engine="pure"),
@@ -57,10 +58,8 @@ def used(make: Callable[[], Any]) -> list[weakref.ref[Any]]:
     tokpar.encode(TEXT, adapter)
     assert sum(1 for _ in tokpar.stream([TEXT[:50], TEXT[50:]], adapter)) > 0
     alive = [adapter, facts, finder_for(facts), inert_for(facts), encoder]
-    engines = ("_chunks", "_encoding", "_tokenizer")
+    engines = ("_chunks", "engine", "encoding", "_tokenizer")
     alive += [getattr(adapter, name) for name in engines if hasattr(adapter, name)]
-    if hasattr(adapter, "caller"):
-        alive.append(adapter.caller.own)
     return [weakref.ref(each) for each in alive]
 
 

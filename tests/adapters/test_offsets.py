@@ -52,22 +52,22 @@ pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 def test_offsets_are_the_engine_s_cold_and_warm(
     data: st.DataObject, adapter: HuggingFaceTokenizer
 ) -> None:
-    texts, special = drawn_texts(data, adapter.caller.own), data.draw(st.booleans())
+    texts, special = drawn_texts(data, adapter.engine), data.draw(st.booleans())
     ids_of(adapter, texts)
-    expected = engine_offsets(adapter.caller.own, texts, special)
+    expected = engine_offsets(adapter.engine, texts, special)
     with small_parts(data, adapter):
         for _ in ("cold", "warm"):
             assert our_offsets(adapter, texts, add_special_tokens=special) == expected
     for text in texts:
         alone = our_offsets(adapter, [text], add_special_tokens=special)
-        assert alone == engine_offsets(adapter.caller.own, [text], special)
+        assert alone == engine_offsets(adapter.engine, [text], special)
 
 
 @given(st.data(), adapters(), st.sampled_from(("left", "right")), st.integers(1, 6))
 def test_offsets_are_the_engine_s_when_it_truncates(
     data: st.DataObject, adapter: HuggingFaceTokenizer, side: str, limit: int
 ) -> None:
-    own, special = adapter.caller.own, data.draw(st.booleans())
+    own, special = adapter.engine, data.draw(st.booleans())
     texts = drawn_texts(data, own)
     dropped = np.maximum(0, np.diff(ids_of(adapter, texts).offsets) - limit)
     none = np.zeros_like(dropped)
@@ -83,7 +83,7 @@ def test_offsets_are_the_engine_s_when_it_truncates(
 def test_spans_are_the_engine_s_before_post_processing(
     data: st.DataObject, adapter: HuggingFaceTokenizer
 ) -> None:
-    own = adapter.caller.own
+    own = adapter.engine
     texts = drawn_texts(data, own)
     ids_of(adapter, texts)
     with small_parts(data, adapter), tokpar.Encoder(own) as encoder:
@@ -122,9 +122,9 @@ def _inserted(encoding: Any, adapter: HuggingFaceTokenizer) -> list[bool]:
 def test_theorem_53_holds_at_every_certified_cut(
     data: st.DataObject, adapter: HuggingFaceTokenizer
 ) -> None:
-    offsets, [text, *_] = adapter._engine_offsets, drawn_texts(data, adapter.caller.own)
+    offsets, [text, *_] = adapter._engine_offsets, drawn_texts(data, adapter.engine)
     ids_of(adapter, [text])
-    cuts = finder(adapter.caller.own)
+    cuts = finder(adapter.engine)
     if cuts.refusal_for(text) is not None or not offsets._composes(text):
         return
     whole = engine_offsets(adapter._chunks, [text])

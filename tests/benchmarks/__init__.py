@@ -1,1 +1,1 @@
-"""Speed and memory, measured by hand from a checkout: `python -m tests.benchmarks.speed --help`."""
+"""Speed and memory, measured by hand from a checkout: `python -m tests.benchmarks.kinds --help`."""

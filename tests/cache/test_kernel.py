@@ -317,10 +317,9 @@ def test_other_strategies_divide_no_short_text(strategy: str) -> None:
 def test_a_tokenizer_that_is_changed_never_answers_from_old_entries() -> None:
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     rows = [ENGLISH[:500]] * 40
-    encoder = tokpar.Encoder(tokenizer)
 
     def agrees() -> bool:
-        found = encoder.encode_batch(rows)
+        found = tokpar.encode_batch(rows, tokenizer)
         assert found.report.executor == "memo"
         return [each.ids.tolist() for each in found] == [own_call(tokenizer, row) for row in rows]
 

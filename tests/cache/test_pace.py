@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+import tiktoken
 from tokenizers import Tokenizer
 
 import tokpar
@@ -15,6 +16,7 @@ from tests.conftest import needs_kernel
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.seams import serial
 from tests.support.tiktoken_parts import encoding
+from tokpar.adapters.tiktoken_encodings import arguments_of
 from tokpar.cache.cache_policy import CacheState
 
 FILE = str(VOCAB / "deepseek_part.json")
@@ -68,7 +70,7 @@ def test_known_rows_of_a_wave_are_divided_and_too_new_ones_are_not() -> None:
 
 def loaded_with(kind: str, **settings: Any) -> Any:
     if kind == "tiktoken":
-        return tokpar.load(encoding(), **settings)
+        return tokpar.load(tiktoken.Encoding(**arguments_of(encoding())), **settings)
     return tokpar.load(FILE if kind == "file" else Tokenizer.from_file(FILE), **settings)
 
 
@@ -112,8 +114,9 @@ def test_a_budget_that_cannot_be_kept_is_refused(kind: str, wrong: Any) -> None:
 @needs_kernel
 def test_a_changed_tokenizer_keeps_its_budget() -> None:
     own = Tokenizer.from_file(str(DEFAULT))
-    encoder = tokpar.Encoder(tokpar.load(own, cache_bytes=0))
+    tokpar.load(own, cache_bytes=0)
     own.add_special_tokens(["<fox>"])
+    encoder = tokpar.Encoder(tokpar.load(own, cache_bytes=0))
     assert [*encoder.encode(ENGLISH + "<fox>")] == serial(own, ENGLISH + "<fox>")
     assert not encoder.tokenizer.has_segment_cache  # type: ignore[attr-defined]
     assert not tokpar.load(own, cache_bytes=0).has_segment_cache  # type: ignore[attr-defined]

@@ -118,10 +118,9 @@ def test_a_text_whose_ends_or_added_tokens_forbid_cuts_is_mostly_answered_by_the
 def test_a_token_that_is_added_is_found_by_the_next_call() -> None:
     tokenizer = llama()
     text = ENGLISH * 3
-    with tokpar.Encoder(tokenizer) as encoder:
-        encoder.encode_batch([text] * 3)
-        tokenizer.add_tokens([AddedToken("the", normalized=False)])
-        found = encoder.encode_batch([text] * 3)
+    tokpar.encode_batch([text] * 3, tokenizer)
+    tokenizer.add_tokens([AddedToken("the", normalized=False)])
+    found = tokpar.encode_batch([text] * 3, tokenizer)
     assert [row.ids.tolist() for row in found] == serial(tokenizer, [text] * 3)
 
 

@@ -288,15 +288,6 @@ def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[s
         assert [each for each in found if each.kind == "facts"] == []
 
 
-def test_a_change_that_the_adapter_has_not_seen_is_found() -> None:
-    own = byte_level([("c", "d")])
-    adapter = tokpar.load(own)
-    assert checked_facts(adapter).findings == ()
-    own.normalizer = normalizers.Lowercase()
-    found = [each.message for each in checked_facts(adapter).findings]
-    assert any(each.startswith("normalizers: the file says (Norm") for each in found)
-
-
 def test_the_last_reading_dies_with_the_tokenizer() -> None:
     own = byte_level([("c", "d")])
     adapter = tokpar.load(own)

@@ -29,7 +29,6 @@ from tests.support.charsmaps import charsmap
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
 from tokpar.adapters import hf_copy, hf_postprocess, hf_v0
 from tokpar.adapters import tiktoken as tiktoken_adapter
-from tokpar.adapters.hf_source import Caller
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.cache.merges import merges_of
 from tokpar.cache.new_segments import Pieces
@@ -232,6 +231,9 @@ def each(*plants: Plant) -> Plant:
     return plant
 
 
+READ_FACTS = hf_copy.facts_from_json
+
+
 def set_to(where: Any, name: str, value: Any) -> Plant:
     return lambda patch: patch.setattr(where, name, value)
 
@@ -245,9 +247,9 @@ def told_by_tiktoken(change: Callable[[Facts], Facts]) -> Plant:
 
 def finished_without(*names: str) -> Plant:
     """Truncation or padding is not read."""
-    true = hf_copy.postprocess_of
-    missed = dict.fromkeys(names, False)
-    return set_to(hf_copy, "postprocess_of", lambda own, **given: true(own, **{**given, **missed}))
+    true = hf_v0.postprocess_of
+    missed: dict[str, Any] = dict.fromkeys(names)
+    return set_to(hf_v0, "postprocess_of", lambda *given: replace(true(*given), **missed))
 
 
 X = partial(AddedToken, "<x>", special=False)
@@ -269,7 +271,13 @@ CASES = {
         file_as(lambda config: config.update(added_tokens=[])),
     ),
     "encode_special_tokens missed": Case(
-        "added_tokens", skipping, set_to(Caller, "encode_special_tokens", property(lambda _: False))
+        "added_tokens",
+        skipping,
+        set_to(
+            hf_copy,
+            "facts_from_json",
+            lambda config, **given: READ_FACTS(config, **given | {"encode_special_tokens": False}),
+        ),
     ),
     "the normalizer missed": Case(
         "normalizers",
@@ -397,7 +405,7 @@ CASES = {
         told_by_tiktoken(lambda facts: replace(facts, patterns=(PATTERNS["r50k"][0],))),
     ),
     "a call of a subclass of transformers overlooked": Case(
-        "unprovable", own_transformers, set_to(hf_copy, "own_methods", lambda *given: {})
+        "unprovable", own_transformers, set_to(hf_v0, "own_methods", lambda *given: {})
     ),
     "a call of a subclass of tiktoken overlooked": Case(
         "unprovable",

@@ -215,7 +215,7 @@ def test_an_engine_that_fails_on_a_slice_only_is_asked_for_the_whole_text(
         )
 
 
-def test_an_engine_that_panics_on_a_slice_only_is_asked_for_the_whole_text() -> None:
+def test_an_engine_that_panics_on_its_added_tokens_is_asked_for_the_whole_text() -> None:
     """Added tokens that strip each other; in the whole text "1" hides the one that would."""
     native = build(MetaspaceSpec("bpe", merges=5))
     native.add_tokens([NativeToken("a", rstrip=True, single_word=True, normalized=False)])
@@ -224,7 +224,7 @@ def test_an_engine_that_panics_on_a_slice_only_is_asked_for_the_whole_text() -> 
     encoding = tokpar.encode(text, native, strategy="recursive", depth=5)
     assert encoding.ids.tolist() == native.encode(text).ids
     assert encoding.report.plan == "serial"
-    assert "AddedVocabulary bad split (in the chunk [187, 193))" in encoding.report.why
+    assert "AddedVocabulary bad split" in encoding.report.why
 
 
 @pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import tokpar
 from tests.conftest import needs_below_one
 from tests.support.fakes import WordHash
-from tests.support.paths import DEFAULT
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
@@ -106,20 +105,6 @@ def test_long_texts_are_looked_up_whole_where_the_caller_set_no_size(whole: bool
         plan.tokenizer.encode(text).tolist() for text in (short, long)
     ]
     assert batch[1].lossless
-
-
-@needs_below_one
-def test_an_encoder_plans_anew_when_its_tokenizer_was_changed() -> None:
-    from tokenizers import AddedToken, Tokenizer
-
-    own = Tokenizer.from_file(str(DEFAULT))
-    text = WORDS * 400
-    with tokpar.Encoder(own) as encoder:
-        assert encoder.encode(text).ids.tolist() == own.encode(text).ids
-        own.add_tokens([AddedToken("fox jumps", normalized=False)])
-        assert encoder.encode(text).ids.tolist() == own.encode(text).ids
-        batch = encoder.encode_batch([text, "fox jumps"])
-        assert batch[1].ids.tolist() == own.encode("fox jumps").ids
 
 
 @needs_below_one  # 1.x has a cache of its own, so no executor is asked for chunks it knows

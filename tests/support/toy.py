@@ -185,9 +185,6 @@ class Toy:
     def decode(self, ids: Sequence[int]) -> str:
         return b"".join(self.spelled[int(id_)] for id_ in ids).decode("utf-8", "replace")
 
-    def refresh(self) -> Toy:
-        return self
-
 
 class Portable(Toy):
     """One that can be built again in another process."""

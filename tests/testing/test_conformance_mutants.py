@@ -528,11 +528,6 @@ class RefusesLessThanItsOwnCall(Toy):
         pass
 
 
-class IsAlwaysAnother(Toy):
-    def refresh(self) -> Toy:
-        return IsAlwaysAnother()
-
-
 class RefusesLongTexts(Toy):
     """As its own call does; but a stream is checked chunk by chunk."""
 
@@ -676,7 +671,6 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "WholeIsNotFinished": (WholeIsNotFinished, "encode_whole"),
     "RefusesMoreThanItsOwnCall": (RefusesMoreThanItsOwnCall, "check_text"),
     "RefusesLessThanItsOwnCall": (RefusesLessThanItsOwnCall, "check_text: lone surrogates"),
-    "IsAlwaysAnother": (IsAlwaysAnother, "refresh"),
     "RefusesLongTexts": (RefusesLongTexts, "check_text: parts"),
     "RefusesACharacterThatEncodeTakes": (RefusesACharacterThatEncodeTakes, "check_text: parts"),
     "ForbidsWithoutRefusing": (ForbidsWithoutRefusing, "traits.forbidden"),

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.adapters.hf_look import AFFIXES
 from tokpar.adapters.hf_offset_parts import (
     OffsetsByIds,
     RowPart,
@@ -24,7 +25,6 @@ from tokpar.adapters.hf_offset_parts import (
     join_by_lengths,
 )
 from tokpar.adapters.hf_postprocess import OTHER_IDS
-from tokpar.adapters.hf_source import AFFIXES
 from tokpar.adapters.settings import raise_panic
 from tokpar.arrays import (
     IdArray,

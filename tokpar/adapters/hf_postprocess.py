@@ -260,17 +260,10 @@ def parse_component(component: Any) -> Json | None:
     return None if component is None else dict(json.loads(component.__getstate__()))
 
 
-def postprocess_of(
-    own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
-) -> PostProcess:
-    """Returns the post-processing of `own`, a tokenizer below 1.0, with its truncation and padding
-    or without."""
-    return postprocess_from(
-        around_of(parse_component(own.post_processor)),
-        add_special_tokens,
-        own.truncation if truncation else None,
-        own.padding if padding else None,
-    )
+def postprocess_of(own: Tokenizer, add_special_tokens: bool) -> PostProcess:
+    """Returns the post-processing of `own`, a tokenizer below 1.0."""
+    around = around_of(parse_component(own.post_processor))
+    return postprocess_from(around, add_special_tokens, own.truncation, own.padding)
 
 
 def postprocess_from(

@@ -1,20 +1,20 @@
 """The adapter for tokenizers below 1.0: `tokenizers.Tokenizer`, fast tokenizers of transformers,
 `tokenizer.json`, and BERT's `vocab.txt`.
 
-A private copy without truncation, padding and post-processor encodes the chunks. The copy shares
-the model of the caller's object. The caller's object is called only to encode whole texts and to
-decode."""
+An adapter is a snapshot: a private copy of the caller's tokenizer, which shares the model and
+nothing else, encodes and decodes. Where no copy has the ids of the caller's object, the object
+itself does (`LiveTokenizer`)."""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import tokenizers
@@ -22,25 +22,33 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tokpar.adapters.directory import DirectoryTokenizer
+from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_copy import (
+    FLAGS,
+    bare_copy,
     facts_of_copy,
-    postprocess_like,
     private_copy,
+    private_wrapper,
     same_as,
     tokenizer_json_of,
+    why_copy_differs,
 )
-from tokpar.adapters.hf_postprocess import OTHER_IDS, PostProcess, PostProcessingAdapter
-from tokpar.adapters.hf_source import (
+from tokpar.adapters.hf_look import (
     AFFIXES,
-    Caller,
-    caller_of,
-    id_array,
-    may_be_stale,
-    same_model,
-    saw_training,
-    training,
-    training_is_seen,
+    COMPONENTS,
+    MODEL_SETTINGS,
+    Look,
+    look_at_model,
+    skips_special_tokens,
 )
+from tokpar.adapters.hf_postprocess import (
+    OTHER_IDS,
+    PostProcess,
+    PostProcessingAdapter,
+    postprocess_of,
+)
+from tokpar.adapters.hf_source import Caller, Settings, caller_of, id_array
+from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
     bert_file,
@@ -55,7 +63,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.generations import SolvesSegments
 from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
-from tokpar.errors import OptionError
+from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.foreign_errors import raise_foreign
@@ -68,9 +76,7 @@ if TYPE_CHECKING:
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
-_OWN_SETTINGS = "cache_bytes", "engine_check"
-MOST_ADDED = 64
-"""With at most so many added tokens, checking for changes is faster than encoding a short text."""
+_ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
@@ -79,89 +85,95 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     if path is not None:
         cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
         config, postprocess_flags = bert_file(path, settings)
-        own = Tokenizer.from_str(json.dumps(config))
-        caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, **postprocess_flags)
-        return HuggingFaceTokenizer(caller)
+        caller = Caller(Tokenizer.from_str(json.dumps(config)), is_fixed=True)
+        return _adapter_for(caller, Settings(**postprocess_flags, cache_bytes=cache_bytes))
     found = caller_of(source)
     if found is None:
         return None
     cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "engine_check"))
     check = take_engine_check(settings)
-    postprocess_flags = flags(settings, POSTPROCESS_FLAGS)
     return _adapter_for(
-        replace(found, cache_bytes=cache_bytes, engine_check=check, **postprocess_flags)
+        found,
+        Settings(**flags(settings, POSTPROCESS_FLAGS), cache_bytes=cache_bytes, engine_check=check),
     )
 
 
-_alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
-"""Adapters by the part of their fingerprint that is cheap to compute."""
+_snapshots: WeakKeyDictionary[Any, dict[Hashable, HuggingFaceTokenizer]] = WeakKeyDictionary()
+"""The snapshots of each `tokenizers.Tokenizer`, by the wrapper's class and the settings."""
+_trained_objects: WeakSet[Any] = WeakSet()
+"""The `tokenizers.Tokenizer` objects whose model changed while a snapshot of them was kept. If it
+was trained in place, the engine goes on returning old ids for words that it encoded before, and no
+file shows them (docs/findings.md)."""
 
 
-def _adapter_for(caller: Caller) -> HuggingFaceTokenizer:
-    """Returns an adapter for `caller`. If another tokenizer with the same fingerprint has an
-    adapter, such as the original of a copy, both share cache and facts."""
-    kind = type(caller.wrapper)
-    about = (
-        kind.__module__,
-        kind.__qualname__,
-        caller.cache_bytes,
-        caller.engine_check,
-        caller.is_fixed,
-        caller.loader,
-    )
-    key = repr(
-        (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.settings())
-    )
-    known = _alive.get(key)
-    adapter = None if known is None else known.for_copy(caller)
-    if adapter is None:
-        _alive[key] = adapter = HuggingFaceTokenizer(caller)
-    return adapter
+def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
+    """Returns a snapshot of the caller's tokenizer: the kept one, if nothing was changed since."""
+    if caller.is_fixed:
+        return _live_or_copied(HuggingFaceTokenizer(caller, settings), caller)
+    known = _snapshots.setdefault(caller.own, {})
+    cleans_up = getattr(caller.wrapper, "clean_up_tokenization_spaces", None)
+    skips = skips_special_tokens(caller.own, caller.wrapper)
+    key = type(caller.wrapper), cleans_up, skips, settings
+    snapshot = known.get(key)
+    if snapshot is None or not snapshot.look.is_same(caller.own, caller.wrapper):
+        if snapshot is not None and not snapshot.look.is_same_model(caller.own):
+            _trained_objects.add(caller.own)
+        known[key] = snapshot = HuggingFaceTokenizer(caller, settings)
+    return _live_or_copied(snapshot, caller)
 
 
-def from_json(
-    config: str,
-    encode_special_tokens: bool,
-    postprocess: PostProcess,
-    cache_bytes: int,
-    engine_check: bool,
-) -> HuggingFaceTokenizer:
+def _live_or_copied(snapshot: HuggingFaceTokenizer, caller: Caller) -> HuggingFaceTokenizer:
+    return snapshot if snapshot.why_live is None else LiveTokenizer(snapshot, caller)
+
+
+def from_json(config: str, encode_special_tokens: bool, settings: Settings) -> HuggingFaceTokenizer:
     """Returns the adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError: see
     `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    caller = Caller(own, is_fixed=True, cache_bytes=cache_bytes, engine_check=engine_check)
-    return HuggingFaceTokenizer(caller, postprocess)
+    return _adapter_for(Caller(own, is_fixed=True), settings)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):
-    """The adapter of one tokenizer; see `load`."""
+    """A snapshot of one tokenizer; see `load`. It has no reference to the caller's objects."""
 
-    def __init__(self, caller: Caller, postprocess: PostProcess | None = None) -> None:
-        self.caller = caller
-        self._state = None if caller.is_fixed else caller.state()
-        self._model = caller.own.model
-        self._postprocess_given = postprocess is not None
-        self._chunks = private_copy(caller.own)
-        self._postprocess = (
-            postprocess_like(caller, self._chunks) if postprocess is None else postprocess
-        )
-        if self._postprocess.unknown and not self._own_call_fits:
-            raise OptionError(
-                "its truncation and padding are a part of its own call, which nothing can replace: "
-                f"{self._postprocess.unknown}"
-            )
-        self._chunks.encode_special_tokens = caller.encode_special_tokens
+    def __init__(self, caller: Caller, settings: Settings) -> None:
+        own, wrapper = caller.own, caller.wrapper
+        self.settings = settings
+        self.loader: Loader | None = caller.loader
+        self._file_bytes = caller.file_bytes
+        self.look = Look.of(own, wrapper)
+        self._model_look = None if caller.is_fixed else self.look.model
+        self._may_be_stale = not caller.is_fixed and own in _trained_objects
+        self._whole, custom = private_copy(own)
+        replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
+        self.why_live = next(iter(replaced), None) or custom or why_copy_differs(own, self._whole)
+        if not settings.truncation or wrapper is not None:
+            self._whole.no_truncation()
+        if not settings.padding or wrapper is not None:
+            self._whole.no_padding()
+        self._whole.encode_special_tokens = skips_special_tokens(own, wrapper)
+        self._is_fixed = caller.is_fixed
+        self._wrapper: Any = None
+        if wrapper is not None and self.why_live is None:
+            self._wrapper = private_wrapper(wrapper, self._whole)
+        self._chunks = bare_copy(self._whole)
+        self._postprocess = PostProcess(unknown=self.why_live)
+        if self.why_live is None:
+            self._postprocess = postprocess_of(self._whole, settings.add_special_tokens)
         unknown = self._postprocess.unknown
-        self.facts, self._lengths, self._source = facts_of_copy(caller, self._chunks, unknown)
+        self.facts, self._lengths, self._source = facts_of_copy(
+            self._chunks, caller.file_bytes, unknown
+        )
         lengths = self._lengths
         # with encode_special_tokens, tokens that the facts do not list may hide others
-        if not caller.encode_special_tokens:
-            self._segment_cache = segment_cache_for(self.facts, lambda: lengths, caller.cache_bytes)
+        if not self._whole.encode_special_tokens and self.why_live is None:
+            cache_bytes = settings.cache_bytes
+            self._segment_cache = segment_cache_for(self.facts, lambda: lengths, cache_bytes)
 
     @property
     def postprocess_refused(self) -> str | None:
-        """Why only the caller's own call can post-process, or None."""
+        """Why only the tokenizer's own call can post-process, or None."""
         return self._postprocess.unknown
 
     @cached_property
@@ -170,47 +182,42 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         post-processor, version of the engine.
 
         It is equal in all processes. None for components written in Python."""
-        return self.caller.fingerprint()
-
-    @property
-    def loader(self) -> Loader | None:
-        """What made the tokenizer of a directory, or None."""
-        loader: Loader | None = self.caller.loader
-        return loader
+        self._require_unchanged()
+        own, model = self._whole, self._whole.model
+        try:
+            components = {name: getattr(own, name) for name in COMPONENTS[:3]}
+            states = {n: None if c is None else c.__getstate__() for n, c in components.items()}
+            written: bytes = model.__getstate__()
+        except Exception as error:  # the library has no exception type for this
+            if "ustom" not in str(error):
+                raise
+            return None
+        size, tokens = own.get_vocab_size(with_added_tokens=False), None
+        if len(json.loads(written)["vocab"]) < size:  # a written model has each id once
+            tokens = sorted(own.get_vocab(with_added_tokens=False).items())
+        parts = {
+            **states,
+            "model": written,
+            "settings": {name: getattr(model, name, None) for name in MODEL_SETTINGS},
+            "tokens": tokens,
+            "added_tokens": [
+                (i, token.content, *(getattr(token, flag) for flag in FLAGS))
+                for i, token in sorted(own.get_added_tokens_decoder().items())
+            ],
+            "encode_special_tokens": own.encode_special_tokens,
+            "add_special_tokens": self.settings.add_special_tokens,
+            "truncation": own.truncation,
+            "padding": own.padding,
+        }
+        if self.loader is not None:
+            parts["loader"] = asdict(self.loader)
+        return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
     @cached_property
     def vocabulary_size(self) -> int:
         """The highest id plus one; at least the number of tokens."""
-        tokens = self.caller.own.get_vocab(with_added_tokens=True)
+        tokens = self._whole.get_vocab(with_added_tokens=True)
         return max(len(tokens), 1 + max(tokens.values(), default=-1))
-
-    def for_copy(self, caller: Caller) -> HuggingFaceTokenizer | None:
-        """Returns an adapter for a copy of this tokenizer, with the same cache.
-
-        None if the copy has another fingerprint, or if its engine finds other added tokens."""
-        if self.refresh() is not self:
-            return None
-        chunks = self._chunks
-        if caller.own is not self.caller.own:
-            digest = self.fingerprint
-            if digest is None or caller.fingerprint() != digest:
-                return None
-            # the copy needs its own engine: this adapter's may be changed later, or trained in
-            # place
-            chunks = private_copy(caller.own)
-            chunks.encode_special_tokens = caller.encode_special_tokens
-            if self.facts.tokens is not None:
-                self.facts.tokens()
-        postprocess = postprocess_like(caller, chunks)
-        if postprocess.unknown is not None:
-            return None
-        twin = self._twin_for(caller)
-        twin._postprocess, twin._model, twin._chunks = postprocess, caller.own.model, chunks
-        twin._state = None if caller.is_fixed else caller.state()
-        if chunks is not self._chunks:  # these were made by this adapter's engine
-            twin.__dict__.pop("_engine_offsets", None)
-            twin._trimmings = {}
-        return twin
 
     @property
     def traits(self) -> EngineTraits:
@@ -219,19 +226,43 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     @property
     def origin(self) -> Origin:
-        """The caller's object, for a checker."""
-        caller = self.caller
-        settings = {name: getattr(caller, name) for name in POSTPROCESS_FLAGS}
-        if self._postprocess_given:
-            settings |= {"postprocess_given": True}
-        return Origin(caller.native, settings)
+        """The private copy, for a checker."""
+        copied = self._whole if self._is_fixed else self._wrapper or self._whole
+        return Origin(copied, self._postprocess_flags)
+
+    @property
+    def _postprocess_flags(self) -> dict[str, bool]:
+        return {name: getattr(self.settings, name) for name in POSTPROCESS_FLAGS}
 
     @property
     def engine(self) -> Any:
-        """The private copy, a `tokenizers.Tokenizer`: all stages before post-processing."""
-        return self._chunks
+        """The private copy, a `tokenizers.Tokenizer`, with its post-processor."""
+        return self._whole
+
+    @property
+    def truncates_or_pads(self) -> bool:
+        """True if the private copy truncates or pads."""
+        return self._whole.truncation is not None or self._whole.padding is not None
+
+    def is_current(self, source: Any) -> bool:
+        """True if `source`, the object that the adapter was loaded from, is what it was."""
+        wrapper = None if isinstance(source, Tokenizer) else source
+        own = source if wrapper is None else wrapper.backend_tokenizer
+        return self.look.is_same(own, wrapper)
+
+    def _is_unchanged(self) -> bool:
+        """True if nobody changed the model, which the caller's tokenizer shares."""
+        return self._model_look is None or self._model_look == look_at_model(self._chunks)
+
+    def _require_unchanged(self) -> None:
+        """Raises ChangedError if somebody changed the model. Called before each use of it."""
+        if self._model_look is not None and self._model_look != look_at_model(self._chunks):
+            raise ChangedError(
+                "the tokenizer was changed after this Encoder was made: make a new one"
+            )
 
     def encode(self, text: str) -> IdArray:
+        self._require_unchanged()
         try:
             if len(text) > _LONG:
                 self.check_text(text)
@@ -246,6 +277,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
         with_offsets = spans and self._lengths is None
+        self._require_unchanged()
         call = self._chunks.encode_batch if with_offsets else self._chunks.encode_batch_fast
         try:
             encodings = call(list(texts), add_special_tokens=False)
@@ -275,22 +307,25 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return Rows.of_pieces(pieces)
 
     def encode_whole(self, text: str) -> IdArray:
-        """Returns the ids of the caller's own call. If that call truncates or pads against the
-        settings, returns the ids of `encode` after tokpar's post-processing."""
-        if not self._own_call_fits:
-            now = self.refresh()
-            return now._postprocess.rows(Rows.of([now.encode(text)]))[0]
+        """Returns the ids of the tokenizer's own call. Raises its errors, EngineError on a panic,
+        ChangedError."""
+        self._require_unchanged()
+        add = self.settings.add_special_tokens
         try:
-            return id_array(self.caller.ids(text))
+            return id_array(self._whole.encode(text, add_special_tokens=add).ids)
         except BaseException as error:
             raise_panic(error, "the tokenizer", [text])
             raise
 
-    @property
-    def _own_call_fits(self) -> bool:
-        """True if the caller's own call post-processes as the settings say, as the caller's object
-        is now."""
-        return not self._postprocess_given and self.caller.as_it_is
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        self._require_unchanged()
+        add = self.settings.add_special_tokens
+        try:
+            encodings = self._whole.encode_batch(list(texts), add_special_tokens=add)
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", texts)
+            raise
+        return Rows.of(id_array(encoding.ids) for encoding in encodings)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids of `encode(text)`.
@@ -300,6 +335,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         ids, and where the engine's spans are wrong."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
+        self._require_unchanged()
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
             raise LookupError(OTHER_IDS)
@@ -324,6 +360,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         `rows`: the ids that `encode` returns for these texts. Raises LookupError as `locate`
         does."""
+        self._require_unchanged()
         if self._lengths is None:
             for text in texts:
                 self._require_places(text)
@@ -347,6 +384,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         ids truncation removes from the left and from the right of each text, two int64 arrays
         (texts,). The result lacks these ids, and trimming depends on them. Raises LookupError if
         `rows` are not the ids of the texts."""
+        self._require_unchanged()
         spans = self._engine_offsets.spans_of(texts, rows)
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
@@ -355,7 +393,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
 
         # with encode_special_tokens, tokens that the facts do not list may hide others
-        cache_bytes = 0 if self.caller.encode_special_tokens else self.caller.cache_bytes
+        skips = self._whole.encode_special_tokens
+        cache_bytes = 0 if skips else self.settings.cache_bytes
         return EngineOffsets(self._chunks, self.facts, self._lengths, cache_bytes)
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
@@ -363,7 +402,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         known = self._trimmings.get(add_special_tokens)
         if known is None:
-            post_processor = self.caller.own.post_processor
+            post_processor = self._whole.post_processor
             known = trimming_of(post_processor, self._chunks, self.facts, add_special_tokens)
             self._trimmings[add_special_tokens] = known
         return known
@@ -371,19 +410,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     @cached_property
     def _trimmings(self) -> dict[bool, Trimming]:
         return {}
-
-    def cached_ids(self, text: str) -> IdArray | None:
-        """Returns the ids of a short text, or None if the cache does not know all of it.
-
-        Also None if the caller has changed the tokenizer, or if checking for changes would take too
-        long."""
-        if not self.caller.is_fixed and (self._many_added or self.refresh() is not self):
-            return None
-        return super().cached_ids(text)
-
-    @cached_property
-    def _many_added(self) -> bool:
-        return len(self.facts.added_tokens) > MOST_ADDED
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
         """Returns the encoder of new segments, or None.
@@ -396,111 +422,69 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             return engine_pieces_for(self.facts, seeds)
         from tokpar.cache.new_segments import pieces_for  # most processes do without tables
 
-        model, file_bytes = self._chunks.model, self.caller.file_bytes
-        if may_be_stale(model):
+        if self._may_be_stale or not self._is_unchanged():
             return None
+        model, file_bytes = self._chunks.model, self._file_bytes
         size = self._chunks.get_vocab_size(with_added_tokens=False)
-        source = self._source_of(model, size)
+        source = self._source or Source.of(model.__getstate__())
         engine = f"tokenizers {tokenizers.__version__}"
         make = partial(_merges, model, file_bytes, size, source)
-        tokenize = partial(_while_unchanged, model, size, training(model, size))
-        columns = make, tokenize, seeds, engine, self.caller.engine_check
+        tokenize = partial(_while_unchanged, self._chunks, self._model_look)
+        columns = make, tokenize, seeds, engine, self.settings.engine_check
         return pieces_for(self.facts, source, size, *columns)
 
-    def _source_of(self, model: Any, size: int) -> Source:
-        """Returns the digest of the file, or of the model in its present state.
-
-        The digest from load is used if nobody has trained the model in place since then."""
-        if self._source is not None:
-            if self._state is None:
-                return self._source
-            if training_is_seen(model) and training(model, size) == self._state[-1]:
-                return self._source
-        return Source.of(model.__getstate__())
-
-    def whole_batch(self, texts: Sequence[str]) -> Rows:
-        try:
-            return Rows.of(self.caller.batch(texts))
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", texts)
-            raise
-
     def decode(self, ids: Sequence[int]) -> str:
-        """Returns the text of the caller's own decoder, special tokens kept
+        """Returns the text of the tokenizer's own decoder, special tokens kept
         (skip_special_tokens=False).
 
-        Raises OptionError for a directory whose class decodes in Python."""
-        from tokpar.adapters.decoding_parts import own_decoding  # encoding does without it
-
-        native = self.caller.wrapper or self.caller.own
-        why = own_decoding(native) if self.caller.native is not native else None
-        if why is not None:
-            raise OptionError(
-                f"decode cannot be used: {why}: pass the object that AutoTokenizer.from_pretrained "
-                "returns"
-            )
+        Raises OptionError for a directory whose class decodes in Python, ChangedError."""
+        self._require_unchanged()
+        native = self._decoder
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(native.decode(some, skip_special_tokens=False))
 
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Returns `decode` of each row. A wrapper of transformers decodes one row at a time."""
-        if self.caller.wrapper is not None:
+        if self._wrapper is not None:
             return [self.decode(row) for row in rows]
-        return list(self.caller.own.decode_batch(rows, skip_special_tokens=False))
+        self._require_unchanged()
+        return list(self._decoder.decode_batch(rows, skip_special_tokens=False))
+
+    @property
+    def _decoder(self) -> Any:
+        """The object whose `decode` decodes."""
+        if self._wrapper is None:
+            return self._whole
+        from tokpar.adapters.decoding_parts import own_decoding  # encoding does without it
+
+        why = own_decoding(self._wrapper) if self._is_fixed else None
+        if why is not None:
+            raise OptionError(
+                f"decode cannot be used: {why}: pass the object that AutoTokenizer.from_pretrained "
+                "returns"
+            )
+        return self._wrapper
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        """The parts of the tokenizer's own decoder. OptionError: see `parts_of_hf`."""
         from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
 
-        caller = self.caller
-        own = caller.own if caller.wrapper is None else caller.wrapper.backend_tokenizer
-        return parts_of_hf(own, caller.wrapper, skip_special_tokens)
+        self._require_unchanged()
+        return parts_of_hf(self._whole, self._wrapper, skip_special_tokens)
 
     def token_bytes(self, id_: int) -> bytes | None:
         """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
+        self._require_unchanged()
         content = self._contents.get(id_)
         if content is not None:
             return content.encode("utf-8")
-        token = self._model.id_to_token(id_) if self.facts.byte_level else None
+        token = self._chunks.model.id_to_token(id_) if self.facts.byte_level else None
         return None if token is None else bytes_of_token(token)
 
     @cached_property
     def _contents(self) -> dict[int, str]:
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
-
-    def refresh(self) -> HuggingFaceTokenizer:
-        """Returns this adapter, or a new adapter if the caller has changed the tokenizer."""
-        caller = self.caller
-        if caller.is_fixed:
-            return self
-        if caller.wrapper is not None:
-            caller = replace(caller, own=caller.wrapper.backend_tokenizer)
-        same = caller.own is self.caller.own and same_model(caller.own.model, self._model)
-        state = caller.state()
-        if same and state == self._state:
-            return self
-        if same and self._state is not None and state[-1] != self._state[-1]:
-            saw_training(caller.own.model)
-        return HuggingFaceTokenizer(caller)
-
-    def detach(self) -> HuggingFaceTokenizer:
-        """Returns this adapter without the caller's object. Only `attach` may be called on it."""
-        return self._twin_for(replace(self.caller, own=None, wrapper=None))
-
-    def attach(self, source: object) -> HuggingFaceTokenizer:
-        """Returns the adapter again, for the tokenizer object that it was loaded from."""
-        caller = caller_of(source)
-        assert caller is not None
-        settings = {
-            name: getattr(self.caller, name) for name in (*POSTPROCESS_FLAGS, *_OWN_SETTINGS)
-        }
-        return self._twin_for(replace(caller, **settings))
-
-    def _twin_for(self, caller: Caller) -> HuggingFaceTokenizer:
-        twin = object.__new__(HuggingFaceTokenizer)
-        twin.__dict__ |= self.__dict__ | {"caller": caller}
-        return twin
 
     def __reduce__(self) -> NoReturn:
         """Raises TypeError: a pickled Tokenizer need not give the same ids (see `same_as`)."""
@@ -511,19 +495,93 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
         """Returns `from_json`, and its arguments: a `tokenizer.json` of the private copy, and the
-        post-processing.
+        settings.
 
-        Raises OptionError for components in Python, for two tokens of one id, and if
-        post-processing is unknown."""
-        if self._postprocess.unknown is not None:
-            raise OptionError(f"cannot be built in another process: {self._postprocess.unknown}")
+        Raises OptionError for two tokens of one id, and where no copy has the ids of the caller's
+        tokenizer; ChangedError."""
+        if self.why_live is not None:
+            raise OptionError(f"cannot be built in another process: {self.why_live}")
+        self._require_unchanged()
         return from_json, {
-            "config": tokenizer_json_of(self._chunks),
-            "encode_special_tokens": self.caller.encode_special_tokens,
-            "postprocess": self._postprocess,
-            "cache_bytes": self.caller.cache_bytes,
-            "engine_check": self.caller.engine_check,
+            "config": tokenizer_json_of(self._whole),
+            "encode_special_tokens": self._whole.encode_special_tokens,
+            "settings": self.settings,
         }
+
+
+class LiveTokenizer(HuggingFaceTokenizer):
+    """A tokenizer of which no copy has the same ids: the caller's object encodes and decodes.
+
+    No text is cut, and nothing is cached. `snapshot`: what is known of the tokenizer."""
+
+    def __init__(self, snapshot: HuggingFaceTokenizer, caller: Caller) -> None:
+        self.__dict__ |= snapshot.__dict__
+        self._caller, self._wrapper = caller, caller.wrapper
+        own, settings = caller.own, self.settings
+        truncates = not settings.truncation and own.truncation is not None
+        if caller.wrapper is None and (truncates or (not settings.padding and own.padding)):
+            raise OptionError(
+                "its truncation and padding are a part of its own call, which nothing can replace: "
+                f"{self.why_live}"
+            )
+
+    @property
+    def origin(self) -> Origin:
+        """The caller's object, for a checker."""
+        return Origin(self._caller.native, self._postprocess_flags)
+
+    def encode(self, text: str) -> IdArray:
+        """Returns ids without special tokens. Raises OptionError if the own call truncates or
+        pads."""
+        own = self._caller.own
+        if self._caller.native is own and (own.truncation or own.padding):
+            raise OptionError(
+                "its truncation and padding are a part of its own call, which nothing can replace: "
+                f"{self.why_live}"
+            )
+        return self._own_ids(text, False)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """Returns one row per text. Raises LookupError where the private copy has other ids."""
+        rows = [self.encode(text) for text in texts]
+        if not spans:
+            return Rows.of(rows)
+        located = zip(rows, texts, strict=True)
+        return Rows.of_pieces([Piece(ids, self.locate(ids, text)) for ids, text in located])
+
+    def encode_whole(self, text: str) -> IdArray:
+        return self._own_ids(text, self.settings.add_special_tokens)
+
+    def _own_ids(self, text: str, add_special_tokens: bool) -> IdArray:
+        try:
+            return self._caller.ids(text, add_special_tokens)
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", [text])
+            raise
+
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        try:
+            return Rows.of(self._caller.batch(texts, self.settings.add_special_tokens))
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", texts)
+            raise
+
+    @property
+    def _decoder(self) -> Any:
+        return self._caller.wrapper or self._caller.own
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
+
+        return parts_of_hf(self._caller.own, self._wrapper, skip_special_tokens)
+
+    def is_current(self, source: Any) -> bool:
+        """False: this is no snapshot."""
+        return False
+
+    def _require_unchanged(self) -> None:
+        """Nothing: the caller's object answers as it is now."""
 
 
 def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source) -> Merges:
@@ -540,12 +598,10 @@ def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source) -> 
     return merges_of(state, size)
 
 
-def _while_unchanged(model: Any, size: int, training_state: object, piece: bytes) -> IdArray | None:
-    """Returns the model's ids of one pre-token, or None once the model was trained again in place.
-
-    A copy of the tokenizer that was not trained may share the cache. `training_state`: what
-    `training` returned before."""
-    return _tokenize(model, piece) if training(model, size) == training_state else None
+def _while_unchanged(engine: Any, model_look: object, piece: bytes) -> IdArray | None:
+    """Returns the model's ids of one pre-token, or None once the model was changed."""
+    is_changed = model_look is not None and look_at_model(engine) != model_look
+    return None if is_changed else _tokenize(engine.model, piece)
 
 
 def _tokenize(model: Any, piece: bytes) -> IdArray:

@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import tiktoken
@@ -24,6 +25,7 @@ from tokpar.adapters.tiktoken_encodings import (
     OwnEncoding,
     arguments_of,
     own_encode,
+    twin_of,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.build_cache import segment_cache_for
@@ -76,21 +78,27 @@ def load(
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
     always = take_engine_check({"engine_check": engine_check})
-    adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(cache_bytes))
-    if isinstance(adapter, TiktokenTokenizer):
+    given = allowed_special, disallowed_special
+    why = own_encode(source)
+    if why is not None:
+        return _live(source, why, *given)
+    known = _snapshots.setdefault(source, {})
+    key = repr((*given, cache_bytes, always))
+    adapter = known.get(key)
+    if adapter is None:
+        own = twin_of(source)  # `source` itself would then live as long as its adapter
+        known[key] = adapter = TiktokenTokenizer(own, *given, require_bytes(cache_bytes))
         adapter.engine_check = always
     return adapter
 
 
-def _adapter(
-    encoding: tiktoken.Encoding,
-    allowed_specials: Specials,
-    disallowed_specials: Specials,
-    cache_bytes: int,
-) -> TiktokenTokenizer | OwnEncoding:
-    why = own_encode(encoding)
-    if why is None:
-        return TiktokenTokenizer(encoding, allowed_specials, disallowed_specials, cache_bytes)
+_snapshots: WeakKeyDictionary[tiktoken.Encoding, dict[str, TiktokenTokenizer]] = WeakKeyDictionary()
+"""The snapshots of each encoding, by their settings."""
+
+
+def _live(
+    encoding: tiktoken.Encoding, why: str, allowed_specials: Specials, disallowed_specials: Specials
+) -> OwnEncoding:
     settings: dict[str, Specials] = {}
     if allowed_specials == "all" or _names("allowed_special", allowed_specials, ()):
         settings["allowed_special"] = allowed_specials
@@ -331,25 +339,9 @@ class TiktokenTokenizer(EncodingAdapter):
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 
-    def detach(self) -> TiktokenTokenizer:
-        """Returns this adapter without the caller's object. Only `attach` may be called on it."""
-        facts = self.facts
-        twin = copy(self)
-        twin.facts = facts  # or each `attach` would compute them again
-        del twin.encoding
-        return twin
-
-    def attach(self, source: object) -> TiktokenTokenizer | OwnEncoding:
-        """Returns the adapter of the encoding again, or another one if a method of the encoding was
-        replaced since."""
-        assert isinstance(source, tiktoken.Encoding)
-        if own_encode(source) is not None:
-            return _adapter(
-                source, self._allowed_specials, self._disallowed_specials, self._cache_bytes
-            )
-        twin = copy(self)
-        twin.encoding = source
-        return twin
+    def is_current(self, source: Any) -> bool:
+        """True if tiktoken's own code still decides the ids of `source`."""
+        return own_encode(source) is None
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
         """Returns how to build the adapter in another process, where tiktoken might have to

@@ -35,6 +35,13 @@ def _encodes(name: str) -> bool:
     return name.lstrip("_").startswith("encode")
 
 
+def twin_of(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
+    """Returns another object with the same attributes: one set on either is set on both."""
+    made = object.__new__(type(encoding))
+    made.__dict__ = vars(encoding)
+    return made
+
+
 def arguments_of(encoding: tiktoken.Encoding) -> dict[str, Any]:
     """Returns the arguments that make another `tiktoken.Encoding` with the same tokens and
     regex."""

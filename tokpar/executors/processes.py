@@ -129,6 +129,7 @@ class _Crew:
     idle: list[_Worker] = field(default_factory=list)
     all: list[_Worker] = field(default_factory=list)
     is_killed: bool = False
+    is_ended: bool = False
 
     def take(self) -> _Worker:
         """Returns an idle worker, or a new worker."""
@@ -141,7 +142,7 @@ class _Crew:
         return worker
 
     def give_back(self, worker: _Worker) -> None:
-        if worker.alive and len(self.idle) < self.size:
+        if worker.alive and not self.is_ended and len(self.idle) < self.size:
             self.idle.append(worker)
         else:
             worker.end()
@@ -149,7 +150,9 @@ class _Crew:
                 self.all.remove(worker)
 
     def end(self) -> None:
-        """Let the workers end. A forked child forgets them, because they belong to the parent."""
+        """Let the workers end, those of running calls after their current block. A forked child
+        forgets them, because they belong to the parent."""
+        self.is_ended = True
         workers, self.all = self.all, []
         idle, self.idle = self.idle, []
         for worker in workers:

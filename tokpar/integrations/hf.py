@@ -24,12 +24,12 @@ except ImportError as error:
         "pip install 'transformers>=5'"
     ) from error
 
-from tokpar.adapters.hf_copy import private_copy, why_copy_differs
+from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import ChangedError, EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
@@ -124,9 +124,7 @@ def _rebuild_view(
     view.__dict__.update(tokenizer.__dict__)
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view):
-        encoder = state.encoder()  # to learn a tokenizer is not left to the first call
-        if isinstance(encoder.current, HuggingFaceTokenizer):
-            state.has_copies(encoder.current)
+        state.encoder()  # to learn a tokenizer is not left to the first call
     view.__dict__[_KEY] = state
     return view
 
@@ -157,24 +155,22 @@ class Acceleration:
         self._encoder: Encoder | None = None
         self._making = threading.Lock()
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
-        self._copies: tuple[object, bool] = (None, False)
 
     def encoder(self) -> Encoder:
-        """The Encoder of the original tokenizer, made at the first call."""
+        """The Encoder of the original tokenizer as it is now."""
         with self._making:
-            if self._encoder is None:
-                self._encoder = self.encoder_of(self.original)
-            return self._encoder
+            made = self._encoder
+            if made is None or not _is_current(made, self.original):
+                made = self._encoder = self.encoder_of(self.original)
+            return made
 
     def takes(self, text: Any) -> bool:
-        """Whether tokpar encodes this text, or this batch of texts, sooner than the engine."""
+        """Whether a text, or a batch of texts, is long enough for tokpar."""
         if not has_own_engine(self.original):
             return False
         least = SMALLEST_TEXT if self.smallest_text is None else max(1, self.smallest_text)
         if isinstance(text, str):
-            if len(text) < least:
-                return False
-            return self.smallest_text is not None or len(text) >= self.encoder().smallest_split
+            return len(text) >= least
         if not isinstance(text, (list, tuple)) or not all(isinstance(each, str) for each in text):
             return False
         return sum(map(len, text)) >= least
@@ -182,10 +178,17 @@ class Acceleration:
     def encode(
         self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
     ) -> BatchEncoding | None:
-        """The result for a text or a batch; None where only the engine's own call is exact."""
+        """The result for a text or a batch; None where only the engine's own call is exact, or is
+        as fast."""
         encoder = self.encoder()
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
+        if (
+            self.smallest_text is None
+            and isinstance(text, str)
+            and len(text) < encoder.smallest_split
+        ):
+            return None
         if adapter.postprocess_refused is not None:
             return None
         frame = self._frame(adapter, add_special_tokens)
@@ -202,7 +205,7 @@ class Acceleration:
                 spans = adapter.offset_mapping(
                     texts, rows, add_special_tokens=add_special_tokens, cut=cut
                 )
-        except (EngineError, LookupError):
+        except (EngineError, LookupError, ChangedError):
             return None  # the engine has its own error, or its own offsets
         self._count(len(texts))
         data: dict[str, Any] = columns.values(rows, frame, spans)
@@ -212,7 +215,7 @@ class Acceleration:
             data = {name: v if name == "length" else v[0] for name, v in data.items()}
         elif columns.tensors is not None and len({*map(len, data["input_ids"])}) == 1:
             data = {name: np.array(v, dtype=np.int64) for name, v in data.items()}
-        how = frame.post_processor, add_special_tokens, columns.truncation, columns.padding
+        how = add_special_tokens, columns.truncation, columns.padding
         encodings = LazyEncodings(partial(own_encodings, adapter.engine, texts, *how), len(texts))
         return BatchEncoding(data, encodings, columns.tensors, n_sequences=frame.sequences)
 
@@ -220,25 +223,9 @@ class Acceleration:
         """The original tokenizer with a copy of its engine, whose settings no other thread changes;
         the original itself where no copy has the same ids."""
         adapter = self.encoder().tokenizer
-        if not isinstance(adapter, HuggingFaceTokenizer) or not self.has_copies(adapter):
+        if not isinstance(adapter, HuggingFaceTokenizer) or adapter.why_live is not None:
             return self.original
-        other: Any = object.__new__(type(self.original))
-        other.__dict__ = {**self.original.__dict__, "_tokenizer": _whole_copy(adapter)}
-        return other
-
-    def has_copies(self, adapter: HuggingFaceTokenizer) -> bool:
-        """True if copies of the engine have its ids.
-
-        They are compared once for each state of the engine, the first time before any call: a call
-        of another thread may truncate what is compared."""
-        known, is_equal = self._copies
-        if known is not adapter:
-            is_equal = not (
-                adapter.postprocess_refused
-                and why_copy_differs(adapter.caller, _whole_copy(adapter))
-            )
-            self._copies = adapter, is_equal
-        return is_equal
+        return private_wrapper(self.original, private_copy(adapter.engine)[0])
 
     def own_call(self, call: Callable[[Any], Any], settings: object) -> Any:
         """`call` of the original tokenizer. While other calls run with other settings on its
@@ -270,12 +257,11 @@ class Acceleration:
             _calls += texts
 
 
-def _whole_copy(adapter: HuggingFaceTokenizer) -> Any:
-    """Returns a copy of the engine with its post-processor, without truncation and padding."""
-    engine = private_copy(adapter.engine)
-    if adapter.caller.own.post_processor is not None:
-        engine.post_processor = adapter.caller.own.post_processor
-    return engine
+def _is_current(encoder: Encoder, tokenizer: Any) -> bool:
+    """True if the tokenizer is what it was when the encoder was made."""
+    adapter = encoder.tokenizer
+    assert isinstance(adapter, HuggingFaceTokenizer)
+    return adapter.look.is_same(tokenizer.backend_tokenizer, tokenizer)
 
 
 def _plain(text: Any) -> Any:

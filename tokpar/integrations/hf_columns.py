@@ -33,12 +33,11 @@ class Frame:
 
     `postprocess` has the ids before and after the text. `types`: the type ids of the tokens before
     the text, of each token of the text, and of the tokens after it. `sequences`: the `n_sequences`
-    of a result. `post_processor`: the engine's own."""
+    of a result."""
 
     postprocess: PostProcess
     types: tuple[list[int], int, list[int]]
     sequences: int
-    post_processor: Any
 
     @property
     def special_count(self) -> int:
@@ -50,17 +49,15 @@ def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
     """What the post-processor puts around each text; `adapter.postprocess_refused` must be None."""
     from tokenizers import Tokenizer, models
 
-    own = adapter.caller.own
-    postprocess = postprocess_of(
-        own, add_special_tokens=add_special_tokens, truncation=False, padding=False
-    )
+    own = adapter.engine  # of a transformers tokenizer: it neither truncates nor pads
+    postprocess = postprocess_of(own, add_special_tokens)
     one = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # its only token stands for a text
     if own.post_processor is not None:
         one.post_processor = own.post_processor
     encoding = one.encode("a", add_special_tokens=add_special_tokens)
     types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
     around = types[:at], types[at], types[at + 1 :]
-    return Frame(postprocess, around, encoding.n_sequences, own.post_processor)
+    return Frame(postprocess, around, encoding.n_sequences)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,16 +38,13 @@ class LazyEncodings(Sequence[Any]):
 def own_encodings(
     engine: Any,
     texts: Sequence[str],
-    post_processor: Any,
     add_special_tokens: bool,
     truncation: Mapping[str, Any] | None,
     padding: Mapping[str, Any] | None,
 ) -> list[Any]:
     """What `engine`, a `tokenizers.Tokenizer`, gives for the texts with these settings, which are
     set on a copy: other threads may be using `engine`."""
-    copy = private_copy(engine)
-    if post_processor is not None:
-        copy.post_processor = post_processor
+    copy, _ = private_copy(engine)
     if truncation is not None:
         copy.enable_truncation(**truncation)
     if padding is not None:

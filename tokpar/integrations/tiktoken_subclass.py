@@ -234,7 +234,7 @@ def make_faster(
         raise OptionError(
             f"smallest_text must be a number of code points, 0 or more, got {smallest_text!r}"
         )
-    original = tokenizer.encoding
+    original = find_registered(tokenizer.encoding)
     adapters = lru_cache(MOST_ADAPTERS)(tokenizer.allowing)
     kind = _class_for(type(original))
     made = kind.__new__(kind)
@@ -262,8 +262,8 @@ def _class_for(base: type[tiktoken.Encoding]) -> type[TokparEncoding]:
 
 
 def find_registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
-    """The encoding that tiktoken keeps under its name, for a copy of it that pickle made: what
-    tokpar has learned of it, its cache included, serves the copy too."""
+    """The encoding that tiktoken keeps under its name, for another object with its attributes.
+    tiktoken pickles only that one by its name, and what tokpar has learned of it serves copies."""
     kept = tiktoken.registry.ENCODINGS.get(encoding.name)
     return kept if kept is not None and vars(kept) is vars(encoding) else encoding
 

@@ -130,7 +130,7 @@ class Session:
     def ids(self) -> IdArray:
         """The ids of the text, as `Encoder.encode` returns them; uint32, (n,), read-only."""
         with self._lock:
-            own, text, tokenizer = self.unprocessed_ids, self.text, self._require_unchanged()
+            own, text, tokenizer = self.unprocessed_ids, self.text, self._tokenizer
             pins = bool(self._pins.rows)
         if not isinstance(tokenizer, PostProcesses):
             return own
@@ -205,7 +205,7 @@ class Session:
         changes the text up to the end of a pin. Raises OptionError."""
         with self._lock:
             self._require(len(self), len(self), revision)
-            tokenizer, pinned_ids = self._require_unchanged(), ids_of_pin(ids)
+            tokenizer, pinned_ids = self._tokenizer, ids_of_pin(ids)
             given = None if text is None else require_text(text)
             data, before = bytes_of_pin(tokenizer, pinned_ids, given), self._count()
             new = Segment("", frozen_ids(pinned_ids))
@@ -229,7 +229,7 @@ class Session:
 
         Without pins, all ids are."""
         with self._lock:
-            tokenizer = self._require_unchanged()
+            tokenizer = self._tokenizer
             if not self._pins.rows:
                 size = len(self), self._count()
                 return (Region(0, size[0], 0, size[1], "canonical"),) if any(size) else ()
@@ -246,7 +246,7 @@ class Session:
             parts = SessionParts(
                 rows, size, last, self._rope_by_itself, self._by_itself, self._revision
             )
-            return write_session(parts, self._require_unchanged())
+            return write_session(parts, self._tokenizer)
 
     @classmethod
     def from_bytes(cls, encoder: EncodesTexts, blob: bytes) -> Session:
@@ -283,7 +283,7 @@ class Session:
 
     def _require_same_tokenizer(self, other: Session) -> None:
         """Raise OptionError unless both sessions have the same tokenizer, or equal fingerprints."""
-        mine, others = self._require_unchanged(), other._require_unchanged()
+        mine, others = self._tokenizer, other._tokenizer
         fingerprint = getattr(mine, "fingerprint", None)
         same = fingerprint is not None and fingerprint == getattr(others, "fingerprint", None)
         if mine is others or same:
@@ -385,19 +385,8 @@ class Session:
                 f"edit changes; got start {start}: edit a fork that was made before the pin"
             )
 
-    def _require_unchanged(self) -> TokenizerAdapter:
-        """The tokenizer of the session. Raises OptionError if the caller changed it."""
-        if self._encoder.tokenizer is not self._tokenizer:
-            raise OptionError(
-                f"the tokenizer {self._tokenizer.name} was changed after the session began, so the "
-                "ids of the session are those of another tokenizer; begin a new session"
-            )
-        return self._tokenizer
-
     def _edit(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
-        return Editing(
-            self._require_unchanged(), self._encode_rows, rope, start, stop, text
-        ).result()
+        return Editing(self._tokenizer, self._encode_rows, rope, start, stop, text).result()
 
 
 def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:

@@ -3,6 +3,7 @@
 Post-processing is checked with stand-in ids: numbers in the place of ids, from `FIRST` on. The
 stand-ins in the result tell from which id of the text each final id came."""
 
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from tokpar.interfaces import (
     inserted_ids,
     own_call_of,
 )
-from tokpar.loading import Detaches, Refreshes
+from tokpar.loading import IsSnapshot
 from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids
 from tokpar.testing.checks import Check, Complaint, check, fails, outcome, prefix_complaint
 from tokpar.testing.compare import (
@@ -54,10 +55,8 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
         yield encode_whole.of(tokenizer)
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         yield cached_rows.of(tokenizer)
-    if isinstance(tokenizer, Refreshes):
-        yield refresh.of(tokenizer)
-    if isinstance(tokenizer, Detaches) and source is not tokenizer:
-        yield detach.of(tokenizer, source)
+    if isinstance(tokenizer, IsSnapshot) and source is not tokenizer:
+        yield snapshot.of(tokenizer, source)
 
 
 @check("locate")
@@ -130,24 +129,14 @@ def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint 
     return None
 
 
-@check("refresh", takes_all_texts=True)
-def refresh(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """refresh() is the tokenizer itself while nothing changed"""
-    assert isinstance(tokenizer, Refreshes)
-    for text in texts[:20]:
-        outcome(ids_of, tokenizer, text)
-        if tokenizer.refresh() is not tokenizer:
-            return Complaint("another object", "itself", "another")
+@check("snapshot")
+def snapshot(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
+    """is_current(source) is True, and encoding changes neither it nor the source"""
+    assert isinstance(tokenizer, IsSnapshot)
+    outcome(ids_of, tokenizer, text)
+    if not isinstance(source, (str, os.PathLike)) and not tokenizer.is_current(source):
+        return Complaint("another tokenizer", "the one that was loaded", "a changed one")
     return None
-
-
-@check("detach")
-def detach(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
-    """detach().attach(source) encodes as before"""
-    assert isinstance(tokenizer, Detaches)
-    expected = ids_of(tokenizer, text)
-    again = tokenizer.detach().attach(source)
-    return ids_differ(expected, ids_of(again, text), text, tokenizer)
 
 
 @check("postprocess")

@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer
 
 import tokpar
+from tests.conftest import tables_folder as tables_folder
+from tests.conftest import twelfths_but_for as twelfths_but_for
+from tests.conftest import twelfths_in_quick as twelfths_in_quick
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 # a busy machine is no finding

@@ -1,6 +1,6 @@
 """Does an engine that a file was loaded with give the ids of the file's own library?
 
-    python -m tests.recipes.engine_hunt --files 90 --texts 3000 --seed 1
+    PYTHONPATH=. python plugins/tokpar-engines/tests/engine_hunt.py --files 90 --texts 3000 --seed 1
 
 makes files (`tests/support/engine_files_drawn.py`), loads each with each engine that is installed,
 and compares texts where the file is accepted. It prints how many files were refused, and by what,

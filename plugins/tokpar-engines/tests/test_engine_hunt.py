@@ -1,4 +1,4 @@
-"""Small runs of `tests.recipes.engine_hunt`, with a wrong engine and with those installed."""
+"""Small runs of `engine_hunt`, with a wrong engine and with those installed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import engine_hunt
 import numpy as np
 import pytest
+from engine_hunt import ENGINES, hunt, main
 
 import tokpar
-from tests.recipes import engine_hunt
-from tests.recipes.engine_hunt import ENGINES, hunt, main
 from tests.support.engine_files_drawn import drawn_file
 from tokpar.registry import registry
 

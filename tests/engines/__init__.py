@@ -1,1 +1,0 @@
-"""Tests of the comparison of an engine with the library that it replaces."""

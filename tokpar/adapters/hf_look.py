@@ -1,0 +1,118 @@
+"""The look: what is read of a tokenizer object to notice that somebody changed it.
+
+It takes some 10 microseconds, whatever was added. docs/guide.md names what it cannot see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+SAMPLING = ("dropout", "alpha", "nbest_size")
+AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+_UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
+MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
+COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+MOST_LISTED = 100
+"""Up to so many added tokens are compared one by one."""
+_SPREAD, _LAST = 16, 16
+_LARGEST_STATE = 4096
+"""Bytes of a component's state above which the look asks what the component does instead."""
+_HOSTILE = " \u0130\ufb01\u00c5\u0301e\u0301\u1e9e\u2126\u0085\u200b\u3000\ud55c\u0e33\ufeff<s>0A\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to look at one tokenizer, and what was there when the look was made.
+
+    `asked_components`: normalizer and pre-tokenizer, if their states are too large to compare.
+    `asked_ids`: the first id that no token had, and the highest id of an added token. `lists`:
+    the added tokens were few enough to be compared. `model`, `rest`: what `look_at_model` and
+    `_look_at_rest` returned."""
+
+    asked_components: tuple[str, ...]
+    asked_ids: tuple[int, int]
+    lists: bool
+    model: tuple[object, ...]
+    rest: tuple[object, ...]
+
+    @classmethod
+    def of(cls, own: Any, wrapper: Any) -> Look:
+        """Returns a look at a `tokenizers.Tokenizer`, and the transformers tokenizer around it."""
+        states = {name: state_of(getattr(own, name)) for name in COMPONENTS[:2]}
+        asked = tuple(n for n, s in states.items() if s is not None and len(s) > _LARGEST_STATE)
+        added = own.get_added_tokens_decoder()
+        highest = max(added, default=0)
+        ids = max(highest + 1, own.get_vocab_size(with_added_tokens=False)), highest
+        plan = asked, ids, len(added) <= MOST_LISTED
+        return cls(*plan, look_at_model(own), _look_at_rest(own, wrapper, *plan))
+
+    def is_same_model(self, own: Any) -> bool:
+        """True if the model is what it was."""
+        return self.model == look_at_model(own)
+
+    def is_same(self, own: Any, wrapper: Any) -> bool:
+        """True if the tokenizer is what it was."""
+        plan = self.asked_components, self.asked_ids, self.lists
+        return self.is_same_model(own) and self.rest == _look_at_rest(own, wrapper, *plan)
+
+
+def look_at_model(own: Any) -> tuple[object, ...]:
+    """Returns what shows that the model of a tokenizer was trained, exchanged or set."""
+    model, size = own.model, own.get_vocab_size(False)
+    kind: type = type(model)
+    settings = [getattr(model, name) for name in _settings_of(kind)]
+    return kind, size, settings, [*map(model.id_to_token, _sampled_ids(size))]
+
+
+def _look_at_rest(
+    own: Any, wrapper: Any, asked_components: tuple[str, ...], ids: tuple[int, int], lists: bool
+) -> tuple[object, ...]:
+    states: list[object] = []
+    for name in COMPONENTS:
+        component = getattr(own, name)
+        if name not in asked_components:
+            states.append(state_of(component))
+        elif component is not None:
+            call = "normalize_str" if name == "normalizer" else "pre_tokenize_str"
+            states.append(getattr(component, call)(_HOSTILE))
+    # transformers leaves the arguments of its last call on the engine
+    given = (own.truncation, own.padding) if wrapper is None else None
+    return (
+        states,
+        *map(own.id_to_token, ids),
+        given,
+        skips_special_tokens(own, wrapper),
+        own.get_added_tokens_decoder() if lists else None,
+    )
+
+
+def skips_special_tokens(own: Any, wrapper: Any) -> bool:
+    """Returns the value of `encode_special_tokens` in the next call. transformers sets the flag of
+    the engine to its own in every call."""
+    if wrapper is None:
+        return bool(own.encode_special_tokens)
+    return bool(getattr(wrapper, "split_special_tokens", False))
+
+
+def state_of(component: Any) -> bytes | str | None:
+    """Returns a component as bytes; a message if it is written in Python."""
+    if component is None:
+        return None
+    try:
+        state: bytes = component.__getstate__()
+    except Exception as error:  # the library has no exception type for this
+        return str(error)
+    return state
+
+
+@lru_cache
+def _settings_of(kind: Any) -> tuple[str, ...]:
+    return tuple(name for name in MODEL_SETTINGS if hasattr(kind, name))
+
+
+@lru_cache
+def _sampled_ids(size: int) -> tuple[int, ...]:
+    """Returns some ids of a vocabulary, half of them the last: training changes these first."""
+    spread = {size * k // _SPREAD for k in range(_SPREAD)}
+    return tuple(sorted(spread | {*range(max(0, size - _LAST), size)}))
