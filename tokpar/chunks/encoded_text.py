@@ -275,20 +275,20 @@ class EncodedText:
             return False
         return self.finder.spaces_safe(self.text, start, stop)
 
-    def _parts(self, start: int, stop: int, skipped: int) -> list[Part]:
-        """Returns the pieces of a region. `skipped`: what the cut at `start` absorbs."""
+    def _parts(self, start: int, stop: int, absorbed_chars: int) -> list[Part]:
+        """Returns the pieces of a region. `absorbed_chars`: what the cut at `start` absorbs."""
         if self.facts.tiles or not self.has_cuts:
-            return [Part(start, stop, skipped)]
+            return [Part(start, stop, absorbed_chars)]
         parts: list[Part] = []
         for edge in (*self._likely_pieces(start, stop), stop):
             while edge - start > 2 * PIECE:
                 seam = self._first_seam(start + PIECE, edge)
                 if seam is None:
                     break
-                parts.append(Part(start, seam.position, skipped))
-                start, skipped = seam.position, seam.absorbed
-            parts.append(Part(start, edge, skipped))
-            start, skipped = edge, 0
+                parts.append(Part(start, seam.position, absorbed_chars))
+                start, absorbed_chars = seam.position, seam.absorbed
+            parts.append(Part(start, edge, absorbed_chars))
+            start, absorbed_chars = edge, 0
         return parts
 
     def _first_seam(self, start: int, stop: int) -> Seam | None:
