@@ -280,15 +280,13 @@ class Encoder:
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
     def rows_of_parts(self, tokenizer: TokenizerAdapter) -> EncodeRows:
-        """Returns the fastest exact encoder of parts of a text, see `rows_of_parts`."""
-        from tokpar.short_texts import rows_of_parts  # importing tokpar does without it
+        """Returns the fastest exact encoder of parts of a text, see `PartEncoder`."""
+        from tokpar.short_texts import PartEncoder  # importing tokpar does without it
 
         def in_parallel(texts: Sequence[str]) -> Rows:
             return self.unprocessed_batch(texts, tokenizer).rows
 
-        return rows_of_parts(
-            tokenizer, in_parallel if self.exact else None, self._caches_short_texts
-        )
+        return PartEncoder(tokenizer, in_parallel if self.exact else None, self._caches_short_texts)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
