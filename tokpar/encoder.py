@@ -66,6 +66,9 @@ class Encoder:
     splitter and a merger (names or objects). `options` belong to the strategy or to its two
     parts."""
 
+    tokenizer: TokenizerAdapter
+    """The adapter of the tokenizer."""
+
     def __init__(
         self,
         tokenizer: object = DEFAULT_TOKENIZER,
@@ -91,7 +94,7 @@ class Encoder:
         self._plans: _Plans | None = None
         self._lock = threading.Lock()
         self._executor = _known_executor(executor)
-        own = self._tokenizer = load(tokenizer)
+        own = self.tokenizer = load(tokenizer)
         never = why_never_cut(own)
         self._smallest_split = 0
         if parts.tunable:
@@ -113,12 +116,7 @@ class Encoder:
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
         arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
-        return f"<Encoder of {self._tokenizer.name!r}, {arguments}>"
-
-    @property
-    def tokenizer(self) -> TokenizerAdapter:
-        """The adapter of the tokenizer."""
-        return self._tokenizer
+        return f"<Encoder of {self.tokenizer.name!r}, {arguments}>"
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
@@ -141,7 +139,7 @@ class Encoder:
             found = self._look_up_short(text)
             if found is not None:
                 return found
-            return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
+            return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
     def _look_up_short(self, text: str) -> Encoding | None:
@@ -156,7 +154,7 @@ class Encoder:
         if short is None:
             from tokpar.short_texts import ShortTexts  # importing tokpar does without it
 
-            short = self._short_texts = ShortTexts(self._tokenizer, self._short)
+            short = self._short_texts = ShortTexts(self.tokenizer, self._short)
         return short.encode(text)
 
     def encode_batch(self, texts: Texts) -> Batch:
@@ -393,13 +391,12 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools of this encoder. The encoder can be used again afterwards."""
-        if not self._executors:
-            return
-        with self._lock:
-            executors, self._executors, self._plans = self._executors, {}, None
-        for executor in executors.values():
+        for name, executor in [*self._executors.items()]:
             if hasattr(executor, "close"):
                 executor.close()
+                if not getattr(executor, "is_reusable", False):
+                    self._executors.pop(name, None)
+                    self._plans = None
 
     def __enter__(self) -> Encoder:
         return self

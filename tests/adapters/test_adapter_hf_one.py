@@ -200,17 +200,16 @@ def fresh(name: str) -> Any:
     return Tokenizer.from_file(FILES[name])
 
 
-def test_an_encoder_notices_another_padding_and_truncation() -> None:
+def test_a_call_follows_another_padding_and_truncation_and_a_kept_encoder_does_not() -> None:
     tokenizer = fresh("bert_part")
     tokenizer.padding = tokenizer.truncation = None
-    encoder = tokpar.Encoder(tokenizer)
-    assert list(encoder.encode("a b")) == ids(tokenizer, "a b")
-    tokenizer.padding = Padding(length=20)
-    assert list(encoder.encode("a b")) == ids(tokenizer, "a b")
-    assert len(encoder.encode("a b")) == 20
-    tokenizer.truncation = Truncation(max_length=3)
-    tokenizer.padding = None
-    assert len(encoder.encode("a b c d e")) == 3
+    encoder, before = tokpar.Encoder(tokenizer), ids(tokenizer, "a b")
+    tokenizer.padding, tokenizer.truncation = Padding(length=20), Truncation(max_length=3)
+    assert list(tokpar.encode("a b", tokenizer)) == ids(tokenizer, "a b")
+    assert len(tokpar.encode("a b c d e", tokenizer)) == 20
+    for text in ("a b", "a b " * 9000):
+        assert list(encoder.encode(text))[: len(before) - 1] == before[:-1]
+    assert list(encoder.encode("a b")) == before
 
 
 # ------------------------------------------------------------------------ what is known

@@ -1,8 +1,8 @@
 """The adapter for tokenizers from 1.0 on, and for the files that these releases read.
 
-Only truncation and padding of a tokenizer object can change, and each call can leave both out. So
-the caller's own object encodes the chunks. Everything else comes from the JSON of the object, which
-is read once per object."""
+Only truncation and padding of a tokenizer object can change, and each call can name both. So the
+caller's own object encodes, with the truncation and padding of the time when it was loaded.
+Everything else comes from the JSON of the object, which is read once per object."""
 
 from __future__ import annotations
 
@@ -114,13 +114,14 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self._own = own
         self._cache_bytes = cache_bytes
         self._settings = {**_DEFAULTS, **settings}
-        left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
-        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
+        names = "truncation", "padding"
+        given = {name: getattr(own, name) if self._settings[name] else None for name in names}
+        # the caller may set others later
+        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **given}
         self._json_facts = json_facts_of(own)
         self.facts = self._json_facts.facts
-        self._state = own.truncation, own.padding
         self._postprocess = _postprocess(
-            self._json_facts.inserted_ids, self._settings, *self._state
+            self._json_facts.inserted_ids, self._settings, *given.values()
         )
         self._segment_cache = segment_cache_for(
             self.facts, lambda: self._json_facts.lengths, cache_bytes, self.traits.has_own_cache
@@ -255,19 +256,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
-    def refresh(self) -> HuggingFaceOneTokenizer:
-        """Returns this adapter, or a new adapter if the caller has set another truncation or
-        padding."""
-        if (self._own.truncation, self._own.padding) == self._state:
-            return self
-        twin = HuggingFaceOneTokenizer(self._own, self._settings, self._cache_bytes)
-        # the cache has ids from before truncation and padding
-        twin._segment_cache = self._segment_cache
-        return twin
-
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
         """Returns `rebuild` and its arguments: the tokenizer in format 1.0, its digest, the
-        settings of `load`, and truncation and padding as they are now.
+        settings of `load`, and truncation and padding.
 
         The object itself cannot be passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
         when it reads its own format 2.0."""
@@ -276,8 +267,8 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             "digest": self._json_facts.digest,
             "settings": self._settings,
             "cache_bytes": self._cache_bytes,
-            "truncation": self._own.truncation,
-            "padding": self._own.padding,
+            "truncation": self._call["truncation"],
+            "padding": self._call["padding"],
         }
 
 
