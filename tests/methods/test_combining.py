@@ -129,7 +129,7 @@ def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
     """Where a space is left out (6.4), the right piece has other ids than with it."""
     tokenizer, text, encoding = dummy_case()
     (cut, *_) = encoding.seams
-    assert dict(cut.witness) == {"absorbed": 1}
+    assert dict(cut.witness) == {"absorbed": "1"}
 
     @dataclass(frozen=True)
     class Claims:

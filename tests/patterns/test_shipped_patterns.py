@@ -142,8 +142,8 @@ def test_a_certified_pair_is_a_boundary_between_drawn_texts(name: str, source: S
 
 def test_only_a_space_is_certified_beside_a_character_of_which_nothing_is_known() -> None:
     """After it, where theorem 20 needs no class."""
-    for _, source in FEW:
-        known = stored(source)
+    values = [stored(source) for _, source in FEW]
+    for known in (*values, pattern_of_classes("bert"), pattern_of_classes("metaspace")):
         for strange in STRANGE:
             assert known.table.symbol_of[ord(strange)] == known.table.size
             for char in map(chr, FROZEN[:200].tolist()):

@@ -123,14 +123,14 @@ def _make_separator_machine(facts: Facts) -> Machine:
     """Returns a machine whose pieces are separators, and runs of other characters.
 
     The machine knows nothing of characters outside the frozen set."""
-    table, width = pattern_of_classes("bert").table, 3
-    # by another, separator (the two symbols of BERT's table), end: the start, behind a separator,
-    # behind another
+    table, width = pattern_of_classes("bert").table, 4
+    # by the symbols of BERT's table (another, separator, space) and END: the start, behind a
+    # separator, behind another
     alone, run = width, 2 * width
     rows = [
-        [run, alone, 0],
-        [HIT | DEAD, HIT | DEAD, HIT],
-        [run, HIT | DEAD, HIT],
+        [run, alone, alone, 0],
+        [HIT | DEAD, HIT | DEAD, HIT | DEAD, HIT],
+        [run, HIT | DEAD, HIT | DEAD, HIT],
     ]
     moves = np.array(rows, dtype=np.uint32).ravel()
     begins, idle = np.zeros(1, dtype=np.int64), np.zeros(256, dtype=np.uint8)

@@ -162,10 +162,12 @@ def pattern_of_classes(name: str) -> KnownPattern:
     entry = read_table("classes.json")["classes"][name]
 
     def load() -> PairTable:
-        names = [*entry["classes"]]
+        # The space has a symbol of its own: it alone is certified after unknown code points.
+        names = [*entry["classes"], next(k for k, v in entry["classes"].items() if "space" in v)]
         symbols = {atom: k for k, atoms in enumerate(entry["classes"].values()) for atom in atoms}
         sure = [[[left, right] in entry["pairs"] for right in names] for left in names]
         symbol_of = _symbols_of_atoms(symbols, len(names))
+        symbol_of[ord(" ")] = len(names) - 1
         return PairTable.of(symbol_of, len(names), np.array(sure, np.bool_), True)
 
     return KnownPattern(("pattern", name), Theorem.LOCAL_PAIR, Theorem.LOCAL_PAIR, False, load)
