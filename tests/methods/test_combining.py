@@ -139,7 +139,7 @@ def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
             return [Join(self.seam, 1, 0)]
 
     def joined(seam: Seam) -> list[bool]:
-        left_out = dict(seam.witness).get("absorbed", 0)
+        left_out = int(dict(seam.witness).get("absorbed", 0))
         chunks = chunks_between(text, [seam])
         assert chunks[1].absorbed == left_out
         pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
