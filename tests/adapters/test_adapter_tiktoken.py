@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
 from collections.abc import Callable
@@ -22,14 +21,6 @@ from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.interfaces import (
-    Decodes,
-    EncodesMany,
-    HasFacts,
-    HasSpec,
-    HasTraits,
-    Locates,
-)
 from tokpar.pure.openai import KNOWN_ENCODINGS
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
@@ -152,23 +143,6 @@ def test_an_id_of_two_tokens_of_different_length_is_located_by_the_text() -> Non
     with pytest.raises(LookupError, match="do not tile"):
         tokenizer.locate(tokenizer.encode("a<s>"), "a<t>")
     assert tokenizer.locate(tokenizer.encode("a<x>"), "a<x>").tolist() == [[0, 1], [1, 4]]
-
-
-def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
-    tokenizer = adapter(encoding())
-    for text in ("", "a", "\ud800"):
-        assert tokenizer.encode(text).dtype == np.uint32
-        assert tokenizer.encode_whole(text).dtype == np.uint32
-
-
-def test_it_has_the_abilities_it_should_have() -> None:
-    tokenizer = adapter(encoding())
-    abilities = (Decodes, HasFacts, HasSpec, HasTraits, Locates)
-    assert tokenizer.traits.releases_gil
-    assert tokenizer.traits.check_text == tokenizer.check_text
-    for ability in abilities:
-        assert isinstance(tokenizer, ability)
-    assert not isinstance(tokenizer, EncodesMany)
 
 
 def test_other_threads_run_while_it_encodes() -> None:
@@ -352,16 +326,6 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         load(part, name="cl100k_base", special_tokens={"<s>": 64})
     with pytest.raises(OptionError, match="pat_str '\\[a' cannot be used"):
         load(part, pat_str="[a", special_tokens={})
-
-
-def test_the_adapter_can_be_built_again_in_another_process() -> None:
-    tokenizer = adapter(encoding(), allowed_special={"<|fim|>"}, disallowed_special=["x"])
-    build, arguments = pickle.loads(pickle.dumps(tokenizer.spec()))
-    again = build(**arguments)
-    assert again.name == tokenizer.name == "tiktoken:cl100k_part"
-    assert again.encode("a<|fim|>").tolist() == tokenizer.encode("a<|fim|>").tolist()
-    with pytest.raises(ValueError, match="disallowed special token 'x'"):
-        again.check_text("x")
 
 
 def test_a_full_vocabulary_gives_the_ids_of_its_part(full_vocab: Callable[[str], Path]) -> None:
