@@ -370,14 +370,14 @@ def test_what_the_look_cannot_see_among_many_added_tokens_is_what_the_guide_name
 
 
 @pytest.mark.parametrize(
-    "token", ["<|new|>", AddedToken("<|new|>", normalized=False), AddedToken("new", special=True)]
+    "token", ["<|new|>", AddedToken("<|new|>", normalized=False), AddedToken("<new>", special=True)]
 )
 def test_a_new_token_is_seen_among_many_added_tokens(token: Any) -> None:
     own = SOURCES["many added"]()
     text = f"a {token} b " * 900
     assert tokpar.encode(text, own).ids.tolist() == own.encode(text).ids
     own.add_tokens([token])
-    text = "a <|new|> new b " * 900
+    text = "a <|new|> <new> b " * 900
     assert tokpar.encode(text, own).ids.tolist() == own.encode(text).ids
     look = hf_look.Look.of(own, None)
     own.add_tokens(["another one"])
