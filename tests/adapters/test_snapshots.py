@@ -547,6 +547,20 @@ def test_whatever_normalizer_is_changed_in_place_the_ids_are_the_own_ones(
                 assert tokpar.encode(text, own, **cutting).ids.tolist() == expected
 
 
+def test_a_token_whose_word_has_the_same_id_is_not_taken_for_found() -> None:
+    """The copy searches for "A", the engine still for "a"; the model has the same id for "A"."""
+    own = Tokenizer(models.BPE(CASES, [], unk_token="[U]"))
+    own.normalizer = normalizers.BertNormalizer()
+    own.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    own.add_tokens([AddedToken("A", normalized=True)])
+    own.normalizer.lowercase = False
+    text = "a A x " * 3000
+    assert own.encode(text).ids[:2] == [4, 4]
+    encoding = tokpar.encode(text, own)
+    assert encoding.ids.tolist() == own.encode(text).ids
+    assert "altered" in encoding.report.why
+
+
 class WithTokensOf:
     """`private`, which says that it has the added tokens of `own`: as one that keeps old flags."""
 
