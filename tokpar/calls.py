@@ -180,15 +180,16 @@ def _encoder_for(tokenizer: object, arguments: Mapping[str, Any]) -> Encoder:
     if table is None:
         return Encoder(tokenizer, **arguments)
     kept = table.get(key)
-    if kept is not None and (table is _path_encoders or _is_current(kept.tokenizer, tokenizer)):
-        return kept
-    encoder = Encoder(tokenizer, **arguments)
-    if table is _path_encoders or _is_current(encoder.tokenizer, tokenizer):
-        with _lock:
-            table[key] = encoder
-            while len(table) > MOST_KEPT:
-                table.popitem(last=False)
-    return encoder
+    if kept is None or not (table is _path_encoders or _is_current(kept.tokenizer, tokenizer)):
+        kept = Encoder(tokenizer, **arguments)
+        if table is not _path_encoders and not _is_current(kept.tokenizer, tokenizer):
+            return kept
+    with _lock:
+        table[key] = kept
+        table.move_to_end(key)
+        if len(table) > MOST_KEPT:
+            table.popitem(last=False)
+    return kept
 
 
 def _is_current(adapter: object, tokenizer: object) -> bool:

@@ -72,6 +72,9 @@ class Encoder:
     splitter and a merger (names or objects). `options` belong to the strategy or to its two
     parts."""
 
+    tokenizer: TokenizerAdapter
+    """The adapter of the tokenizer."""
+
     def __init__(
         self,
         tokenizer: object = DEFAULT_TOKENIZER,
@@ -97,7 +100,7 @@ class Encoder:
         self._plans: _Plans | None = None
         self._lock = threading.Lock()
         self._executor = _known_executor(executor)
-        own = self._tokenizer = load(tokenizer)
+        own = self.tokenizer = load(tokenizer)
         never = why_never_cut(own)
         self._smallest_split = 0
         if parts.tunable:
@@ -114,12 +117,7 @@ class Encoder:
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
         arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
-        return f"<Encoder of {self._tokenizer.name!r}, {arguments}>"
-
-    @property
-    def tokenizer(self) -> TokenizerAdapter:
-        """The adapter of the tokenizer."""
-        return self._tokenizer
+        return f"<Encoder of {self.tokenizer.name!r}, {arguments}>"
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
@@ -144,7 +142,7 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
-            return encode_by_own_call(text, self._tokenizer, self._own_call, self._short)
+            return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
     def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
@@ -159,7 +157,7 @@ class Encoder:
         if call.is_final:
             own: IdArray | None = None
         else:
-            own, tokenizer = ids, cast(PostProcesses, self._tokenizer)
+            own, tokenizer = ids, cast(PostProcesses, self.tokenizer)
             final = frozen_ids(postprocess_own(tokenizer, Rows.of([ids]), [text])[0])
         return Encoding(final, partial(self._compiled_row, text, final, own, call))
 
@@ -168,22 +166,22 @@ class Encoder:
         """The seam that licenses the compiled call to divide texts, or None."""
         from tokpar.short_texts import licence_of  # importing tokpar does without it
 
-        return licence_of(self._tokenizer)
+        return licence_of(self.tokenizer)
 
     def _compiled_row(
         self, text: str, final: IdArray, own: IdArray | None, call: CompiledCall
     ) -> KnownRow:
         own = call.without_special(final) if own is None else own
-        origin = Origin(text, self._tokenizer, own)
+        origin = Origin(text, self.tokenizer, own)
         if len(text) < self._smallest_split or self._divides is None:
             return KnownRow(NO_SEAMS, self._compiled, origin)
-        seams = seams_of_wholes(self._tokenizer, self._divides)(text, len(own))
+        seams = seams_of_wholes(self.tokenizer, self._divides)(text, len(own))
         return KnownRow(seams, divided_report(self._compiled), origin)
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
         tokenizer is first loaded. Until then the tokenizer's own call answers."""
-        later = later_call_of(self._tokenizer)
+        later = later_call_of(self.tokenizer)
         if later is not None:
             later.wait()
 
@@ -311,13 +309,13 @@ class Encoder:
 
     @cached_property
     def rows_of_parts(self) -> EncodeRows:
-        """The fastest exact encoder of parts of a text, see `short_texts.rows_of_parts`."""
-        from tokpar.short_texts import rows_of_parts  # importing tokpar does without it
+        """The fastest exact encoder of parts of a text, see `PartEncoder`."""
+        from tokpar.short_texts import PartEncoder  # importing tokpar does without it
 
         def in_parallel(texts: Sequence[str]) -> Rows:
-            return self.unprocessed_batch(texts, self._tokenizer).rows
+            return self.unprocessed_batch(texts, self.tokenizer).rows
 
-        return rows_of_parts(self._tokenizer, in_parallel if self.exact else None)
+        return PartEncoder(self.tokenizer, in_parallel if self.exact else None)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
@@ -422,13 +420,12 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools of this encoder. The encoder can be used again afterwards."""
-        if not self._executors:
-            return
-        with self._lock:
-            executors, self._executors, self._plans = self._executors, {}, None
-        for executor in executors.values():
+        for name, executor in [*self._executors.items()]:
             if hasattr(executor, "close"):
                 executor.close()
+                if not getattr(executor, "is_reusable", False):
+                    self._executors.pop(name, None)
+                    self._plans = None
 
     def __enter__(self) -> Encoder:
         return self

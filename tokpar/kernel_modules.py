@@ -40,8 +40,8 @@ NAME = "none" if SEGMENTS is None else "compiled"
 
 
 def __getattr__(name: str) -> ModuleType | None:
-    """`MERGES`, `VOCABULARY`: the functions of `_merges` and `_vocabulary`, compiled; or None. They are
-    imported when they are first needed."""
+    """`MERGES`, `VOCABULARY`: the functions of `_merges` and `_vocabulary`, compiled; or None. They
+    are imported when they are first needed."""
     if name not in ("MERGES", "VOCABULARY"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _import_module(f"_{name.lower()}")

@@ -70,5 +70,6 @@ def smallest_row(fit: Fit, smallest_split: int) -> int:
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:
     """Returns the least chunk size, in code points, for a text of `length` code points."""
-    least = fit_for(tokenizer).smallest_split
-    return length if length < least else min(4 * least, max(least // 2, length // PARTS))
+    fit = fit_for(tokenizer)
+    least, most = fit.smallest_split, (2 if fit.executor == "native" else 4) * fit.smallest_split
+    return length if length < least else min(most, max(least // 2, length // PARTS))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tokpar.arrays import IdArray
 from tokpar.concatenation import EncodeRows
 from tokpar.interfaces import (
@@ -26,29 +28,33 @@ def licence_of(tokenizer: TokenizerAdapter) -> Seam | None:
     return licence_of_texts(tokenizer) if isinstance(tokenizer, HasSegmentCache) else None
 
 
-def rows_of_parts(tokenizer: TokenizerAdapter, in_parallel: EncodeRows | None) -> EncodeRows:
-    """Returns the fastest exact encoder of parts of a text, before post-processing. It raises the
-    error of the tokenizer's own call for a text that the tokenizer refuses.
+class PartEncoder:
+    """Encodes parts of texts, before post-processing, by the fastest exact way.
 
     `in_parallel`: encodes parts by the pipeline; None if its strategy is approximate, because
     theorem 27 joins the tokenizer's own ids."""
-    check_text = traits_of(tokenizer).check_text
-    later = later_call_of(tokenizer)
 
-    def ids_of(text: str) -> IdArray:
-        if check_text is not None:
-            check_text(text)
-        return tokenizer.encode(text)
+    def __init__(self, tokenizer: TokenizerAdapter, in_parallel: EncodeRows | None) -> None:
+        self._tokenizer, self._in_parallel = tokenizer, in_parallel
+        self._check_text = traits_of(tokenizer).check_text
+        self._later = None if in_parallel is None else later_call_of(tokenizer)
 
-    def encode(texts: Sequence[str]) -> Rows:
-        call = None if later is None or in_parallel is None else later.call
-        if call is not None and len(texts) <= MOST_DIRECT_TEXTS:
-            found = [ids for text in texts if (ids := call.encode_plain(text)) is not None]
-            if len(found) == len(texts):
-                return Rows.of(found)
+    def __call__(self, texts: Sequence[str]) -> Rows:
+        """Returns one row per text. Raises the error of the tokenizer's own call for a text that
+        the tokenizer refuses."""
+        if len(texts) == 1 and len(texts[0]) <= MOST_DIRECT_CHARS:
+            ids = np.asarray(self._ids_of(texts[0]), dtype=np.uint32)
+            return Rows(ids, np.array((0, len(ids)), dtype=np.int64))
         is_small = len(texts) <= MOST_DIRECT_TEXTS and sum(map(len, texts)) <= MOST_DIRECT_CHARS
-        if in_parallel is not None and not is_small:
-            return in_parallel(texts)
-        return Rows.of(map(ids_of, texts))
+        if self._in_parallel is not None and not is_small:
+            return self._in_parallel(texts)
+        return Rows.of(map(self._ids_of, texts))
 
-    return encode
+    def _ids_of(self, text: str) -> IdArray:
+        call = None if self._later is None else self._later.call
+        ids = None if call is None else call.encode_plain(text)
+        if ids is not None:
+            return ids
+        if self._check_text is not None:
+            self._check_text(text)
+        return self._tokenizer.encode(text)

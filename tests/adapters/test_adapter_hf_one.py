@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.conftest import chosen_profile, needs_kernel
 from tests.recipes.generate_classes import punctuation_of_one, ranges
+from tests.recipes.shipped import SPELLINGS
 from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT, VOCAB
 from tests.support.texts import surrogate_texts, texts
@@ -29,7 +30,7 @@ from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.native import CachedExecutor
-from tokpar.patterns.class_tables import load_atoms, load_families
+from tokpar.patterns.class_tables import load_atoms
 from tokpar.testing import check_tokenizer
 from tokpar.testing.fixed_texts import hostile_texts
 
@@ -61,7 +62,7 @@ def own(name: str) -> Any:
     """A tokenizer that no test changes."""
     if name in SCANNED:
         config = json.loads(DEFAULT.read_text(encoding="utf-8"))
-        (pattern,) = load_families()[name].sources[0].patterns
+        (pattern,) = SPELLINGS[name][0][1]
         config["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = pattern
         return of_config(config)
     return Tokenizer.from_file(FILES[name])
@@ -200,17 +201,16 @@ def fresh(name: str) -> Any:
     return Tokenizer.from_file(FILES[name])
 
 
-def test_an_encoder_notices_another_padding_and_truncation() -> None:
+def test_a_call_follows_another_padding_and_truncation_and_a_kept_encoder_does_not() -> None:
     tokenizer = fresh("bert_part")
     tokenizer.padding = tokenizer.truncation = None
-    encoder = tokpar.Encoder(tokenizer)
-    assert list(encoder.encode("a b")) == ids(tokenizer, "a b")
-    tokenizer.padding = Padding(length=20)
-    assert list(encoder.encode("a b")) == ids(tokenizer, "a b")
-    assert len(encoder.encode("a b")) == 20
-    tokenizer.truncation = Truncation(max_length=3)
-    tokenizer.padding = None
-    assert len(encoder.encode("a b c d e")) == 3
+    encoder, before = tokpar.Encoder(tokenizer), ids(tokenizer, "a b")
+    tokenizer.padding, tokenizer.truncation = Padding(length=20), Truncation(max_length=3)
+    assert list(tokpar.encode("a b", tokenizer)) == ids(tokenizer, "a b")
+    assert len(tokpar.encode("a b c d e", tokenizer)) == 20
+    for text in ("a b", "a b " * 9000):
+        assert list(encoder.encode(text))[: len(before) - 1] == before[:-1]
+    assert list(encoder.encode("a b")) == before
 
 
 # ------------------------------------------------------------------------ what is known

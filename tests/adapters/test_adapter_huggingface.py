@@ -27,7 +27,6 @@ from tokenizers import (
 
 import tokpar
 from tests.support.paths import VOCAB
-from tokpar import interfaces, loading
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.vocabulary import byte_alphabet
@@ -501,16 +500,6 @@ def test_dropout_is_unprovable_and_still_finished() -> None:
         assert postprocess_single(adapter, ids, "he he").tolist() == ids.tolist() + [0] * (
             9 - len(ids)
         )
-
-
-def test_the_adapter_has_every_ability() -> None:
-    adapter = adapter_of(byte_level())
-    for ability in (
-        interfaces.HasFacts, interfaces.HasTraits, interfaces.EncodesMany, interfaces.Locates,
-        interfaces.PostProcesses, interfaces.HasSegmentCache, interfaces.Decodes,
-        loading.IsSnapshot, interfaces.HasSpec,
-    ):  # fmt: skip
-        assert isinstance(adapter, ability)
 
 
 def test_the_name_tells_the_model() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.conftest import EXAMPLES, chosen_profile
+from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
 from tests.support.byte_level_files import (
     BLOOM,
     DIGITS,
@@ -24,7 +23,6 @@ from tests.support.byte_level_files import (
     PUNCTUATION,
     WORDS,
     byte_level,
-    configs,
     split,
 )
 from tests.support.paths import VOCAB
@@ -44,15 +42,8 @@ from tokpar import streaming
 from tokpar.adapters.incremental import CharacterFile, PrefixFile, PrefixTokenizer, load
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
-from tokpar.executors.processes import ProcessExecutor
-from tokpar.interfaces import (
-    Decodes,
-    HasFacts,
-    HasSpec,
-    HasTraits,
-    Locates,
-)
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.testing import check_tokenizer
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -97,30 +88,11 @@ def test_ids_are_those_of_the_pure_engine(name: str, text: str) -> None:
     assert ids.tolist() == pure(name).encode(text).tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
-@given(text=st.text("abcXYZ é中 \n.,'’=1234567890", max_size=200))
-@example(text="astronauts' 中文中文 \t\n  x" * 20)
-def test_ids_are_those_of_the_native_engine(name: str, text: str) -> None:
-    assert incremental(name).encode(text).tolist() == expected(name, text)
-
-
-@settings(max_examples=EXAMPLES[chosen_profile()] // 3)  # each runs every strategy in 3 sizes
-@given(name=st.sampled_from(NAMES), text=st.text("abcXYZ é中 \n.,'=1234567890", max_size=120))
-@example(name="cl100k_part", text="The " + "a" * 300 + "中" * 60 + " 12345678 end" * 9)
-@example(name="deepseek_part", text="=" * 400)
-def test_every_lossless_strategy_gives_its_serial_ids(name: str, text: str) -> None:
-    adapter = incremental(name)
-    assert_adapter_lossless(adapter, adapter.encode(text).tolist(), text, (2, 7, 64))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_its_facts_are_those_of_the_pure_engine(name: str) -> None:
-    adapter = incremental(name)
-    facts, exact = adapter.facts, PureTokenizer(adapter.vocabulary).facts
-    assert (facts.model, facts.family, facts.patterns) == ("BPE", exact.family, exact.patterns)
-    assert facts.tokens is not None
-    assert exact.tokens is not None
-    assert facts.tokens() == exact.tokens()
+@pytest.mark.parametrize("name", cases(NAMES, ["deepseek_part"]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_it_conforms_and_gives_the_ids_of_the_pure_engine(name: str) -> None:
+    assert isinstance(incremental(name), streaming.EncodesEagerly)
+    check_tokenizer(incremental(name), pure(name), examples=drawn(30))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -144,17 +116,6 @@ def test_spans_of_a_pre_token_are_the_characters_that_tokens_touch(name: str, te
     if text:
         assert (spans[0][1], spans[-1][2]) == (0, len(text))
     assert all(before[2] >= after[1] > before[1] - 1 for before, after in pairwise(spans))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(text=any_texts(max_size=200))
-def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) -> None:
-    adapter = incremental(name)
-    ids = adapter.encode(text)
-    data = text.encode()
-    spans = adapter.locate(ids, text).tolist()
-    assert b"".join(data[start:stop] for start, stop in spans) == data
-    assert adapter.decode(ids.tolist()) == text
 
 
 @given(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=8), st.data())
@@ -373,19 +334,6 @@ def test_files_in_the_shape_of_published_ones(tmp_path: Path, name: str, engine:
     assert_adapter_lossless(adapter, expected, text, (7, 64))
 
 
-@settings(max_examples=EXAMPLES[chosen_profile()] // 3)  # each runs every strategy in 2 sizes
-@given(config=configs(), text=st.text("ab é1½ñ.\U00040000 \n", max_size=60))
-def test_every_lossless_strategy_gives_the_ids_of_files_of_all_shapes(
-    config: dict[str, Any], text: str
-) -> None:
-    try:
-        adapter = CharacterFile(config, "drawn")
-    except FileFormatError:  # see test_both_engines_have_the_ids_of_the_library
-        return
-    expected = Tokenizer.from_str(json.dumps(config)).encode(text).ids
-    assert_adapter_lossless(adapter, expected, text, (2, 7))
-
-
 def test_it_is_loaded_only_when_named() -> None:
     assert tokpar.load(VOCAB / "deepseek_part.json").name.startswith("huggingface")
     assert incremental("deepseek_part").name == "incremental:deepseek_part"
@@ -414,15 +362,6 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
         load(broken)
 
 
-def test_it_has_the_abilities_of_the_pure_engine_and_one_more() -> None:
-    adapter = incremental("cl100k_part")
-    for ability in (Decodes, streaming.EncodesEagerly, HasFacts, HasSpec, HasTraits, Locates):
-        assert isinstance(adapter, ability)
-    ids = adapter.encode("a b")
-    assert adapter.encode_whole("a b").tolist() == ids.tolist()
-    adapter.check_text("a b")
-
-
 def test_added_tokens_are_one_token_each() -> None:
     adapter = tokpar.load(
         VOCAB / "cl100k_part.tiktoken",
@@ -431,23 +370,6 @@ def test_added_tokens_are_one_token_each() -> None:
         special_tokens=SPECIAL,
     )
     assert adapter.encode("a<|endoftext|>b").tolist()[1] == 100257
-
-
-def test_the_adapter_can_be_built_again_in_another_process() -> None:
-    adapter = incremental("cl100k_part")
-    build, arguments = pickle.loads(pickle.dumps(adapter.spec()))
-    again, text = build(**arguments), "Hello 中文 123"
-    assert again.name == adapter.name
-    assert again.encode(text).tolist() == adapter.encode(text).tolist()
-
-
-def test_worker_processes_give_the_ids_of_the_incremental_engine() -> None:
-    text = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 40
-    adapter = incremental("deepseek_part")
-    with ProcessExecutor(2) as executor:
-        encoding = tokpar.encode(text, adapter, executor=executor, chunk_chars=200)
-    assert encoding.report.chunks > 5
-    assert encoding == adapter.encode(text)
 
 
 def improper(*merges: tuple[str, str]) -> Vocabulary:

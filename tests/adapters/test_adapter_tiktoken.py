@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
 from collections.abc import Callable
@@ -22,14 +21,6 @@ from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.interfaces import (
-    Decodes,
-    EncodesMany,
-    HasFacts,
-    HasSpec,
-    HasTraits,
-    Locates,
-)
 from tokpar.pure.openai import KNOWN_ENCODINGS
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -154,23 +145,6 @@ def test_an_id_of_two_tokens_of_different_length_is_located_by_the_text() -> Non
     assert tokenizer.locate(tokenizer.encode("a<x>"), "a<x>").tolist() == [[0, 1], [1, 4]]
 
 
-def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
-    tokenizer = adapter(encoding())
-    for text in ("", "a", "\ud800"):
-        assert tokenizer.encode(text).dtype == np.uint32
-        assert tokenizer.encode_whole(text).dtype == np.uint32
-
-
-def test_it_has_the_abilities_it_should_have() -> None:
-    tokenizer = adapter(encoding())
-    abilities = (Decodes, HasFacts, HasSpec, HasTraits, Locates)
-    assert tokenizer.traits.releases_gil
-    assert tokenizer.traits.check_text == tokenizer.check_text
-    for ability in abilities:
-        assert isinstance(tokenizer, ability)
-    assert not isinstance(tokenizer, EncodesMany)
-
-
 def test_other_threads_run_while_it_encodes() -> None:
     tokenizer, text = adapter(encoding()), "word " * 400_000
     started = time.perf_counter()
@@ -212,7 +186,6 @@ def test_facts_list_the_allowed_tokens_only() -> None:
     facts = adapter(encoding(), allowed_special={"<|fim|>", "none"}).facts
     assert [(token.content, token.id) for token in facts.added_tokens] == [("<|fim|>", 300_002)]
     assert (facts.engine, facts.model, facts.scheme) == ("fancy-regex", "BPE", "regex")
-    assert facts.family is not None
     assert facts.patterns == (encoding()._pat_str,)
     assert facts.byte_level
     assert facts.tiles
@@ -221,23 +194,20 @@ def test_facts_list_the_allowed_tokens_only() -> None:
     assert adapter(encoding()).facts.added_tokens == ()
 
 
-def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
+def test_a_pattern_that_is_not_shipped_is_cut_by_its_pairs() -> None:
     facts = adapter(small({}, pattern="[a-z]+")).facts
     assert facts.unprovable is None
     seam = finder_for(facts).certify("ab1cd", 2)
     assert seam is not None
     assert (seam.rule, seam.theorem) == ("PAIR", "40")
-    assert facts.family is None
     assert not facts.tiles
 
 
 def test_a_pattern_that_cannot_be_decided_is_refused_by_name() -> None:
     facts = adapter(small({}, pattern="(?<=b)[a-z]+|.")).facts
     assert finder_for(facts).refusal == (
-        "its pattern is of no known family, and not decided: unsupported group at offset 0 of "
-        "'(?<=b)[a-z]+|.'"
+        "its pattern is not decided: unsupported group at offset 0 of '(?<=b)[a-z]+|.'"
     )
-    assert facts.family is None
 
 
 @pytest.mark.parametrize("allowed", [{"<|end|>"}, {"<|end|><|of|>"}, "all"])
@@ -352,16 +322,6 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         load(part, name="cl100k_base", special_tokens={"<s>": 64})
     with pytest.raises(OptionError, match="pat_str '\\[a' cannot be used"):
         load(part, pat_str="[a", special_tokens={})
-
-
-def test_the_adapter_can_be_built_again_in_another_process() -> None:
-    tokenizer = adapter(encoding(), allowed_special={"<|fim|>"}, disallowed_special=["x"])
-    build, arguments = pickle.loads(pickle.dumps(tokenizer.spec()))
-    again = build(**arguments)
-    assert again.name == tokenizer.name == "tiktoken:cl100k_part"
-    assert again.encode("a<|fim|>").tolist() == tokenizer.encode("a<|fim|>").tolist()
-    with pytest.raises(ValueError, match="disallowed special token 'x'"):
-        again.check_text("x")
 
 
 def test_a_full_vocabulary_gives_the_ids_of_its_part(full_vocab: Callable[[str], Path]) -> None:

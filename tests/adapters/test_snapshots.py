@@ -271,8 +271,9 @@ def test_no_door_of_a_kept_encoder_asks_a_model_that_was_changed(change: str, do
     }
     with tokpar.Encoder(own) as encoder:
         CHANGES[change](own)
-        with pytest.raises(tokpar.ChangedError, match="make a new one"):
-            doors[door](encoder, TEXT)
+        for text in (TEXT, TEXT * 60):
+            with pytest.raises(tokpar.ChangedError, match="make a new one"):
+                doors[door](encoder, text)
     assert tokpar.Encoder(own).encode(TEXT).ids.tolist() == own.encode(TEXT).ids
 
 
@@ -369,6 +370,21 @@ def test_what_the_look_cannot_see_among_many_added_tokens_is_what_the_guide_name
         assert look.is_same(own, None) is not seen
 
 
+@pytest.mark.parametrize(
+    "token", ["<|new|>", AddedToken("<|new|>", normalized=False), AddedToken("<new>", special=True)]
+)
+def test_a_new_token_is_seen_among_many_added_tokens(token: Any) -> None:
+    own = SOURCES["many added"]()
+    text = f"a {token} b " * 900
+    assert tokpar.encode(text, own).ids.tolist() == own.encode(text).ids
+    own.add_tokens([token])
+    text = "a <|new|> <new> b " * 900
+    assert tokpar.encode(text, own).ids.tolist() == own.encode(text).ids
+    look = hf_look.Look.of(own, None)
+    own.add_tokens(["another one"])
+    assert not look.is_same(own, None)
+
+
 def test_a_merge_less_is_the_model_change_that_the_look_cannot_see() -> None:
     tokens = {**LETTERS, "ab": 256, "bc": 257}
     own = Tokenizer(models.BPE(tokens, [("a", "b"), ("b", "c")]))
@@ -412,7 +428,7 @@ def histories() -> st.SearchStrategy[list[AddedToken]]:
     st.booleans(),
     st.lists(st.text("aAbBéÉ <>x", max_size=12), min_size=1, max_size=4),
 )
-def test_whatever_was_added_and_added_again_the_ids_are_those_of_the_object(
+def test_whatever_was_added_and_added_again_the_ids_are_its_own(
     history: list[AddedToken], normalizer: Any, when: str, special: bool, texts: list[str]
 ) -> None:
     own = Tokenizer(
@@ -440,6 +456,110 @@ def test_whatever_was_added_and_added_again_the_ids_are_those_of_the_object(
                 assert (
                     adapter.encode(text).tolist() == own.encode(text, add_special_tokens=False).ids
                 )
+
+
+CASES = {"[U]": 0, "a": 1, "b": 2, "x": 3, "A": 4, "é": 5, "É": 6, "▁": 7, "e": 8, "_": 9}
+
+
+def lower_case(own: Tokenizer, on: bool) -> None:
+    own.normalizer[0].lowercase = on
+
+
+def without_accents(own: Tokenizer, on: bool) -> None:
+    own.normalizer[0].strip_accents = on
+
+
+def other_first(own: Tokenizer, on: bool) -> None:
+    own.normalizer[0] = normalizers.BertNormalizer() if on else normalizers.NFC()
+
+
+def other_last(own: Tokenizer, on: bool) -> None:
+    own.normalizer[1] = normalizers.Replace("a", "b") if on else normalizers.NFD()
+
+
+def set_anew(own: Tokenizer, on: bool) -> None:
+    own.normalizer = own.normalizer
+
+
+def one_more(own: Tokenizer, on: bool) -> None:
+    own.add_tokens([AddedToken("<x>" if on else "<y>", normalized=on)])
+
+
+NORMALIZER_CHANGES = (
+    lower_case,
+    lower_case,
+    without_accents,
+    other_first,
+    other_last,
+    set_anew,
+    one_more,
+)
+CASED_MODELS: tuple[Any, ...] = (
+    lambda: models.BPE(CASES, [], unk_token="[U]"),
+    lambda: models.BPE(CASES | {"ab": 10, "AB": 11}, [("a", "b")], unk_token="[U]"),
+    lambda: models.WordLevel(CASES | {"ab": 10, "Ab": 11}, unk_token="[U]"),
+    lambda: models.WordPiece(CASES | {"##b": 10, "##A": 11}, unk_token="[U]"),
+    lambda: models.Unigram([(token, -1.0 - i) for token, i in CASES.items()], 0, False),
+)
+
+
+def cased_tokens() -> st.SearchStrategy[AddedToken]:
+    flags = ("lstrip", "rstrip", "single_word")
+    return st.builds(
+        lambda content, normalized, which: AddedToken(
+            content, normalized=normalized, **{flag: flag in which for flag in flags}
+        ),
+        st.sampled_from(["A", "A", "É", "a", "Ab", "ab", "b", "x", "A ", " b", "<A>"]),
+        st.sampled_from([True, True, True, False]),
+        st.one_of(st.just(set[str]()), st.sets(st.sampled_from(flags))),
+    )
+
+
+def cased_texts() -> st.SearchStrategy[str]:
+    parts = st.sampled_from(["A ", "a ", "b", "Ab ", "ab", "É ", "é ", "x", " ", "<A>", "e\u0301"])
+    return st.lists(parts, min_size=1, max_size=8).map("".join)
+
+
+@given(
+    st.sampled_from(CASED_MODELS),
+    st.sampled_from(
+        [pre_tokenizers.WhitespaceSplit, pre_tokenizers.BertPreTokenizer, pre_tokenizers.Metaspace]
+    ),
+    st.lists(cased_tokens(), min_size=1, max_size=3, unique_by=lambda token: str(token.content)),
+    st.lists(st.tuples(st.sampled_from(NORMALIZER_CHANGES), st.booleans()), min_size=1, max_size=4),
+    st.lists(cased_texts(), min_size=1, max_size=4),
+)
+def test_whatever_normalizer_is_changed_in_place_the_ids_are_the_own_ones(
+    model: Any, words: Any, added: list[AddedToken], changes: list[Any], texts: list[str]
+) -> None:
+    own = Tokenizer(model())
+    own.normalizer = normalizers.Sequence([normalizers.BertNormalizer(), normalizers.NFC()])
+    own.pre_tokenizer = words()
+    for token in added:
+        own.add_tokens([token])
+    long = " ".join(texts) * 40
+    cutting: dict[str, Any] = {"strategy": "cut", "chunk_chars": 1, "executor": "serial"}
+    for change, on in (*changes, (set_anew, True)):
+        change(own, on)
+        for text in (long, *texts):
+            expected = own_ids(own, text)
+            if expected is not None:
+                assert tokpar.encode(text, own).ids.tolist() == expected
+                assert tokpar.encode(text, own, **cutting).ids.tolist() == expected
+
+
+def test_a_token_whose_word_has_the_same_id_is_not_taken_for_found() -> None:
+    """The copy searches for "A", the engine still for "a"; the model has the same id for "A"."""
+    own = Tokenizer(models.BPE(CASES, [], unk_token="[U]"))
+    own.normalizer = normalizers.BertNormalizer()
+    own.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    own.add_tokens([AddedToken("A", normalized=True)])
+    own.normalizer.lowercase = False
+    text = "a A x " * 3000
+    assert own.encode(text).ids[:2] == [4, 4]
+    encoding = tokpar.encode(text, own)
+    assert encoding.ids.tolist() == own.encode(text).ids
+    assert "altered" in encoding.report.why
 
 
 class WithTokensOf:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import json
 import random
 import sysconfig
@@ -55,8 +54,3 @@ def documents(text: str, length: int) -> list[str]:
 def in_base64(size: int, seed: int = 0) -> str:
     """Random bytes, nearly `size` characters of them."""
     return base64.b64encode(random.Random(seed).randbytes(size * 3 // 4)).decode()
-
-
-def text_hash(text: str) -> str:
-    """First 12 hex digits of the sha256 of the text's UTF-8."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

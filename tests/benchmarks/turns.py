@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Generic, TypeVar
@@ -32,27 +32,6 @@ class Turn(Generic[Kept]):
     def ratio(self) -> float:
         """Above 1 tokpar is faster."""
         return self.own / self.tokpar
-
-
-def in_turns(
-    own: Callable[[], object],
-    ours: Callable[[], Result],
-    keep: Callable[[Result], Kept],
-    rounds: int,
-    parts: int = 1,
-) -> Iterator[Turn[Kept]]:
-    """One of `parts` equal parts of the turns: own, tokpar, tokpar, own, and each side's mean,
-    because the second of two calls of one object finds its tables in the processor's cache, and
-    so there is one such call on either side. No ids are kept, which would cost the next call new
-    memory, and neither side's are let go while the clock runs."""
-    started, done = time.perf_counter(), 0
-    while not _enough(done * parts, rounds, (time.perf_counter() - started) * parts):
-        before = timed(own)[0]
-        first = _keeping(ours, keep)[0]
-        second, kept = _keeping(ours, keep)
-        after = timed(own)[0]
-        yield Turn((before + after) / 2, (first + second) / 2, second, kept)
-        done += 1
 
 
 def timed(call: Callable[[], Result]) -> tuple[float, Result]:

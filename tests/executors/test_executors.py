@@ -18,14 +18,12 @@ import numpy as np
 import pytest
 
 import tokpar
-from tests.conftest import below_one
 from tests.support.executed import MAKERS, TEXT, Panic, Words, cut, mapped
 from tests.support.paths import ROOT
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
-from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, deal_blocks
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count
@@ -132,21 +130,6 @@ def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, s
     assert same(mapped(executor, text, chunks, words, spans), expected)
 
 
-def test_no_chunks_give_no_pieces(executor: Executor) -> None:
-    assert mapped(executor, "abc", [], Words(), False) == []
-
-
-def test_overlap_absorbed_code_points_and_surrogates_go_as_the_chunk_says(
-    executor: Executor,
-) -> None:
-    text = " ab\ud800 cd ef"
-    chunks = [Chunk(0, 7, 0, 4), Chunk(5, 10, 4, 10, absorbed=1)]
-    assert [p.ids.tolist() for p in mapped(executor, text, chunks, Words(), False)] == [
-        [0, 3, 2],
-        [2, 2],
-    ]
-
-
 @pytest.mark.parametrize(
     ("word", "said"), [("FAIL", "ValueError: bad word"), ("PANIC", "Panic: stack overflow")]
 )
@@ -163,14 +146,6 @@ def test_the_first_error_names_its_row_and_leaves_the_pool_intact(
     assert caught.value.__cause__ is not None
     assert said.split(":")[0] in repr(caught.value.__cause__) + str(caught.value.__cause__)
     assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
-
-
-def test_an_engine_error_of_the_adapter_keeps_the_place_in_its_row(executor: Executor) -> None:
-    text = "aaaa bbbb PLACED"
-    chunks = [*cut(text, 5)[:2], Chunk(10, 16, 10, 16)]
-    with pytest.raises(EngineError, match=r"^bad place$") as caught:
-        mapped(executor, text, chunks, Words(), False)
-    assert (caught.value.row, caught.value.start, caught.value.stop) == (2, 2, 3)
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "native"])
@@ -256,16 +231,6 @@ def test_tokenizers_parallelism_off_means_one_worker_unless_told_otherwise(
     assert worker_count(3) == 3
 
 
-@pytest.mark.parametrize("name", [name for name in MAKERS if name != "serial"])
-def test_a_closed_executor_can_be_used_and_closed_again(name: str) -> None:
-    executor = MAKERS[name]()
-    executor.close()
-    for _ in range(2):
-        assert len(mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
-        executor.close()
-    executor.close()
-
-
 def test_closing_leaves_no_threads_and_no_processes() -> None:
     before = threading.active_count()
     with ProcessExecutor(2) as executor:
@@ -276,23 +241,6 @@ def test_closing_leaves_no_threads_and_no_processes() -> None:
         assert all(process.poll() is None for process in running)
     assert all(process.returncode == 0 for process in running)
     assert threading.active_count() == before
-
-
-def test_one_executor_serves_many_threads_at_once(executor: Executor) -> None:
-    chunks = cut(TEXT, 3000)
-    expected = mapped(SerialExecutor(), TEXT, chunks, Words(), False)
-    results: list[list[Piece]] = []
-
-    def use() -> None:
-        results.append(mapped(executor, TEXT, chunks, Words(), False))
-
-    threads = [threading.Thread(target=use) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len(results) == 4
-    assert all(same(result, expected) for result in results)
 
 
 def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
@@ -651,39 +599,3 @@ def _runs(process_id: int) -> bool:
         return False
     status = Path(f"/proc/{process_id}/stat")
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-class HuggingFace:
-    """A small byte-level BPE of the tokenizers package."""
-
-    name = "small"
-
-    def __init__(self) -> None:
-        below_one()
-        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
-        self.engine = Tokenizer(models.BPE())
-        self.engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        trainer = trainers.BpeTrainer(
-            vocab_size=400,
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        )
-        self.engine.train_from_iterator([TEXT], trainer)
-
-    def encode(self, text: str) -> IdArray:
-        return np.array(self.engine.encode(text).ids, dtype=np.uint32)
-
-    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        return Rows.of(each.ids for each in self.engine.encode_batch_fast(list(texts)))
-
-
-@pytest.mark.ids
-def test_native_threads_and_serial_agree_on_a_hugging_face_tokenizer() -> None:
-    tokenizer = HuggingFace()
-    text = TEXT * 5
-    chunks = cut(text, 4000)
-    expected = mapped(SerialExecutor(), text, chunks, tokenizer, False)
-    with NativeExecutor() as native, NativeExecutor(1) as one, ThreadExecutor(2) as threads:
-        for executor in (native, one, threads):
-            assert same(mapped(executor, text, chunks, tokenizer, False), expected)

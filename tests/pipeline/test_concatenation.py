@@ -17,11 +17,14 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
+from tests.support.fakes import WordHash
 from tests.support.paths import ROOT
+from tests.support.tiktoken_parts import encoding
 from tokpar.concatenation import Part, add_up, encode_parts, parts_between, place_seams
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
+from tokpar.short_texts import PartEncoder
 from tokpar.types import Rows, Seam
 
 PACKAGE = ROOT / "tokpar"
@@ -86,6 +89,43 @@ def test_an_error_of_a_part_has_positions_of_the_whole_text(
 def test_another_number_of_rows_than_parts_is_refused() -> None:
     with pytest.raises(EngineError, match="got 1 rows of ids for 2 parts"):
         encode_parts("ab", [Part(0, 1), Part(1, 2)], lambda texts: Rows.of([[1]]))
+
+
+DISALLOWED = "<|end|><|of|>"
+
+
+@given(st.text("ab \n1", max_size=40), st.sampled_from([1, 300]), st.text("ab \n1", max_size=40))
+def test_a_text_that_the_own_call_refuses_is_refused_at_each_door(
+    before: str, times: int, after: str
+) -> None:
+    """Short texts, whose parts are encoded one by one, and longer ones."""
+    encoder = tokpar.Encoder(encoding("cl100k_part"))
+    text = before * times + DISALLOWED + after * times
+    doors: dict[str, Callable[[], object]] = {
+        "encode": lambda: encoder.encode(text),
+        "chunks": lambda: [*encoder.chunks(text, 12)],
+        "stream": lambda: [*encoder.stream([text[:9], text[9:]])],
+        "session": lambda: encoder.session(text),
+        "append": lambda: encoder.session(before).append(DISALLOWED + after),
+    }
+    for door in doors.values():
+        with pytest.raises(ValueError, match="disallowed special token"):
+            door()
+
+
+class Known(WordHash):
+    """Knows wrong ids, as a cache would that was asked for a text that may not be cut."""
+
+    def known_ids(self, text: str) -> Any:
+        return np.zeros(1, np.uint32)
+
+
+@given(st.lists(st.text(min_size=64, max_size=100), min_size=1, max_size=3))
+def test_a_cache_is_not_asked_without_a_licence_to_cut_whole_texts(texts: list[str]) -> None:
+    rows = PartEncoder(Known(), None, looks_up=True)(texts)
+    assert [rows[k].tolist() for k in range(len(rows))] == [
+        WordHash().encode(text).tolist() for text in texts
+    ]
 
 
 BASE = np.arange(100, 130, dtype=np.uint32)

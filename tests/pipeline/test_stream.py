@@ -15,7 +15,6 @@ import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken as HFToken
 from tokenizers import Tokenizer
 
 import tokpar
@@ -23,7 +22,7 @@ from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, name
 from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
 from tests.support.texts import surrogate_texts
-from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build, byte_level_specs, contents
+from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build, byte_level_specs
 from tokpar.adapters.incremental import PrefixTokenizer
 from tokpar.adapters.pure import PureTokenizer, load
 from tokpar.errors import FileFormatError, OptionError
@@ -145,26 +144,10 @@ def test_a_stream_of_the_pure_engine_has_the_ids_of_the_whole_text(data: st.Data
     assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_every_way_to_cut_a_text_in_three(name: str) -> None:
-    text = "a <|e\n 12345's 中 \n"
-    for tokenizer in (adapter_of(named(name)), eager(name)):
-        expected = tokenizer.encode(text).tolist()
-        for first in range(len(text) + 1):
-            for second in range(first, len(text) + 1):
-                chunks = [text[:first], text[first:second], text[second:]]
-                assert flat(tokpar.stream(chunks, tokenizer)) == expected, chunks
-
-
 def test_an_empty_text_has_no_array() -> None:
     for chunks in ([], [""], ["", ""]):
         assert list(tokpar.stream(chunks)) == []
         assert list(tokpar.stream(chunks, eager("cl100k_part"))) == []
-
-
-def test_the_encoder_streams_with_its_tokenizer() -> None:
-    with tokpar.Encoder(named("deepseek_part")) as encoder:
-        assert flat(encoder.stream(cut(TEXT, [5, 50]))) == encoder.encode(TEXT).ids.tolist()
 
 
 def test_a_tokenizer_that_was_changed_streams_as_it_is_now() -> None:
@@ -206,31 +189,6 @@ def test_text_is_kept_only_while_it_may_become_an_added_token() -> None:
     assert seen[0] >= complete[0] - 1
     assert seen[1] >= len(tokenizer.encode("a b"))
     assert seen[3] >= complete[1] - 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "flags", "text"),
-    [
-        ("deepseek_part", "b c", {}, "ab c ab cab c"),
-        ("deepseek_part", " b", {"single_word": True}, "a b a bc a b"),
-        ("deepseek_part", "b", {"lstrip": True, "rstrip": True}, "a  b  a  \nb\t x  b"),
-        ("bert_part", "x", {"lstrip": True}, "a  x  a  xa   x"),
-        ("bert_part", "x", {"rstrip": True, "single_word": True}, "a x  a  xa x   a"),
-        ("llama_style", "bc", {}, "a bc a bcc a  bc ab bc"),
-        ("llama_style", " bc", {}, "a bc a bcc a  bc ab bc"),
-        ("llama_style", "a ", {}, "a bc a bcc a  bc ab bc"),
-    ],
-)
-def test_an_added_token_that_comes_later_undoes_no_cut(
-    name: str, content: str, flags: dict[str, bool], text: str
-) -> None:
-    own = Tokenizer.from_str(named(name).to_str())
-    own.no_truncation()
-    own.no_padding()
-    own.add_tokens([HFToken(content, normalized=False, **flags)])
-    for size in (1, 2, 3):
-        chunks = [text[i : i + size] for i in range(0, len(text), size)]
-        assert flat(tokpar.stream(chunks, own)) == own.encode(text).ids
 
 
 def test_a_disallowed_special_token_is_refused_although_cut_in_two() -> None:
@@ -428,7 +386,3 @@ def test_from_a_lone_surrogate_on_nothing_is_cut() -> None:
 def test_the_place_of_a_lone_surrogate_is_told() -> None:
     with pytest.raises(OptionError, match=r"at code point 4 .* at position 2"):
         list(tokpar.stream(["abc ", "de\ud800"], eager("cl100k_part")))
-
-
-def test_contents_of_the_drawn_texts_are_the_added_tokens() -> None:
-    assert "<s>" in contents(surrounded())

@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import needs_below_one, needs_kernel
 from tests.recipes.trace_of_encode import documentation, main, table, trace, traces
+from tests.support.paths import DEFAULT
 
 MOST_FILES, MOST_FUNCTIONS = 14, 50
 ONE = """
@@ -77,7 +78,7 @@ def test_a_trace_leaves_no_profiler_behind(tmp_path: Path) -> None:
 
 
 def test_the_three_calls_of_an_encoder_are_traced() -> None:
-    whole, chunked, batch = traces("default", documentation()).values()
+    whole, chunked, batch, _ = traces("default", documentation()).values()
     for each in (whole, chunked, batch):
         assert "encode_batch" in each.files["pipeline.py"]
     assert "Encoder.encode" in whole.files["encoder.py"]
@@ -103,3 +104,17 @@ def test_the_command_prints_a_table_and_the_functions(
     printed = capsys.readouterr().out
     assert printed.startswith("| call, warm | files | functions | switches | calls |")
     assert "  encoder.py: Encoder.encode," in printed
+
+
+@needs_below_one
+@needs_kernel
+@pytest.mark.parametrize("kind", ["file", "object"])
+def test_a_warm_call_with_a_tokenizer_passes_through_few_files_and_functions(kind: str) -> None:
+    from tokenizers import Tokenizer
+
+    source = Tokenizer.from_file(str(DEFAULT)) if kind == "object" else str(DEFAULT)
+    kept, _, _, call = traces(source, documentation()[:90_000]).values()
+    assert len(kept.files) <= MOST_FILES
+    assert len(kept.calls) <= MOST_FUNCTIONS
+    assert len(call.files) <= 18
+    assert len(call.calls) <= 60

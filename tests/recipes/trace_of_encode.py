@@ -84,7 +84,8 @@ def trace(call: Callable[[], object], package: Path = PACKAGE) -> Trace:
 
 
 def traces(tokenizer: object, text: str) -> dict[str, Trace]:
-    """Returns the traces of the warm calls by name: whole, with `chunk_chars`, and of a batch."""
+    """Returns the traces of the warm calls by name: whole, with `chunk_chars`, of a batch, and of
+    `tokpar.encode`."""
     whole = tokpar.Encoder(tokenizer)
     whole.prepare()
     chunked = tokpar.Encoder(tokenizer, chunk_chars=CHUNK_CHARS)
@@ -94,6 +95,7 @@ def traces(tokenizer: object, text: str) -> dict[str, Trace]:
         "encode(text)": lambda: whole.encode(text),
         f"encode(text), chunk_chars={CHUNK_CHARS}": lambda: chunked.encode(text),
         f"encode_batch({len(texts)} texts)": lambda: whole.encode_batch(texts),
+        "tokpar.encode(text, tokenizer)": lambda: tokpar.encode(text, tokenizer),
     }
     found = {}
     for name, call in calls.items():

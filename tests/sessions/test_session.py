@@ -98,33 +98,6 @@ CLUSTERS = (
 Devanagari, and two variation selectors."""
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("cluster", CLUSTERS)
-def test_edits_inside_a_cluster_are_exact(name: str, cluster: str) -> None:
-    encoder = encoder_of(name)
-    text = f"some words {cluster} and {cluster}x"
-    for place in range(11, 11 + len(cluster) + 1):
-        for more in ("", "a", "\u0301", " ", cluster):
-            for stop in (place, place + 1):
-                session = encoder.session(text)
-                old = session.unprocessed_ids.tolist()
-                patch = session.replace(place, stop, more)
-                expected = ids_of(encoder.tokenizer, text[:place] + more + text[stop:])
-                assert session.unprocessed_ids.tolist() == expected
-                assert old[: patch.replace_from] + patch.replacement_ids.tolist() == expected
-        session = encoder.session(text)
-        session.truncate(place)
-        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text[:place])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_final_ids_are_those_of_the_encoder(name: str) -> None:
-    encoder = encoder_of(name)
-    session = encoder.session(PROSE)
-    session.append(PROSE)
-    assert session.ids.tolist() == encoder.encode(PROSE * 2).ids.tolist()
-
-
 def test_truncation_padding_and_special_tokens_are_those_of_the_own_call() -> None:
     tokenizer: Tokenizer = Tokenizer.from_str(part("bert_part").to_str())
     tokenizer.enable_truncation(12)

@@ -126,17 +126,6 @@ class DiesInWorkers(Wrapper):
 
 
 @dataclass(frozen=True)
-class DropsIds(Wrapper):
-    """Lies: leaves out the last of every `every` ids, and says nothing of it in its facts."""
-
-    every: int = 7
-
-    def encode(self, text: str) -> IdArray:
-        ids = self.inner.encode(text)
-        return np.delete(ids, np.s_[self.every - 1 :: self.every])
-
-
-@dataclass(frozen=True)
 class Sleeps(Wrapper):
     """Sleeps before each call; the clock does not change the ids."""
 

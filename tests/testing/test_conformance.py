@@ -61,6 +61,7 @@ SMALL_TIKTOKEN = "small tiktoken"
 FEW = ("bert_part", "default", "llama_style", "metaspace_unigram", SMALL_TIKTOKEN)
 """A tokenizer of each kind; those with long tokens of spaces take ten times as long."""
 BYTE_LEVEL = ("deepseek_part", "default")
+PURE = [*BYTE_LEVEL, "bert_part", "llama_style"]
 LOSSLESS = [record.name for record in tokpar.strategies() if record.lossless]
 SMALL: dict[str, dict[str, Any]] = {
     "cut": {"chunk_chars": 3},
@@ -110,7 +111,7 @@ def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["bert_part"]))
+@pytest.mark.parametrize("name", cases(PURE, ["bert_part"]))
 @pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")

@@ -26,7 +26,8 @@ def encoded(text: str = TEXT) -> Encoding:
 def with_columns(encoding: Encoding, **changes: Any) -> Encoding:
     assert isinstance(encoding.seams, Seams)
     planned = replace(encoding.seams.planned, **changes)
-    return replace(encoding, seams=replace(encoding.seams, planned=planned))
+    seams = replace(encoding.seams, planned=planned)
+    return Encoding.of(encoding.ids, seams, encoding.report, encoding.origin)
 
 
 def columns(encoding: Encoding) -> Columns:
@@ -46,12 +47,11 @@ CHANGES: dict[str, Callable[[Encoding], Encoding]] = {
         ),
     ),
     "a code less": lambda e: with_columns(e, codes=columns(e).codes[:-1]),
-    "a region": lambda e: replace(
-        e,
-        seams=replace(
-            e.seams,  # type: ignore[type-var]
-            everywhere=Everywhere(columns(e).seam(0), np.array([[1, 3]])),
-        ),
+    "a region": lambda e: Encoding.of(
+        e.ids,
+        replace(e.seams, everywhere=Everywhere(columns(e).seam(0), np.array([[1, 3]]))),
+        e.report,
+        e.origin,
     ),
 }
 

@@ -54,7 +54,7 @@ class Look:
     def is_same(self, own: Any, wrapper: Any) -> bool:
         """True if the tokenizer is what it was."""
         plan = self.asked_components, self.asked_ids, self.lists
-        return self.is_same_model(own) and self.rest == _look_at_rest(own, wrapper, *plan)
+        return self.model == look_at_model(own) and self.rest == _look_at_rest(own, wrapper, *plan)
 
 
 def look_at_model(own: Any) -> tuple[object, ...]:
@@ -76,15 +76,11 @@ def _look_at_rest(
         elif component is not None:
             call = "normalize_str" if name == "normalizer" else "pre_tokenize_str"
             states.append(getattr(component, call)(_HOSTILE))
-    # transformers leaves the arguments of its last call on the engine
-    given = (own.truncation, own.padding) if wrapper is None else None
-    return (
-        states,
-        *map(own.id_to_token, ids),
-        given,
-        skips_special_tokens(own, wrapper),
-        own.get_added_tokens_decoder() if lists else None,
-    )
+    settings: tuple[object, ...] = own.truncation, own.padding, own.encode_special_tokens
+    if wrapper is not None:  # transformers leaves the arguments of its last call on the engine
+        settings = (skips_special_tokens(own, wrapper),)
+    added_tokens = own.get_added_tokens_decoder() if lists else None
+    return states, *map(own.id_to_token, ids), settings, added_tokens
 
 
 def skips_special_tokens(own: Any, wrapper: Any) -> bool:

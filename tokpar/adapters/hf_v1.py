@@ -1,8 +1,8 @@
 """The adapter for tokenizers from 1.0 on, and for the files that these releases read.
 
-Only truncation and padding of a tokenizer object can change, and each call can leave both out. So
-the caller's own object encodes the chunks. Everything else comes from the JSON of the object, which
-is read once per object."""
+Only truncation and padding of a tokenizer object can change, and each call can name both. So the
+caller's own object encodes, with the truncation and padding of the time when it was loaded.
+Everything else comes from the JSON of the object, which is read once per object."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import InsertedIds
 from tokpar.pure.pretokenize import PUNCTUATION
@@ -114,13 +114,14 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self._own = own
         self._cache_bytes = cache_bytes
         self._settings = {**_DEFAULTS, **settings}
-        left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
-        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
+        names = "truncation", "padding"
+        given = {name: getattr(own, name) if self._settings[name] else None for name in names}
+        # the caller may set others later
+        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **given}
         self._json_facts = json_facts_of(own)
         self.facts = self._json_facts.facts
-        self._state = own.truncation, own.padding
         self._postprocess = _postprocess(
-            self._json_facts.inserted_ids, self._settings, *self._state
+            self._json_facts.inserted_ids, self._settings, *given.values()
         )
         self._segment_cache = segment_cache_for(
             self.facts, lambda: self._json_facts.lengths, cache_bytes, self.traits.has_own_cache
@@ -255,19 +256,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
-    def refresh(self) -> HuggingFaceOneTokenizer:
-        """Returns this adapter, or a new adapter if the caller has set another truncation or
-        padding."""
-        if (self._own.truncation, self._own.padding) == self._state:
-            return self
-        twin = HuggingFaceOneTokenizer(self._own, self._settings, self._cache_bytes)
-        # the cache has ids from before truncation and padding
-        twin._segment_cache = self._segment_cache
-        return twin
-
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
         """Returns `rebuild` and its arguments: the tokenizer in format 1.0, its digest, the
-        settings of `load`, and truncation and padding as they are now.
+        settings of `load`, and truncation and padding.
 
         The object itself cannot be passed on: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids
         when it reads its own format 2.0."""
@@ -276,8 +267,8 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             "digest": self._json_facts.digest,
             "settings": self._settings,
             "cache_bytes": self._cache_bytes,
-            "truncation": self._own.truncation,
-            "padding": self._own.padding,
+            "truncation": self._call["truncation"],
+            "padding": self._call["padding"],
         }
 
 
@@ -325,7 +316,7 @@ def json_facts_of(own: Any) -> JsonFacts:
     JSON cannot change."""
     config = config_of(own)
     facts = facts_from_json(config)
-    # the library has its own code for the regexes of the known families. It is tested to cut as
+    # the library has its own code for the shipped regexes. It is tested to cut as
     # Oniguruma does, code point by code point, where the tables go
     # (tests/adapters/test_adapter_hf_one.py)
     facts = replace(
@@ -373,7 +364,7 @@ def _stage_reason(facts: Facts) -> str | None:
     for stage in facts.pre_tokenizers:
         pattern = dict(stage.settings).get("pattern")
         source = pattern.get("Regex") if isinstance(pattern, dict) else None
-        if source is not None and recognise(ENGINE, (str(source),)) is None:
+        if source is not None and shipped_pattern(ENGINE, (str(source),)) is None:
             return f"nothing is proved about tokenizers 1.x and a Split on {source!r}"
     return None
 

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.patterns.automaton import Automaton
-from tokpar.patterns.engine_crosscheck import require_engine
+from tokpar.patterns.decided_pattern import checked_machines, covers
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
-from tokpar.patterns.splits import machines_of
-from tokpar.patterns.window_cache import splits_of
 from tokpar.types import Facts
 
 HIT, DEAD = 1 << 31, 1 << 30
@@ -37,21 +35,13 @@ def machine_of_all(facts: Facts) -> Machine | str:
     the normalizer; or why there is none."""
     if facts.scheme != "regex" or not facts.byte_level or facts.prefix_space:
         return "its pre-tokenizer is no row of Splits before bytes"
-    splits = splits_of(facts)
     try:
-        alphabet, stages = machines_of(splits)
-        for split, stage in zip(splits, stages, strict=True):
-            require_engine(split.pattern, split.engine, stage, alphabet.examples)
+        alphabet, stages = checked_machines(facts)
     except UnsupportedPatternError as error:
         return str(error)
-    if facts.engine == "fancy-regex" and not all(map(_covers, stages)):
+    if facts.engine == "fancy-regex" and not all(map(covers, stages)):
         return "tiktoken drops what its pattern does not match"
     return build_machine(alphabet.symbol_of, alphabet.size, stages)
-
-
-def _covers(stage: Automaton) -> bool:
-    """True if a match begins at every place of every text."""
-    return not any(stage.avoid[behind] for behind in stage.target[0])
 
 
 def build_machine(

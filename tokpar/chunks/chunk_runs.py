@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.chunks.encoded_text import EncodedText, Region
@@ -13,10 +13,10 @@ from tokpar.chunks.slice_ids import SliceIds
 from tokpar.chunks.special_tokens import FixedTokens
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.chunks.token_places import TokenBytes
-from tokpar.concatenation import concatenate
-from tokpar.cuts.near_cuts import PairTable, pair_table
-from tokpar.cuts.window_tables import OPEN, SURE
+from tokpar.concatenation import Part, concatenate
+from tokpar.cuts.near_cuts import NearCutFinder, near_cut_finder
 from tokpar.errors import EngineError
+from tokpar.patterns.known_pattern import OPEN, SURE
 
 _FEWEST, _MOST, _GROWTH = 64, 1024, 8
 """How many chunks are found at a time: few at first, so that the first chunk comes soon."""
@@ -51,9 +51,9 @@ class ChunkRuns:
         self._slices, self._special = slices, special
         self._whole: EncodedText = slices.whole
         self._budget, self._limit = most - special.count, most
-        self._table: PairTable | None = None
+        self._table: NearCutFinder | None = None
         if self._whole.has_cuts and self._whole.facts.tiles:
-            self._table = pair_table(self._whole.finder)
+            self._table = near_cut_finder(self._whole.finder)
         self._size, self._resume_point = _FEWEST, (0, 0)
 
     def next_chunks(self, start: int) -> list[TextChunk]:
@@ -81,14 +81,16 @@ class ChunkRuns:
         """Returns the chunks between neighbouring ends, up to the first one that does not fit."""
         inner = self._inner(ends)
         text, places = self._whole.text, ends.positions[: len(inner) + 1]
-        heads = [text[a:left] for a, (left, _) in zip(places, inner, strict=False)]
-        tails = [text[right:b] for b, (_, right) in zip(places[1:], inner, strict=True)]
+        heads = [Part(a, left) for a, (left, _) in zip(places, inner, strict=False)]
+        tails = [Part(right, b) for b, (_, right) in zip(places[1:], inner, strict=True)]
         try:
-            head_ids, tail_ids = self._ids_of(heads, tails)
+            ids = iter(self._ids_of([*heads, *tails]))
         except EngineError:  # a look at each chunk finds out which one it is
             return []
-        firsts = tiles.tokens_before(ends.bytes, heads, 1)
-        stops = tiles.tokens_before(ends.bytes[1:], tails, -1)
+        head_ids, tail_ids = [next(ids) for _ in heads], [next(ids) for _ in tails]
+        head_texts, tail_texts = ([p.slice_of(text) for p in some] for some in (heads, tails))
+        firsts = tiles.tokens_before(ends.bytes, head_texts, 1)
+        stops = tiles.tokens_before(ends.bytes[1:], tail_texts, -1)
         inner_ids = [region.ids[first:stop] for first, stop in zip(firsts, stops, strict=False)]
         return self._take_fitting(places, head_ids, inner_ids, tail_ids)
 
@@ -129,14 +131,13 @@ class ChunkRuns:
             for a, b, first, stop, head, tail in spans
         ]
 
-    def _ids_of(self, *texts: Sequence[str]) -> list[list[IdArray | None]]:
-        """Returns the ids of each text by itself, before special tokens; None for an empty text."""
-        given = [text for text in chain(*texts) if text]
-        if not given:
-            return [[None] * len(some) for some in texts]
-        rows = self._whole.rows(given, 0, len(self._whole.text))
-        parts = (rows.ids[a:b] for a, b in pairwise(rows.offsets.tolist()))
-        return [[next(parts) if text else None for text in some] for some in texts]
+    def _ids_of(self, parts: Sequence[Part]) -> list[IdArray | None]:
+        """Returns the ids of each part by itself, before special tokens; None for an empty part."""
+        filled = [part for part in parts if part.start < part.stop]
+        if not filled:
+            return [None] * len(parts)
+        rows = iter(self._whole.encode(filled).rows)
+        return [next(rows) if part.start < part.stop else None for part in parts]
 
     def _inner(self, ends: Ends) -> list[tuple[int, int]]:
         """Returns for each chunk the first and the last cut of the text and of the slice alone.

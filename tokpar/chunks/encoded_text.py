@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 
 import numpy as np
@@ -21,10 +21,9 @@ from tokpar.chunks.token_places import (
     spanned_places,
     tiled_places,
 )
-from tokpar.concatenation import EncodeRows, Part, concatenate, encode_parts
+from tokpar.concatenation import EncodedParts, EncodeRows, Part, concatenate, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.near_cuts import pair_table
-from tokpar.errors import EngineError
+from tokpar.cuts.near_cuts import near_cut_finder
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
@@ -38,9 +37,8 @@ _WINDOW = 64
 """Code points that a search for the next certified cut looks at in one step."""
 
 
-def absorbed_at(seam: Seam | None) -> int:
-    """Returns how many code points after the seam a dummy prefix stands for (theorem 6.4)."""
-    return 0 if seam is None else seam.absorbed
+def _no_seam(text: str, position: int) -> None:
+    """Finds no seam, in a text that cannot be cut."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +80,8 @@ class EncodedText:
         self._places_found: dict[tuple[int, int], Places] = {}
         self._cut_counts: list[tuple[int, int, int]] = []
         self._sure = lru_cache(3)(self._sure_pairs)
-        self.certify = lru_cache(8)(self._certify)
+        find = self.finder.certify if self.has_cuts else _no_seam
+        self.certify = lru_cache(8)(partial(find, text))
         self.tokens_before = lru_cache(4)(self._tokens_before)
         self.tokens_before_cut = lru_cache(4)(self._tokens_before_cut)
 
@@ -119,7 +118,8 @@ class EncodedText:
         if start == cut:
             return tokens
         tokens += len(self.encode_slice(start + absorbed, cut))
-        own = 0 if self.is_space_cut(cut) else absorbed_at(self.certify(cut))
+        seam = None if self.is_space_cut(cut) else self.certify(cut)
+        own = 0 if seam is None else seam.absorbed
         self._cut_counts.insert(at, (cut, own, tokens))
         return tokens
 
@@ -195,18 +195,10 @@ class EncodedText:
         return self._sure(self._piece_at(position)[0])
 
     def _sure_pairs(self, region: Region) -> IntArray | None:
-        windows = self.finder.windows
-        if windows is None or not self.has_cuts:
+        pairs = self.finder.pairs
+        if pairs is None or not self.has_cuts:
             return None
-        return windows.sure_pairs(self.text, region.start, region.stop)
-
-    def _certify(self, position: int) -> Seam | None:
-        """Returns the seam if `position`, inside the text, is a certified cut, or None."""
-        if not self.has_cuts:
-            return None
-        finder = self.finder
-        found = finder.certify_context(self.text, position)
-        return found or finder.edges.certify(self.text, position)
+        return pairs.sure_pairs(self.text, region.start, region.stop)
 
     def region_at(self, position: int) -> Region:
         """Returns the region with the character at `position`."""
@@ -214,7 +206,11 @@ class EncodedText:
 
     def encode_slice(self, start: int, stop: int) -> IdArray:
         """Returns the ids of the slice [start, stop) as a text of its own."""
-        return encode_parts(self.text, [Part(start, stop)], self._encode).ids
+        return self.encode([Part(start, stop)]).ids
+
+    def encode(self, parts: Sequence[Part]) -> EncodedParts:
+        """Returns the ids of parts, each as a text of its own."""
+        return encode_parts(self.text, parts, self._encode)
 
     def _piece_at(self, position: int) -> tuple[Region, int]:
         """Returns the region with the character at `position`, and the number of the piece."""
@@ -237,11 +233,11 @@ class EncodedText:
         if self.has_cuts and start + self._region < len(text):
             seam = self.finder.find(text, start + self._region, len(text), _WINDOW)
         stop = len(text) if seam is None else seam.position
-        positions, absorbed = self._pieces(start, stop)
-        absorbed[0] = skipped
-        bounds = zip(positions, positions[1:], absorbed, strict=False)
-        rows = self.rows([text[a + left_out : b] for a, b, left_out in bounds], start, stop)
-        ids, tokens = rows.ids[rows.offsets[0] : rows.offsets[-1]], rows.offsets - rows.offsets[0]
+        parts = self._parts(start, stop, skipped)
+        encoded = self.encode(parts)
+        ids, tokens = encoded.ids, encoded.ids_before
+        positions = [*(part.start for part in parts), stop]
+        absorbed = [part.absorbed_chars for part in parts]
         tiles = self._tiles(ids, text[start + skipped : stop])
         if tiles is not None:
             places, numbers = tiles.pieces()
@@ -261,7 +257,7 @@ class EncodedText:
             )
         )
         self._tokens += len(ids)
-        self._next = stop, absorbed_at(seam)
+        self._next = stop, 0 if seam is None else seam.absorbed
         return True
 
     def _tiles(self, ids: IdArray, text: str) -> TokenBytes | None:
@@ -273,44 +269,38 @@ class EncodedText:
         except LookupError:
             return None
 
-    def rows(self, texts: Sequence[str], start: int, stop: int) -> Rows:
-        try:
-            return self._encode(texts)
-        except EngineError as error:
-            raise EngineError(str(error), start, stop) from error
-
     def _every_space(self, start: int, stop: int) -> bool:
         """True if `is_space_cut` needs no look at the characters around a space."""
         if not self.has_cuts or self.finder.spaces:
             return False
         return self.finder.spaces_safe(self.text, start, stop)
 
-    def _pieces(self, start: int, stop: int) -> tuple[list[int], list[int]]:
-        """Returns where the pieces of a region begin, with its end, and what each absorbs."""
+    def _parts(self, start: int, stop: int, absorbed_chars: int) -> list[Part]:
+        """Returns the pieces of a region. `absorbed_chars`: what the cut at `start` absorbs."""
         if self.facts.tiles or not self.has_cuts:
-            return [start, stop], [0]
-        positions, absorbed = [start], [0]
+            return [Part(start, stop, absorbed_chars)]
+        parts: list[Part] = []
         for edge in (*self._likely_pieces(start, stop), stop):
-            while edge - positions[-1] > 2 * PIECE:
-                seam = self._first_seam(positions[-1] + PIECE, edge)
+            while edge - start > 2 * PIECE:
+                seam = self._first_seam(start + PIECE, edge)
                 if seam is None:
                     break
-                positions.append(seam.position)
-                absorbed.append(absorbed_at(seam))
-            positions.append(edge)
-            absorbed.append(0)
-        return positions, absorbed[:-1]
+                parts.append(Part(start, seam.position, absorbed_chars))
+                start, absorbed_chars = seam.position, seam.absorbed
+            parts.append(Part(start, edge, absorbed_chars))
+            start, absorbed_chars = edge, 0
+        return parts
 
     def _first_seam(self, start: int, stop: int) -> Seam | None:
         """Returns the first seam in [start, stop) that is found fast, or None."""
-        if self.finder.windows is None:
+        if self.finder.pairs is None:
             return self.finder.find(self.text, start, stop, _WINDOW)
         return next(self.finder.pair_seams(self.text, start, stop), None)
 
     def _likely_pieces(self, start: int, stop: int) -> list[int]:
         """Returns cuts in a region that arrays find, ascending, `PIECE` code points apart where
         there are as many."""
-        table = pair_table(self.finder)
+        table = near_cut_finder(self.finder)
         targets = np.arange(start + PIECE, stop, PIECE)
         if self._every_space(start, stop):
             spaces = spaces_behind_text(self.text, start, stop)
@@ -323,29 +313,37 @@ class EncodedText:
         return sorted({cut for cut in near if 0 < cut < stop})
 
     def _places(self, region: Region, k: int) -> Places:
-        """Returns where the tokens of a piece lie."""
-        found = self._places_found.get((region.start, k))
-        if found is None:
+        """Returns where the tokens of a piece lie. A piece whose tokens cannot be located is one
+        place."""
+        if (region.start, k) not in self._places_found:
             self._forget_places()
-            found = self._places_found[region.start, k] = self._locate(region, k)
-        return found
+            if not self._locate(region, [k]):
+                first, stop = int(region.positions[k]), int(region.positions[k + 1])
+                places = one_place(first, stop, len(self._piece(region, k)[0]))
+                self._places_found[region.start, k] = places
+        return self._places_found[region.start, k]
 
     def _forget_places(self) -> None:
         if len(self._places_found) > 2 * _PIECES_AHEAD:
             self._places_found.clear()
 
-    def _locate(self, region: Region, k: int) -> Places:
-        """Find the tokens of one piece. A piece whose tokens cannot be located is one place."""
-        first, stop = int(region.positions[k]), int(region.positions[k + 1])
-        ids, text = self._piece(region, k)
+    def _locate(self, region: Region, pieces: Sequence[int]) -> bool:
+        """Find the tokens of pieces in one call. False if they cannot be located."""
+        ids, texts = zip(*(self._piece(region, k) for k in pieces), strict=True)
+        rows, tiles = Rows.of(ids), self.facts.tiles and isinstance(self.tokenizer, Locates)
         try:
-            if self.facts.tiles and isinstance(self.tokenizer, Locates):
-                begin = first + region.absorbed_chars[k]
-                return tiled_places(self.tokenizer.locate(ids, text), text, begin)
-            spans = spans_of(self.tokenizer, [text], Rows.of([ids]), code_points=True)
+            spans = spans_of(self.tokenizer, texts, rows, code_points=not tiles)
         except LookupError:
-            return one_place(first, stop, len(ids))
-        return spanned_places(spans, first, region.absorbed_chars[k])
+            return False
+        for n, k in enumerate(pieces):
+            own = spans[rows.offsets[n] : rows.offsets[n + 1]]
+            first, skipped = int(region.positions[k]), region.absorbed_chars[k]
+            self._places_found[region.start, k] = (
+                tiled_places(own, texts[n], first + skipped)
+                if tiles
+                else spanned_places(own, first, skipped)
+            )
+        return True
 
     def _piece(self, region: Region, k: int) -> tuple[IdArray, str]:
         """Returns the ids and the text of a piece, as the engine got it."""
@@ -359,13 +357,5 @@ class EncodedText:
         numbers = np.arange(token, min(int(region.tokens[-1]), token + _PIECES_AHEAD * step), step)
         pieces = np.unique(region.tokens.searchsorted(numbers, "right") - 1).tolist()
         pieces = [k for k in pieces if (region.start, k) not in self._places_found]
-        ids, texts = zip(*(self._piece(region, k) for k in pieces), strict=True)
-        rows = Rows.of(ids)
-        try:
-            spans = spans_of(self.tokenizer, texts, rows, code_points=True)
-        except LookupError:  # each piece is looked at by itself
-            return
-        for n, k in enumerate(pieces):
-            own = spans[rows.offsets[n] : rows.offsets[n + 1]]
-            places = spanned_places(own, int(region.positions[k]), region.absorbed_chars[k])
-            self._places_found[region.start, k] = places
+        if pieces:
+            self._locate(region, pieces)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tokpar.arrays import IdArray
-from tokpar.chunks.encoded_text import EncodedText, absorbed_at
+from tokpar.chunks.encoded_text import EncodedText
 from tokpar.concatenation import concatenate
 from tokpar.types import Seam, Theorem
 
@@ -43,7 +43,7 @@ class SliceIds:
             last_cut = self._last_cut(part, start, left)
             if last_cut is None:
                 return whole.encode_slice(start, stop), False
-            right, resume = last_cut.position, last_cut.position + absorbed_at(last_cut)
+            right, resume = last_cut.position, last_cut.position + last_cut.absorbed
         head = [] if begins else [whole.encode_slice(start, left)]
         tail = [] if ends else [whole.encode_slice(resume, stop)]
         first = whole.tokens_before_cut(left)
@@ -55,7 +55,7 @@ class SliceIds:
         if position == 0 or self.whole.is_space_cut(position):
             return True
         seam = self.whole.certify(position)
-        return seam is not None and not absorbed_at(seam)
+        return seam is not None and not seam.absorbed
 
     def ends_alone(self, position: int) -> bool:
         """True if the text before `position` has the ids that it has in the whole text."""
@@ -90,7 +90,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        place, stop = 1, len(part) if finder.windows is not None else stop
+        place, stop = 1, len(part) if finder.pairs is not None else stop
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -113,7 +113,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        if finder.windows is not None:
+        if finder.pairs is not None:
             least = max(1, lowest - start)
         for place in finder.likely(part, least, len(part)):
             seam = finder.certify(part, place)
@@ -127,4 +127,4 @@ class SliceIds:
 
         None if there is none, or if it absorbs something else."""
         found = self.whole.certify(seam.position + start)
-        return found if found and absorbed_at(found) == absorbed_at(seam) else None
+        return found if found and found.absorbed == seam.absorbed else None

@@ -243,6 +243,8 @@ class Window:
         last = self._last_read(seam)
         if last > len(text) or any(edge.position < last for edge in self._open_starts):
             return False
+        if not self._open_starts and not self.cuts.parts.lstrip:
+            return True
         if any(e.position == p and e.single_word for e in self._open_starts) and maybe_word(
             text[p - 1]
         ):

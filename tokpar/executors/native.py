@@ -69,6 +69,8 @@ class CachedExecutor:
     is no batch call. A context manager that closes."""
 
     name = "memo"
+    is_reusable = True
+    """Texts may be encoded after `close`."""
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = worker_count(workers)

@@ -54,6 +54,9 @@ class ThreadPool:
     the child starts its own threads: pools are kept by process id, and an inherited pool, whose
     threads do not exist in the child, is never used."""
 
+    is_reusable = True
+    """Jobs may be run after `close`."""
+
     def __init__(self, workers: int | None = None) -> None:
         self._workers = self._threads = worker_count(workers)
         self._pools: dict[int, ThreadPoolExecutor] = {}

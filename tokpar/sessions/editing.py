@@ -84,7 +84,7 @@ class Editing:
             removed, right = split(rest, old_stop - old_start)
         new = self._segments(old_start, left_rope, old_stop)
         kept = 0 if left_rope is None else left_rope.count
-        old_ids, new_ids = (ids_after(rope, 0) for rope in (removed, rope_of(new)))
+        old_ids, new_ids = ids_after(removed, 0), concatenate([segment.ids for segment in new])
         left_rope, new = _join_small_segments(left_rope, new)
         rope = join_ropes(join_ropes(left_rope, rope_of(new)), right)
         whole = 0 if rope is None else rope.chars
@@ -220,10 +220,11 @@ class Editing:
             known = cuts[-1].position if cuts else searched
             last = Window(self._stable, own, begins=True).last(known)
             cuts += [] if last is None else [last]
-        placed = (replace(cut, position=cut.position + skipped) for cut in cuts)
+        if skipped:
+            cuts = [replace(cut, position=cut.position + skipped) for cut in cuts]
         return [
             cut
-            for cut in placed
+            for cut in cuts
             if cut.position + cut.absorbed < len(text) and self._may_cut(start, text, cut.position)
         ]
 
