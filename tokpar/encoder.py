@@ -236,6 +236,11 @@ class Encoder:
         return await asyncio.to_thread(lambda: self._encode_batch(some, self.tokenizer))
 
     @property
+    def takes_compiled_call(self) -> bool:
+        """True if the encoder takes the compiled call of its tokenizer, once there is one."""
+        return self._later_call is not None
+
+    @property
     def smallest_split(self) -> int:
         """Code points from which on a single text is encoded in parallel, or from the cache."""
         return self._smallest_split

@@ -157,7 +157,7 @@ class TiktokenTokenizer(EncodingAdapter):
         everything = encoding.special_tokens_set
         allowed_specials = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
-        self._cache_bytes = cache_bytes
+        self.cache_bytes = cache_bytes
         self.engine_check = False
         """True if the engine also encodes each new pre-token."""
         self._allowed_specials = allowed_specials
@@ -230,13 +230,13 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _segment_cache(self) -> SegmentCache | None:
-        return segment_cache_for(self.facts, lambda: self._lengths, self._cache_bytes)
+        return segment_cache_for(self.facts, lambda: self._lengths, self.cache_bytes)
 
     @cached_property
     def later_call(self) -> LaterCall | None:
         """The compiled call of the encoding, as soon as its tables are there; None if it has
         none."""
-        if self.engine_check or not self._cache_bytes:
+        if self.engine_check or not self.cache_bytes:
             return None
         parts = call_parts_of(self.encoding, self.facts, self._source, self._disallowed_specials)
         return None if parts is None else LaterCall(parts)
@@ -332,7 +332,7 @@ class TiktokenTokenizer(EncodingAdapter):
         It shares the cache of this adapter if both encode the same special tokens."""
         if allowed_specials != self._allowed_specials:
             other = TiktokenTokenizer(
-                self.encoding, allowed_specials, frozenset(), self._cache_bytes
+                self.encoding, allowed_specials, frozenset(), self.cache_bytes
             )
             other._ranks = self._ranks
             other.engine_check = self.engine_check
@@ -355,7 +355,7 @@ class TiktokenTokenizer(EncodingAdapter):
             # sorted, so that its pickle is the same in every process
             "allowed_special": tuple(sorted(self._allowed_specials)),
             "disallowed_special": tuple(sorted(self._disallowed_specials)),
-            "cache_bytes": self._cache_bytes,
+            "cache_bytes": self.cache_bytes,
             "engine_check": self.engine_check,
         }
 

@@ -66,14 +66,16 @@ def as_tiktoken(
 ) -> tiktoken.Encoding:
     """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes long texts and batches
     through tokpar (docs/tiktoken.md). `smallest_text`: code points from which on texts go through
-    tokpar; None: from where on that is faster. `options`: those of `Encoder`. Raises OptionError
-    for another tokenizer, and for an encoding that has its own `encode`."""
+    tokpar; None: all texts, once the tables of the encoding are made. `options`: those of
+    `Encoder`. Raises OptionError for another tokenizer, and for an encoding that has its own
+    `encode`."""
     from tokpar.integrations.tiktoken_subclass import make_faster
 
     encoder = Encoder(encoding, **options)
     smallest = encoder.smallest_split if smallest_text is None else smallest_text
     rebuild = partial(_rebuild_tiktoken, smallest_text, options)
-    return make_faster(encoder.tokenizer, encoder.unprocessed_batch, smallest, rebuild)
+    columns = encoder.tokenizer, encoder.unprocessed_batch, smallest, rebuild
+    return make_faster(*columns, takes_all=smallest_text is None and encoder.takes_compiled_call)
 
 
 def _rebuild_tiktoken(

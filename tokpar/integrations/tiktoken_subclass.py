@@ -32,6 +32,7 @@ DisallowedSpecial = Literal["all"] | Collection[str]
 BATCH_SHARE = 16
 """A batch goes through tokpar from `smallest_text` / 16 code points on, all its texts together:
 tiktoken starts a thread pool for each batch (2 cores, cl100k: tokpar is faster from 800 on)."""
+_NOTHING: frozenset[str] = frozenset()
 MOST_ADAPTERS = 8
 """Sets of allowed special tokens for which an adapter, which has a cache of its own, is kept."""
 LARGEST_TABLE = 1 << 20
@@ -58,11 +59,15 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         self,
         text: str,
         *,
-        allowed_special: AllowedSpecial = frozenset(),
+        allowed_special: AllowedSpecial = _NOTHING,
         disallowed_special: DisallowedSpecial = "all",
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
         path, text = self._tokpar, plain_text(text)
+        if allowed_special is _NOTHING and disallowed_special == "all":
+            found = path.compiled_ids(text, path.tokenizer)
+            if found is not None:
+                return found
         own = path.original.encode  # super() costs a short text 0.4 microseconds more
         if isinstance(text, str) and len(text) >= path.smallest_text:
             disallowed_special = _reusable(disallowed_special)
@@ -77,6 +82,9 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
     def encode_ordinary(self, text: str) -> list[int]:
         """Ids of `text`; special tokens are encoded as ordinary text."""
         path, text = self._tokpar, plain_text(text)
+        found = path.compiled_ids(text, path.ordinary)
+        if found is not None:
+            return found
         if isinstance(text, str) and len(text) >= path.smallest_text:
             rows = path.encode([text])
             if rows is not None:
@@ -155,16 +163,38 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FastPath:
-    """How a `TokparEncoding` encodes through tokpar. `adapter_for(allowed)` encodes these special
-    tokens and refuses none. `rebuild(original)` makes such an encoding again. `calls`: how many
-    texts tokpar encoded in each thread, so that no count is lost."""
+    """How a `TokparEncoding` encodes through tokpar. `tokenizer` refuses all special tokens.
+    `takes_all`: the compiled call takes texts of every length. `adapter_for(allowed)` encodes these
+    special tokens and refuses none. `rebuild(original)` makes such an encoding again. `calls`: how
+    many texts tokpar encoded in each thread, so that no count is lost."""
 
     original: tiktoken.Encoding
+    tokenizer: TiktokenTokenizer
+    takes_all: bool
     smallest_text: int
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch]
     adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
     calls: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def ordinary(self) -> TiktokenTokenizer:
+        """The tokenizer for which special tokens are text like any other."""
+        return self.adapter_for(_NOTHING)
+
+    def compiled_ids(self, text: object, tokenizer: TiktokenTokenizer) -> list[int] | None:
+        """The ids of a text by the compiled call of a tokenizer; None where it has none, or cannot
+        answer."""
+        later = tokenizer.later_call if self.takes_all else None
+        if later is None or later.call is None or not isinstance(text, str):
+            return None
+        ids = later.call.encode(text)
+        if ids is None:
+            return None
+        thread = threading.get_ident()
+        self.calls[thread] = self.calls.get(thread, 0) + 1
+        found: list[int] = ids.tolist()
+        return found
 
     def is_large(self, texts: Sequence[object]) -> bool:
         """True for a batch of texts that goes through tokpar."""
@@ -218,10 +248,11 @@ def make_faster(
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch],
     smallest_text: int,
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding],
+    takes_all: bool = False,
 ) -> TokparEncoding:
     """The encoding of `tokenizer` as a `TokparEncoding`, an instance of the encoding's own class
     too. `encode_batch(texts, adapter)` encodes texts of at least `smallest_text` code points.
-    Raises OptionError."""
+    `takes_all`: the compiled call takes texts of every length. Raises OptionError."""
     if isinstance(tokenizer, OwnEncoding):
         raise OptionError(
             f"as_tiktoken cannot follow this encoding: {tokenizer.why}; use the encoding itself"
@@ -239,7 +270,9 @@ def make_faster(
     kind = _class_for(type(original))
     made = kind.__new__(kind)
     made.__dict__ = original.__dict__
-    made._tokpar = FastPath(original, smallest_text, encode_batch, adapters, rebuild)
+    refusing = TiktokenTokenizer(tokenizer.encoding, _NOTHING, "all", tokenizer.cache_bytes)
+    columns = smallest_text, encode_batch, adapters, rebuild
+    made._tokpar = FastPath(original, refusing, takes_all, *columns)
     return made
 
 
