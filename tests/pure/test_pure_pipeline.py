@@ -38,6 +38,7 @@ from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.pure.traced_text import TracedText
+from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Rows
 
 EVERY = "".join(generate_classes.CHARACTERS)
