@@ -97,9 +97,9 @@ STRATEGIES = (
     Strategy(
         "cut",
         True,
-        "theorems 14, 18-21, 29 and 40-43 (proofs/), pair-local rules 4.8, absorb rule 6.4",
+        "theorems 14, 20, 29 and 40-43 (proofs/), pair-local rules 4.8, absorb rule 6.4",
         "a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
-        "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose windows can be decided "
+        "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose pairs can be decided "
         "(PAIR), or added tokens in the text (EDGE); anything else is encoded serially",
         _method("cut"),
     ),

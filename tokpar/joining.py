@@ -257,11 +257,9 @@ class Recount:
 
 
 def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
-    """Returns the window proofs that the witnesses of PAIR licences name, by sha256."""
+    """Returns the proofs of patterns that the witnesses of PAIR licences name, by sha256."""
     proofs = facts_of(tokenizer).proofs
-    named = {
-        str(dict(witness).get("windows")) for rule, _, witness in licences if rule == Rule.PAIR
-    }
+    named = {str(dict(witness).get("proof")) for rule, _, witness in licences if rule == Rule.PAIR}
     return {digest: proofs[digest] for digest in sorted(named & proofs.keys())}
 
 

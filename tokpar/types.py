@@ -65,7 +65,7 @@ _RULE_OF = {
 
 CERTIFIED_CUTS = tuple(Rule)
 """Each rule certifies cuts: either side of such a seam may be encoded without the other side."""
-Witness = tuple[tuple[str, int | str], ...]
+Witness = tuple[tuple[str, str], ...]
 """(name, value) pairs that a checker needs to verify a seam."""
 
 
@@ -330,10 +330,9 @@ class Facts:
     "bert": by BERT's pairs of characters. "metaspace": Metaspace with split=true. "dummy": a dummy
     prefix and no pre-tokenizer. "spaces": by `pre_tokenizers`, whose cuts are known only before a
     space (theorem 50)."""
-    family: str | None = None
-    """The name of `patterns` in the tables of cuts. None: tokpar decides the windows of the
-    patterns at load time, as `engine` reads the patterns (rule PAIR)."""
     patterns: tuple[str, ...] = ()
+    """A pattern for each Split stage. tokpar ships what is known of some patterns, and decides it
+    for others as `engine` reads them (`patterns.known_pattern`, rule PAIR)."""
     added_tokens: tuple[AddedToken, ...] = ()
     normalizers: tuple[NormalizerStage, ...] = ()
     prefix_space: bool = False

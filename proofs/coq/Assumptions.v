@@ -1,7 +1,7 @@
 (** What the main theorems assume: nothing. Compiling this file prints it; the names are those of
     the table in README.md. They are asked together: Coq goes through the standard library anew for
     each `Print Assumptions`. *)
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns Windows WideWindows Tables Certificates Pairs Digits Families.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns Windows WideWindows Tables Certificates Pairs Families.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -12,7 +12,6 @@ Definition main_theorems :=
    @theorem_32_closed, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_40, @theorem_40_wide, @families_ok, @built_in_windows,
    @check_ids_proves, @check_ids_accepts, @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
    @theorem_4_8_bert, @theorem_4_8_metaspace, @theorem_20_gpt2,
-   @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @theorem_22, @theorem_22_cl100k,
-   @theorem_22_cl100k_tiktoken, @basic_sound).
+   @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @basic_sound).
 
 Print Assumptions main_theorems.

@@ -1,9 +1,13 @@
-(** Patterns in use, for computing, and that the hypotheses of Theorems 18 and 22 hold of them: U1
-    (Theorem 20) and the digit phase for gpt2 and cl100k. *)
+(** Patterns in use, for computing, and that the hypotheses of Theorem 18 hold of them: U1 (Theorem 20)
+    for gpt2 and cl100k. *)
 From Coq Require Import List Arith Lia Bool ZifyBool.
 From Coq Require String Ascii.
-From Tokpar Require Import Merging Seams PreTokens Patterns Digits.
+From Tokpar Require Import Merging Seams PreTokens Patterns.
 Import ListNotations.
+
+(** \p{N}{1,3}, greedy or possessive. *)
+Definition numbers_1_3 (number : nat -> bool) (possessive : bool) : regex nat :=
+  let r := times true number 1 3 in if possessive then Possessive r else r.
 
 Section Families.
 (** What is \p{L}, \p{N} and \s to the engine. *)
@@ -181,70 +185,6 @@ Proof.
 Qed.
 End U1.
 
-(** ** Theorem 22 *)
-Section Phase.
-Variable d : nat.
-Hypothesis d_number : number d = true.
-
-Lemma d_newline : newline d = false.
-Proof.
-  destruct (newline d) eqn:e; [|easy]. apply newline_space in e. apply number_space in d_number.
-  congruence.
-Qed.
-Lemma d_letter : letter d = false.
-Proof. now apply number_letter. Qed.
-Lemma d_space : space d = false.
-Proof. now apply number_space. Qed.
-Lemma d_other : other d = false.
-Proof. unfold other. now rewrite d_number, !orb_true_r. Qed.
-Lemma d_no_word : no_word d = false.
-Proof. unfold no_word. now rewrite d_number, !orb_true_r. Qed.
-Lemma d_blank : (32 =? d) = false.
-Proof.
-  destruct (32 =? d) eqn:e; [|easy]. apply Nat.eqb_eq in e as <-.
-  destruct sound as (_ & n & _ & b & _). apply n in d_number as [? _]. congruence.
-Qed.
-Lemma d_contraction c : In c contraction_characters -> (c =? d) = false.
-Proof.
-  intros i. destruct (c =? d) eqn:e; [|easy]. apply Nat.eqb_eq in e as <-.
-  apply sound in i as [_ i]. congruence.
-Qed.
-Lemma d_contraction' c : In c contraction_characters -> (d =? c) = false.
-Proof. rewrite Nat.eqb_sym. apply d_contraction. Qed.
-Lemma d_folds c : folds_to c d = false.
-Proof.
-  unfold folds_to. rewrite 2 d_contraction' by (simpl; tauto). now rewrite !andb_false_r.
-Qed.
-End Phase.
-
-Ltac numberless :=
-  intros r i; unfold contractions, blank, optional, plus in i; cbn -[Nat.eqb folds_to] in i;
-  repeat (destruct i as [<-|i];
-    [intros c j d n; cbn -[Nat.eqb folds_to] in j;
-     repeat (destruct j as [<-|j];
-       [cbn -[Nat.eqb folds_to];
-        rewrite ?d_letter, ?d_space, ?d_newline, ?d_other, ?d_no_word, ?d_blank by assumption;
-        rewrite ?d_contraction, ?d_contraction' by (assumption || listed);
-        rewrite ?d_folds by assumption; easy|]);
-     contradiction|]);
-  contradiction.
-
-Lemma cl100k_numberless r : In r (cl100k_before ++ cl100k_after) -> consumes_no_number number r.
-Proof. revert r. numberless. Qed.
-
-Lemma cl100k_tiktoken_numberless r :
-  In r (cl100k_tiktoken_before ++ cl100k_tiktoken_after) -> consumes_no_number number r.
-Proof. revert r. numberless. Qed.
-
-(** Theorem 22 holds of cl100k and cl100k_tiktoken. *)
-Theorem theorem_22_cl100k : forall S s e k, let p := s + 3 * k in
-  maximal_run number S s e -> 1 <= k -> p <= e -> 0 < p < length S -> clean (first_end cl100k) S p.
-Proof. apply theorem_22; [exact cl100k_numberless|now apply not_nullable]. Qed.
-
-Theorem theorem_22_cl100k_tiktoken : forall S s e k, let p := s + 3 * k in
-  maximal_run number S s e -> 1 <= k -> p <= e -> 0 < p < length S ->
-  clean (first_end cl100k_tiktoken) S p.
-Proof. apply theorem_22; [exact cl100k_tiktoken_numberless|now apply not_nullable]. Qed.
 End Families.
 
 (** ** ASCII, and the two characters that fold to it *)
@@ -311,9 +251,3 @@ Example theorem_18_needs_covering :
   cut words (text "a.!b") = [text "a"; text ".!"; text "b"] /\
   dead_pair words 46 33 = true /\ cut words (text "a.") = [text "a"; text "."].
 Proof. repeat split; vm_compute; reflexivity. Qed.
-
-(** Theorem 22: 3 divides p - s. *)
-Example theorem_22_needs_the_phase :
-  cut basic_cl100k (text "1234") = [text "123"; text "4"] /\
-  cut basic_cl100k (text "12") = [text "12"].
-Proof. split; vm_compute; reflexivity. Qed.

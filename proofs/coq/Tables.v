@@ -3,7 +3,7 @@
     do not edit.
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
-    tokpar/data/tables/windows. *)
+    tokpar/data/tables/patterns. *)
 From Coq Require Import List.
 From Tokpar Require Import PreTokens Patterns Windows WideWindows.
 Import ListNotations.

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.conftest import chosen_profile, needs_kernel
 from tests.recipes.generate_classes import punctuation_of_one, ranges
+from tests.recipes.shipped import SPELLINGS
 from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT, VOCAB
 from tests.support.texts import surrogate_texts, texts
@@ -29,7 +30,7 @@ from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.native import CachedExecutor
-from tokpar.patterns.class_tables import load_atoms, load_families
+from tokpar.patterns.class_tables import load_atoms
 from tokpar.testing import check_tokenizer
 from tokpar.testing.fixed_texts import hostile_texts
 
@@ -61,7 +62,7 @@ def own(name: str) -> Any:
     """A tokenizer that no test changes."""
     if name in SCANNED:
         config = json.loads(DEFAULT.read_text(encoding="utf-8"))
-        (pattern,) = load_families()[name].sources[0].patterns
+        (pattern,) = SPELLINGS[name][0][1]
         config["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = pattern
         return of_config(config)
     return Tokenizer.from_file(FILES[name])

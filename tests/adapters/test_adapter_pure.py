@@ -167,10 +167,9 @@ def test_the_adapter_can_be_built_again_in_another_process(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_its_facts_name_the_family(name: str) -> None:
+def test_its_facts_are_those_of_a_shipped_pattern(name: str) -> None:
     facts = pure(name).facts
     assert (facts.engine, facts.model, facts.scheme) == ("regex", "BPE", "regex")
-    assert facts.family is not None
     assert facts.unprovable is None
     assert facts.byte_level
     assert facts.tiles
@@ -178,7 +177,7 @@ def test_its_facts_name_the_family(name: str) -> None:
     assert facts.longest_token == longest
 
 
-def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
+def test_a_pattern_that_is_not_shipped_is_cut_by_its_pairs() -> None:
     tokenizer = load(VOCAB / "cl100k_part.tiktoken", pat_str="[a-c]+|[^a-c]+")
     assert tokenizer is not None
     assert tokenizer.facts.unprovable is None

@@ -186,7 +186,6 @@ def test_facts_list_the_allowed_tokens_only() -> None:
     facts = adapter(encoding(), allowed_special={"<|fim|>", "none"}).facts
     assert [(token.content, token.id) for token in facts.added_tokens] == [("<|fim|>", 300_002)]
     assert (facts.engine, facts.model, facts.scheme) == ("fancy-regex", "BPE", "regex")
-    assert facts.family is not None
     assert facts.patterns == (encoding()._pat_str,)
     assert facts.byte_level
     assert facts.tiles
@@ -195,23 +194,20 @@ def test_facts_list_the_allowed_tokens_only() -> None:
     assert adapter(encoding()).facts.added_tokens == ()
 
 
-def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
+def test_a_pattern_that_is_not_shipped_is_cut_by_its_pairs() -> None:
     facts = adapter(small({}, pattern="[a-z]+")).facts
     assert facts.unprovable is None
     seam = finder_for(facts).certify("ab1cd", 2)
     assert seam is not None
     assert (seam.rule, seam.theorem) == ("PAIR", "40")
-    assert facts.family is None
     assert not facts.tiles
 
 
 def test_a_pattern_that_cannot_be_decided_is_refused_by_name() -> None:
     facts = adapter(small({}, pattern="(?<=b)[a-z]+|.")).facts
     assert finder_for(facts).refusal == (
-        "its pattern is of no known family, and not decided: unsupported group at offset 0 of "
-        "'(?<=b)[a-z]+|.'"
+        "its pattern is not decided: unsupported group at offset 0 of '(?<=b)[a-z]+|.'"
     )
-    assert facts.family is None
 
 
 @pytest.mark.parametrize("allowed", [{"<|end|>"}, {"<|end|><|of|>"}, "all"])

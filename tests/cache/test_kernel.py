@@ -34,7 +34,7 @@ from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
 from tokpar.cache.text_parts import ANYTHING, neighbours_of, next_cut
-from tokpar.certificate.space_rule import places as places_of
+from tokpar.certificate.stage_rule import places as places_of
 from tokpar.errors import OptionError
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.types import AddedToken, Facts, Rows, Seam

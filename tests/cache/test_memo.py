@@ -302,7 +302,7 @@ class Given:
 
 def row(planned: list[int], cuts: list[int]) -> Seams:
     places = np.array(cuts, dtype=np.int64)
-    everywhere = Everywhere(Seam(0, "PAIR", "20", (("family", "x"),)), np.array([[0, 50]]))
+    everywhere = Everywhere(Seam(0, "PAIR", "20", (("pattern", "x"),)), np.array([[0, 50]]))
     columns = Columns.of(Seam(p, "PAIR", "40", (), p) for p in planned)
     return Seams(columns, everywhere, Given(places, places))
 

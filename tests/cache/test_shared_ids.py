@@ -82,7 +82,7 @@ def test_a_space_is_not_absorbed_where_its_sign_shares_an_id() -> None:
     assert_lossless(own, text, (3, 7))
     adapter = tokpar.load(own)
     assert "have one id" in str(facts_of(adapter).unprovable)
-    seam = Seam(1, "STAGE", "6.4", (("absorbed", 1),), 2)
+    seam = Seam(1, "STAGE", "6.4", (("absorbed", "1"),), 2)
     report = tokpar.check(by_hand([1, 2, 1, 4], seam), "x a", adapter)
     assert "facts" in {finding.kind for finding in report.findings}
 

@@ -43,6 +43,7 @@ from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check, seam_findings
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.encoding import Encoding
+from tokpar.patterns.shipped_patterns import QWEN2
 from tokpar.types import AddedToken, Facts, Rows, Rule, Seam
 
 
@@ -177,13 +178,13 @@ def bracketed_case() -> tuple[Small, str, Encoding]:
 
 
 def bert_case() -> tuple[Small, str, Encoding]:
-    text = "The time, is now (really) 中 now."
+    text = "The time, is now (really)中 now."
     tokenizer = bert_tokenizer(bert_normalizer(True, True, None, True))
     seams = [
         Seam(3, "PAIR", "4.8", witness("bert", "any", "space")),
-        Seam(8, "PAIR", "4.8", witness("bert", "other", "separator")),
-        Seam(18, "PAIR", "4.8", witness("bert", "separator", "other")),
-        Seam(27, "PAIR", "4.8", witness("bert", "separator", "separator")),
+        Seam(8, "PAIR", "4.8", (("pattern", "bert"),)),
+        Seam(18, "PAIR", "4.8", (("pattern", "bert"),)),
+        Seam(25, "PAIR", "4.8", (("pattern", "bert"),)),
     ]
     return tokenizer, text, by_hand(tokenizer, text, seams)
 
@@ -193,8 +194,8 @@ def metaspace_case() -> tuple[Small, str, Encoding]:
     tokenizer = metaspace_tokenizer(None, [], "always")
     seams = [
         Seam(3, "PAIR", "4.8", witness("metaspace", "any", "space")),
-        Seam(9, "PAIR", "4.8", witness("metaspace", "mark", "mark")),
-        Seam(12, "PAIR", "4.8", witness("metaspace", "other", "mark")),
+        Seam(9, "PAIR", "4.8", (("pattern", "metaspace"),)),
+        Seam(12, "PAIR", "4.8", (("pattern", "metaspace"),)),
     ]
     return tokenizer, text, by_hand(tokenizer, text, seams)
 
@@ -225,20 +226,12 @@ def mutations(seam: Seam) -> Iterator[Seam]:
     theorems = ["19", "20", "4.8", "6.4", "29", "40", "42", "44", ""]
     yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
     yield change(witness=())
-    yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", 1),))
-    yield change(witness=(*seam.witness, ("more", 1)))
+    yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", "1"),))
+    yield change(witness=(*seam.witness, ("more", "1")))
     for k, (name, value) in enumerate(seam.witness):
-        others: list[int | str] = ["gpt2", "a", "nl", "sp", "space", "other", "separator", "mark"]
-        if isinstance(value, int):
-            others = [value + step for step in (-4, -3, -2, -1, 1, 2, 3)]
-        for other in others:
+        for other in ("gpt2", "a", "nl", "sp", "space", "other", "separator", "mark", "2"):
             if other != value:
                 yield change(witness=(*seam.witness[:k], (name, other), *seam.witness[k + 1 :]))
-
-
-def numbered(seam: Seam) -> list[tuple[str, bool]]:
-    """The names of the witness's values, and which of them are numbers."""
-    return [(name, isinstance(value, int)) for name, value in seam.witness]
 
 
 @pytest.mark.ids
@@ -249,9 +242,6 @@ def test_every_changed_field_of_a_seam_is_found(
     tokenizer, text, encoding = make()
     for k, seam in enumerate(encoding.seams):
         for mutant in mutations(seam):
-            kept = dataclasses.replace(mutant, witness=seam.witness) == seam
-            if kept and seam.rule == "PAIR" and numbered(mutant) == numbered(seam):
-                continue  # another window may certify the same place
             moved = mutant.position != seam.position
             level = "ids" if moved and not tokenizer.facts.tiles else "seams"
             assert not check(with_seam(encoding, k, mutant), text, tokenizer, level).ok, mutant
@@ -358,7 +348,7 @@ def test_a_surrogate_anywhere_licenses_no_seam() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"family": "qwen2"}, {"family": None}, {"patterns": ()}, {"engine": "fancy-regex2"},
+    [{"patterns": (QWEN2,)}, {"patterns": ()}, {"engine": "fancy-regex2"},
      {"scheme": "bert"}, {"scheme": "none"}, {"patterns": ("x",)}, {"prefix_space": True}],
 )  # fmt: skip
 def test_other_facts_do_not_license_the_same_seams(change: dict[str, Any]) -> None:
@@ -445,7 +435,7 @@ def test_a_mark_after_a_separator_is_a_place_for_bert_stripped_or_not() -> None:
 @pytest.mark.parametrize(("clean", "chinese"), [(False, True), (True, False)])
 def test_bert_pairs_need_cleaning_and_spaced_ideographs(clean: bool, chinese: bool) -> None:
     facts = bert_tokenizer(bert_normalizer(clean, chinese, None, True)).facts
-    pair = Seam(1, "PAIR", "4.8", witness("bert", "other", "separator"))
+    pair = Seam(1, "PAIR", "4.8", (("pattern", "bert"),))
     space = Seam(2, "PAIR", "4.8", witness("bert", "any", "space"))
     assert [f.kind for f in seam_findings([pair, space], "a. b", facts)] == ["normalizer"]
 

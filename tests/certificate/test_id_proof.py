@@ -163,7 +163,7 @@ def test_each_distinct_segment_is_encoded_once() -> None:
             p,
             "PAIR",
             "20",
-            (("family", "cl100k_tiktoken"), ("left", "non-space"), ("right", "space")),
+            (("pattern", "cl100k_tiktoken"), ("left", "non-space"), ("right", "space")),
         )
         for p in range(1, len(text))
         if text[p] == " " and text[p - 1] != " " and p + 1 < len(text)

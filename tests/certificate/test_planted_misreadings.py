@@ -396,9 +396,6 @@ CASES = {
         lambda: finished(template=True),
         set_to(hf_postprocess, "around_of", lambda post: ((), ())),
     ),
-    "tiktoken: the family of the pattern misread": Case(
-        "family", encoding, told_by_tiktoken(lambda facts: replace(facts, family="cl100k"))
-    ),
     "tiktoken: another pattern": Case(
         "patterns",
         encoding,

@@ -13,9 +13,9 @@ import pytest
 from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
-from tokpar.facts.families import CL100K
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
+from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.types import AddedToken, Seam
 
 TEXT = "ab 12345 cd\n1234567890123 x\n\n yy z's  zz 1"
@@ -25,7 +25,7 @@ TEXT = "ab 12345 cd\n1234567890123 x\n\n yy z's  zz 1"
 def honest() -> Any:
     """An adapter with a decided pattern."""
     adapter = load(by_regex((IN_TWOS,)))
-    assert finder_for(facts_of(adapter)).windows is not None
+    assert finder_for(facts_of(adapter)).pairs is not None
     return adapter
 
 
@@ -45,7 +45,7 @@ def planted(change: Any, proof: str | None = None) -> list[str]:
 
 
 def with_proof(seam: Seam, digest: str) -> Seam:
-    return dataclasses.replace(seam, witness=(("windows", digest), *seam.witness[1:]))
+    return dataclasses.replace(seam, witness=(("proof", digest), *seam.witness[1:]))
 
 
 def changed(seam: Seam, **values: Any) -> Seam:
@@ -61,25 +61,36 @@ def proof_with(**values: Any) -> str:
 def test_honest_seams_are_accepted() -> None:
     seams = found_in(TEXT)
     assert {seam.theorem for seam in seams} == {"40"}
-    assert {dict(seam.witness)["left"] for seam in seams} == {1, "non-space"}
+    assert {dict(seam.witness).get("left") for seam in seams} == {None, "non-space"}
     assert planted(lambda seam: seam) == []
     assert planted(lambda seam: seam, proof_with()) == []
 
 
 def anchored(seam: Seam) -> Seam:
     """A seam of the rule that reads the text from an earlier cut, which is not accepted."""
-    witness = (seam.witness[0], ("anchor", 0), ("right", 1))
+    witness = (seam.witness[0], ("anchor", "0"), ("right", "1"))
     return dataclasses.replace(seam, theorem="44", witness=witness)
 
 
+def wider(seam: Seam) -> Seam:
+    sides = (("left", "2"), ("right", "1"))
+    return dataclasses.replace(seam, witness=(seam.witness[0], *sides))
+
+
+SPACE = ("right", "space")
 SEAMS = {
-    "no such proof": (lambda s: changed(s, windows="0" * 64), "proof"),
-    "a wider window": (lambda s: changed(s, left=2), "witness"),
-    "a window with more behind": (lambda s: changed(s, right=2), "witness"),
-    "a width that is true": (lambda s: changed(s, left=True), "witness"),
+    "no such proof": (lambda s: changed(s, proof="0" * 64), "proof"),
+    "sides that are no space": (wider, "witness"),
+    "no proof": (lambda s: dataclasses.replace(s, witness=()), "witness"),
+    "any character before a space": (
+        lambda s: dataclasses.replace(s, witness=(s.witness[0], ("left", "any"), SPACE)),
+        "witness",
+    ),
+    "a pattern that is not its own": (
+        lambda s: dataclasses.replace(s, witness=(("pattern", "cl100k"), *s.witness[1:])),
+        "pattern",
+    ),
     "an anchor": (anchored, "theorem"),
-    "no width": (lambda s: changed(s, left=0), "witness"),
-    "a width in words": (lambda s: changed(s, right="wide"), "witness"),
     "another theorem": (lambda s: dataclasses.replace(s, theorem="42"), "theorem"),
     "the place behind": (lambda s: dataclasses.replace(s, position=s.position + 1), ""),
     "another rule": (lambda s: dataclasses.replace(s, rule="STAGE"), ""),
@@ -87,13 +98,8 @@ SEAMS = {
 
 
 def test_what_is_said_of_wider_windows_and_anchors_names_the_limit() -> None:
-    assert all("one character on either side" in each for each in planted(wider))
+    assert all("no sides or a space" in each for each in planted(wider))
     assert all("PAIR by theorem 44 is none of" in each for each in planted(anchored))
-
-
-def wider(seam: Seam) -> Seam:
-    sides = (("left", 2), ("right", 1))
-    return dataclasses.replace(seam, witness=(seam.witness[0], *sides))
 
 
 @pytest.mark.parametrize("name", SEAMS)

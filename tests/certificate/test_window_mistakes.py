@@ -7,7 +7,7 @@ import inspect
 import random
 import sys
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,11 +19,11 @@ from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_fa
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts import finder as finder_module
 from tokpar.cuts.normalized_context import NormalizerGuard
-from tokpar.cuts.window_seams import WindowSeams
-from tokpar.cuts.window_tables import WindowFinder
+from tokpar.cuts.pair_seams import PairSeams
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
-from tokpar.types import Seam
+from tokpar.patterns.known_pattern import KnownPattern, PairTable
+from tokpar.types import Seam, Theorem
 
 AFTER = r"x\p{N}{1,2}|\p{N}{1,2}|a+ ?|[\s\S]"
 
@@ -43,25 +43,20 @@ ROW = Case((r"\S{2,3}\p{N}*|\s+", r"\p{L}{1,2}|[\s\S]"), atoms=("a", "A", "1", "
 DIGITS = Case((AFTER,), atoms=("1", "2", "3", "1", "x", "a", " "))
 MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
     "a prefix": (
-        WindowSeams, "certify", 'self.facts.prefix_space and text[p] != " "', "False",
+        PairSeams, "certify", 'self.facts.prefix_space and text[p] != " "', "False",
         Case(prefix=True),
     ),
-    "tokens across": (WindowSeams, "certify", "self.token_guard.safe(text, p)", "True", Case()),
+    "tokens across": (PairSeams, "certify", "self.token_guard.safe(text, p)", "True", Case()),
     "the character after the image": (
         NormalizerGuard, "_image", "_ALPHABET.fullmatch(text[hi : hi + 1])", "True",
         Case((r"ea[^e]|[\s\S]",), "NFC", atoms=("ea", "e\u0301", "a", "\u0301", "o")),
     ),
-    "every space": (
-        WindowSeams, "universal", "if not (", "if False and (",
-        Case((r"a ?|[\s\S]",), atoms=("a", " ", "b", "1")),
-    ),
     "the symbols the other way round": (
-        WindowFinder, "is_sure",
+        PairTable, "is_sure",
         "symbol_of[ord(left)] + 256 * symbol_of[ord(right)]",
         "symbol_of[ord(right)] + 256 * symbol_of[ord(left)]",
         Case(),
     ),
-    "another theorem": (WindowSeams, "theorem", "== 1", "!= 1", ROW),
 }  # fmt: skip
 
 
@@ -121,3 +116,22 @@ def test_a_mistake_in_the_finder_is_seen_by_the_checker(
     _, refused, wrong = judged(case)
     assert refused > 0
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("case", "wrong"),
+    [
+        (Case((r"a ?|[\s\S]",), atoms=("a", " ", "b", "1")), {"spaces": Theorem.PAIR}),
+        (ROW, {"theorem": Theorem.PAIR}),
+    ],
+    ids=["every space", "another theorem"],
+)
+def test_a_wrong_value_of_a_pattern_is_seen_by_the_checker(
+    case: Case, wrong: dict[str, Theorem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = finder_module.pattern_of(facts_of(adapter_of(case)))
+    assert isinstance(known, KnownPattern)
+    monkeypatch.setattr(finder_module, "pattern_of", lambda facts: replace(known, **wrong))
+    _, refused, accepted = judged(case)
+    assert refused > 0
+    assert accepted == []

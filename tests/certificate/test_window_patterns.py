@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from tests.conftest import drawn
+from tests.recipes.shipped import SPELLINGS
 from tests.support.patterns_of_users import PATTERNS, drawn_pattern
 from tests.support.second_parser import parse_expression
 from tests.support.second_trees import UnsupportedPatternError, over, sources
-from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import ENGINES, PatternReader
-from tokpar.patterns.class_tables import load_families
+from tokpar.certificate.pattern_machine import RefusedProofError
+from tokpar.certificate.pattern_parser import ENGINES, PatternReader
 
 FAMILIES = sorted(
-    {p for family in load_families().values() for s in family.sources for p in s.patterns}
+    {p for spellings in SPELLINGS.values() for _, patterns in spellings for p in patterns}
 )
 FOLDED = (
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)", "(?i:ab?c)", "(?i:[a-z']+)", "(?i:s)",

@@ -24,14 +24,14 @@ from tests.support.windows_drawn import (
     split,
     windows_or_none,
 )
-from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.window_proof_check import WindowChecker
-from tokpar.certificate.window_rows import RowWindows
-from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.certificate.pair_check import PairChecker
+from tokpar.certificate.pair_rows import RowPairs
+from tokpar.certificate.pattern_machine import Machine, RefusedProofError
+from tokpar.patterns.decided_pattern import stage_proof
+from tokpar.patterns.pair_search import Pairs
+from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
+from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
 from tokpar.patterns.time_budget import Budget
-from tokpar.patterns.window_proof import prove_windows
-from tokpar.patterns.window_search import Windows
 
 PATTERNS = {
     "gpt2": SplitStage(GPT2, "regex"),
@@ -47,21 +47,21 @@ PATTERNS = {
 
 
 @cache
-def windows_of(name: str) -> Windows:
-    return decide_windows([PATTERNS[name]])
+def windows_of(name: str) -> Pairs:
+    return decide_pairs([PATTERNS[name]])
 
 
-def proof_of(windows: Windows, split: SplitStage) -> str:
-    (proof,) = prove_windows(windows, [split])
-    return proof.to_json()
+def proof_of(windows: Pairs, split: SplitStage) -> str:
+    (stage,) = windows.stages
+    return json.dumps(stage_proof(stage, tree_of(split, windows.alphabet)))
 
 
 @cache
-def checker_of(name: str) -> WindowChecker:
-    return WindowChecker(proof_of(windows_of(name), PATTERNS[name]))
+def checker_of(name: str) -> PairChecker:
+    return PairChecker(proof_of(windows_of(name), PATTERNS[name]))
 
 
-def differing(windows: Windows, checker: WindowChecker | RowWindows) -> list[Any]:
+def differing(windows: Pairs, checker: PairChecker | RowPairs) -> list[Any]:
     """Pairs of symbols on which the checker and the decision differ."""
     pairs = product(range(windows.alphabet.size), repeat=2)
     return [pair for pair in pairs if (checker.refusal(*pair) is None) != windows.pairs[pair]]
@@ -79,19 +79,22 @@ def test_the_checker_accepts_what_was_decided_and_no_more(name: str) -> None:
 def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
     one = data.draw(split("regex"))
     windows = windows_or_none([one], ATOMS)
-    checker = WindowChecker(proof_of(windows, one))
+    checker = PairChecker(proof_of(windows, one))
     assert differing(windows, checker) == []
 
 
-def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowWindows:
-    return RowWindows([Machine(proof.to_json()) for proof in prove_windows(windows, splits)])
+def rows_checker(windows: Pairs, splits: Sequence[SplitStage]) -> RowPairs:
+    stages = zip(windows.stages, splits, strict=True)
+    return RowPairs(
+        [Machine(json.dumps(stage_proof(s, tree_of(p, windows.alphabet)))) for s, p in stages]
+    )
 
 
 @pytest.mark.parametrize("patterns", [DEEPSEEK, DEEPSEEK_CODER], ids=["deepseek", "deepseek_coder"])
 def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequence[str]) -> None:
     splits = [SplitStage(pattern, "regex") for pattern in patterns]
     atoms = "a \t\n中1."
-    windows = decide_windows(splits, ask(atoms), asked(atoms))
+    windows = decide_pairs(splits, ask(atoms), asked(atoms))
     checker = rows_checker(windows, splits)
     assert differing(windows, checker) == []
 
@@ -99,10 +102,10 @@ def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequ
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_second_decision_agrees_on_drawn_rows(data: st.DataObject) -> None:
-    """Items and threats of tests/support, which share no code with `window_rows`."""
+    """Items and threats of tests/support, which share no code with `pair_rows`."""
     splits = data.draw(st.one_of(rows("regex"), st.builds(lambda one: [one], split("regex"))))
     windows = windows_or_none(splits, ATOMS[:5])
-    second = SecondDecision(windows.decision.stages, Budget(60))
+    second = SecondDecision(windows.stages, Budget(60))
     for c, d in product(range(windows.alphabet.size), repeat=2):
         assert windows.pairs[c, d] == second.holds((c,), (d,)), (c, d)
 
@@ -127,12 +130,12 @@ def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None
 
 def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
     small = SplitStage("a|[ ]", "regex")
-    proof = proof_of(decide_windows([small], ask("a "), asked("a ")), small)
+    proof = proof_of(decide_pairs([small], ask("a "), asked("a ")), small)
     with pytest.raises(RefusedProofError, match="same symbols"):
-        RowWindows([Machine(proof), Machine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))])
+        RowPairs([Machine(proof), Machine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))])
     with pytest.raises(RefusedProofError, match="same symbols"):
-        RowWindows([])
-    assert RowWindows([Machine(proof), Machine(proof)]).refusal(0, 99) == "no pair"
+        RowPairs([])
+    assert RowPairs([Machine(proof), Machine(proof)]).refusal(0, 99) == "no pair"
 
 
 def test_what_is_no_pair_is_refused() -> None:
@@ -148,7 +151,7 @@ def test_a_live_state_called_dead_is_refused(name: str) -> None:
     assert alive
     for x in alive:
         with pytest.raises(RefusedProofError, match="not dead"):
-            WindowChecker(json.dumps(proof | {"dead": [*proof["dead"], x]}))
+            PairChecker(json.dumps(proof | {"dead": [*proof["dead"], x]}))
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
@@ -156,7 +159,7 @@ def test_a_state_called_sure_is_refused(name: str) -> None:
     proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
     for x in set(range(len(proof["words"]))) - set(proof["sure"]):
         with pytest.raises(RefusedProofError, match="sure to match"):
-            WindowChecker(json.dumps(proof | {"sure": [*proof["sure"], x]}))
+            PairChecker(json.dumps(proof | {"sure": [*proof["sure"], x]}))
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
@@ -167,13 +170,13 @@ def test_a_state_that_is_left_out_is_refused(name: str) -> None:
     for x in set(states):
         words = [word for word, y in zip(proof["words"], states, strict=True) if y != x]
         with pytest.raises(RefusedProofError):
-            WindowChecker(json.dumps(proof | {"words": words, "dead": [], "sure": []}))
+            PairChecker(json.dumps(proof | {"words": words, "dead": [], "sure": []}))
 
 
 def test_fewer_marks_refuse_more_windows() -> None:
     """What is not marked is not believed: no state dead, no cut certain."""
     proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
-    checker = WindowChecker(json.dumps(proof | {"dead": []}))
+    checker = PairChecker(json.dumps(proof | {"dead": []}))
     symbols = range(proof["size"])
     assert all(checker.refusal(a, b) is not None for a, b in product(symbols, repeat=2))
 
@@ -200,15 +203,15 @@ SPOILT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("what", SPOILT)
 def test_spoilt_proofs_are_refused(what: str) -> None:
     proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
-    WindowChecker(json.dumps(proof))
+    PairChecker(json.dumps(proof))
     with pytest.raises(RefusedProofError):
-        WindowChecker(json.dumps(proof | SPOILT[what]))
+        PairChecker(json.dumps(proof | SPOILT[what]))
 
 
 @pytest.mark.parametrize("proof", ["", "{", "[]", "null", "[" * 100_000, '{"size": 3}'])
 def test_what_is_no_proof_is_refused(proof: str) -> None:
     with pytest.raises(RefusedProofError):
-        WindowChecker(proof)
+        PairChecker(proof)
 
 
 def test_a_tree_that_is_too_deep_is_refused() -> None:
@@ -216,15 +219,15 @@ def test_a_tree_that_is_too_deep_is_refused() -> None:
     for _ in range(300):
         tree = ["row", [tree]]
     with pytest.raises(RefusedProofError, match="deep"):
-        WindowChecker(json.dumps({"size": 1, "tree": tree, "words": [[]], "dead": [], "sure": []}))
+        PairChecker(json.dumps({"size": 1, "tree": tree, "words": [[]], "dead": [], "sure": []}))
 
 
 def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> None:
     """The tree is the pattern: who makes the certificate has to compare them."""
     atoms = "a 1"
     one, other = SplitStage(r"\w+|\s+", "regex"), SplitStage(r"[\s\S]", "regex")
-    windows = decide_windows([one], ask(atoms), asked(atoms))
-    checker = WindowChecker(proof_of(windows, one))
+    windows = decide_pairs([one], ask(atoms), asked(atoms))
+    checker = PairChecker(proof_of(windows, one))
     assert checker.refusal(0, 0) is not None
-    single = decide_windows([other], ask(atoms), asked(atoms))
-    assert WindowChecker(proof_of(single, other)).refusal(0, 0) is None
+    single = decide_pairs([other], ask(atoms), asked(atoms))
+    assert PairChecker(proof_of(single, other)).refusal(0, 0) is None

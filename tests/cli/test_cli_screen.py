@@ -123,7 +123,7 @@ def test_no_control_of_a_terminal_in_a_certificate_reaches_the_screen(
     assert run("encode", text_file, *options, "--certificate", path).code == 0
     stored = from_bytes(path.read_bytes())
     seams = [
-        replace(seam, theorem=ESCAPES, witness=((ESCAPES, ESCAPES), ("windows", ESCAPES)))
+        replace(seam, theorem=ESCAPES, witness=((ESCAPES, ESCAPES), ("proof", ESCAPES)))
         for seam in stored.seams
     ]
     encoding = Encoding.of(stored.ids, Seams.of(seams), Report(ESCAPES, ESCAPES))

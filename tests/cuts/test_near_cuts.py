@@ -9,9 +9,9 @@ import pytest
 from tests.support.drawn_runs import NAMES, adapter_of, named
 from tokpar.cuts import near_cuts
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.near_cuts import REACH, pair_table
-from tokpar.cuts.window_tables import OPEN, SURE
+from tokpar.cuts.near_cuts import REACH, near_cut_finder
 from tokpar.interfaces import facts_of
+from tokpar.patterns.known_pattern import OPEN, SURE
 
 pytestmark = pytest.mark.ids
 
@@ -40,7 +40,7 @@ def drawn_texts(count: int) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cut_that_is_found_is_certified(name: str) -> None:
     finder = finder_for(facts_of(adapter_of(named(name))))
-    table = pair_table(finder)
+    table = near_cut_finder(finder)
     assert table is not None or name not in WITH_TABLE
     for text in drawn_texts(12) if table is not None else ():
         places = list(range(1, len(text)))
@@ -61,7 +61,7 @@ def test_every_cut_that_is_found_is_certified(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_TABLE)
 def test_ids_of_both_sides_of_a_cut_are_those_of_the_text(name: str) -> None:
     adapter = adapter_of(named(name))
-    table = pair_table(finder_for(facts_of(adapter)))
+    table = near_cut_finder(finder_for(facts_of(adapter)))
     assert table is not None
     for text in drawn_texts(6):
         near = table.find_near(text, places := list(range(1, len(text))))
@@ -78,7 +78,7 @@ def test_ids_of_both_sides_of_a_cut_are_those_of_the_text(name: str) -> None:
 
 def test_beside_an_added_token_something_else_decides() -> None:
     finder = finder_for(facts_of(adapter_of(named("cl100k_part"))))
-    table = pair_table(finder)
+    table = near_cut_finder(finder)
     assert table is not None
     token = finder.facts.added_tokens[0].content
     text = f"some words {token} and more words"
@@ -89,7 +89,7 @@ def test_beside_an_added_token_something_else_decides() -> None:
 
 def test_beside_no_added_token_each_place_is_decided() -> None:
     finder = finder_for(facts_of(adapter_of(named("cl100k_part"))))
-    table = pair_table(finder)
+    table = near_cut_finder(finder)
     assert table is not None
     for text in drawn_texts(20):
         places = [*range(1, len(text))] if "<|endoftext|>" not in text else []
@@ -100,7 +100,7 @@ def test_beside_no_added_token_each_place_is_decided() -> None:
 
 
 def test_no_place_has_no_cuts() -> None:
-    table = pair_table(finder_for(facts_of(adapter_of(named("cl100k_part")))))
+    table = near_cut_finder(finder_for(facts_of(adapter_of(named("cl100k_part")))))
     assert table is not None
     assert table.find_near("some text", []).cuts_before == []
     assert near_cuts.REACH > 8

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.recipes.stored import Stored, load_stored
 from tests.support.paths import VOCAB
 from tests.support.seams import assert_adapter_lossless, assert_lossless
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
 from tokpar.pure.save import tokenizer_json, write_tokenizer_json
 
@@ -68,35 +68,32 @@ def in_python(file: Path) -> TokenizerAdapter:
     return tokpar.load(file, engine="pure")
 
 
-def family() -> Stored:
-    return load_stored()["cl100k_tiktoken"]
-
-
 def written_pattern() -> str:
     pattern: str = saved()["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"]
     return pattern
 
 
 @pytest.mark.parametrize("engine", ["oniguruma", "regex", "fancy-regex"])
-def test_what_is_written_is_a_spelling_of_tiktokens_family(engine: str) -> None:
-    found = recognise(engine, (written_pattern(),))
+def test_what_is_written_is_a_spelling_of_tiktokens_pattern(engine: str) -> None:
+    found = shipped_pattern(engine, (written_pattern(),))
     assert found is not None
-    assert found.name == family().name
+    assert found.proof == ("pattern", "cl100k_tiktoken")
 
 
-def test_both_spellings_have_the_same_pieces_on_all_short_class_strings() -> None:
-    chars = [chr(family().ranges(name)[0][0]) for name in family().classes]
+def test_both_spellings_have_the_same_pieces_on_all_short_texts_of_symbols() -> None:
+    found = shipped_pattern("regex", (written_pattern(),))
+    assert found is not None
+    symbol_of = found.table.symbol_of
+    chars = [chr(int((symbol_of == c).argmax())) for c in range(found.table.size)]
     theirs, ours = regex.compile(PATTERN), regex.compile(written_pattern())
-    for size in range(1, 6):
+    for size in range(1, 5):
         for word in product(chars, repeat=size):
             text = "".join(word)
             assert ours.findall(text) == theirs.findall(text), text
 
 
-def test_the_older_cl100k_is_not_that_family() -> None:
-    older = load_stored()["cl100k"]
-    spelling = older.sources[0].patterns[0]
-    assert regex.findall(spelling, "\n ") != regex.findall(written_pattern(), "\n ")
+def test_the_older_cl100k_is_another_pattern() -> None:
+    assert regex.findall(CL100K, "\n ") != regex.findall(written_pattern(), "\n ")
 
 
 @pytest.mark.parametrize("engine", [None, "pure"], ids=["hf", "pure"])

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import cases, drawn, is_quick
+from tests.recipes.known import DEEPSEEK_STAGES
+from tests.recipes.shipped import SPELLINGS as NAMED
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
 from tests.support.draws import up_to
 from tests.support.seams import part
@@ -32,16 +34,15 @@ from tokpar.cuts.incremental_pretokenizer import (
 )
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import facts_of
-from tokpar.patterns.class_tables import load_families
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 SPELLINGS = sorted(
     {
-        (family.name, source.patterns)
-        for family in load_families().values()
-        for source in family.sources
-        if source.engine == "regex"
+        (name, patterns)
+        for name, spellings in NAMED.items()
+        for engines, patterns in spellings
+        if "regex" in engines
     }
 )
 OTHERS = [
@@ -123,19 +124,14 @@ FLAGS = (
     {"normalized": True, "lstrip": True},
 )
 LOWER = (NormalizerStage("Lowercase"), NormalizerStage("NFC"))
-_DEEPSEEK = load_families()["deepseek"].sources[0]
-DEEPSEEK = {
-    "family": "deepseek",
-    "engine": _DEEPSEEK.engine,
-    "patterns": _DEEPSEEK.patterns,
-}
+DEEPSEEK = {"engine": "oniguruma", "patterns": DEEPSEEK_STAGES}
 SCHEMES: dict[str, dict[str, Any]] = {
     "regex": {"scheme": "regex", **DEEPSEEK},
-    "bert": {"scheme": "bert", "family": "bert"},
-    "metaspace": {"scheme": "metaspace", "family": "metaspace"},
+    "bert": {"scheme": "bert"},
+    "metaspace": {"scheme": "metaspace"},
     "dummy": {"scheme": "dummy"},
     "lower": {"scheme": "regex", **DEEPSEEK, "normalizers": LOWER},
-    "lower metaspace": {"scheme": "metaspace", "family": "metaspace", "normalizers": LOWER},
+    "lower metaspace": {"scheme": "metaspace", "normalizers": LOWER},
     "replace": {
         "scheme": "regex",
         **DEEPSEEK,
@@ -230,7 +226,7 @@ def test_what_is_passed_on_is_what_all_continuations_share(
         for found in continued:
             assert found[:count] == pieces.done, text
             assert "".join(found[count : count + 1]).startswith(pieces.begun), text
-        if len(patterns) == 1 and name in load_families():
+        if len(patterns) == 1 and name in NAMED:
             same = [len(set(map(tuple, (f[:n] for f in continued)))) == 1 for n in range(1, 6)]
             known = same.index(False) if False in same else len(same)
             shared = min(len("".join(f[count : count + 1])) for f in continued)

@@ -572,7 +572,7 @@ WRONG: dict[str, Callable[[Seam], Seam]] = {
     "the empty token": lambda seam: told(seam, token=""),
     "an edge of no name": lambda seam: told(seam, edge="middle"),
     "no witness": lambda seam: replace(seam, witness=()),
-    "more witness": lambda seam: replace(seam, witness=(*seam.witness, ("family", "gpt2"))),
+    "more witness": lambda seam: replace(seam, witness=(*seam.witness, ("pattern", "gpt2"))),
     "another theorem": lambda seam: replace(seam, theorem="6.1"),
     "another rule": lambda seam: replace(seam, rule="PAIR"),
     "no rule": lambda seam: replace(seam, rule=None),
@@ -605,8 +605,8 @@ def test_an_edge_proves_no_other_seam_of_the_tokenizer() -> None:
     adapter = loaded(made(*CHAT))
     text = "ab<|im_end|>x ab"
     for rule, theorem, witness in (
-        ("PAIR", "20", (("family", "gpt2"), ("left", "non-space"), ("right", "space"))),
-        ("STAGE", "6.4", (("absorbed", 1),)),
+        ("PAIR", "20", (("pattern", "gpt2"), ("left", "non-space"), ("right", "space"))),
+        ("STAGE", "6.4", (("absorbed", "1"),)),
         ("K4", "24", (("start", 0), ("stop", len(text)))),
     ):
         seams = [
@@ -664,7 +664,7 @@ def test_an_edge_does_not_make_up_for_what_is_not_provable() -> None:
     facts = replace(facts_of(loaded(letters())), unprovable="it is said to be random")
     text = "ab xyz"
     seams = [
-        Seam(2, "PAIR", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space"))),
+        Seam(2, "PAIR", "20", (("pattern", "cl100k"), ("left", "non-space"), ("right", "space"))),
         Seam(3, "EDGE", "29", (("token", "xyz"), ("edge", "start"))),
     ]
     assert not [*seam_findings(seams[1:], text, facts)]

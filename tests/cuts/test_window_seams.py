@@ -38,14 +38,14 @@ from tests.support.patterns_of_users import (
 from tests.support.tokenizers_drawn import DATA
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.window_classes import require_class
+from tokpar.certificate.class_check import require_class
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns import charclass_members as members_module
 from tokpar.patterns.charclass_members import members
-from tokpar.patterns.splits import decide_windows
+from tokpar.patterns.splits import decide_pairs
 from tokpar.types import Facts, Seam
 
 pytestmark = pytest.mark.ids
@@ -83,9 +83,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
             held[source, engine] = inside.tobytes()
 
     monkeypatch.setattr(
-        "tokpar.patterns.window_cache.decide_windows", partial(decide_windows, ask=ask)
+        "tokpar.patterns.decided_pattern.decide_pairs", partial(decide_pairs, ask=ask)
     )
-    monkeypatch.setattr("tokpar.certificate.window_rule.require_class", required)
+    monkeypatch.setattr("tokpar.certificate.pattern_proof.require_class", required)
 
 
 def certified(tokenizer: Any, text: str) -> list[Seam]:
@@ -164,8 +164,8 @@ def test_a_space_after_an_unknown_character_is_one_of_all_places(file: Path) -> 
     """Rule PAIR needs no symbol of the character: arrays find the place, too."""
     finding, _ = with_a_token(file)
     text = "a\U000125c4 b 1\U00016139 2\U000125c4\u3000 x"
-    assert finding.windows is not None
-    assert finding.windows.finder.symbol_of[0x125C4] == finding.windows.finder.size
+    assert finding.pairs is not None
+    assert finding.pairs.table.symbol_of[0x125C4] == finding.pairs.table.size
     assert_all_places(finding, text)
     assert 2 in finding.places(text)
 
@@ -292,7 +292,7 @@ def test_every_strategy_gives_the_serial_ids(engine: str, pattern: str) -> None:
             assert len(stored.seams.proofs) == 1
 
 
-def test_a_text_that_arrives_is_cut_by_windows() -> None:
+def test_a_text_that_arrives_is_cut_by_pairs() -> None:
     tokenizer = by_hugging_face((IN_TWOS,), flags={"rstrip": True})
     source = random.Random(5)
     for _ in range(drawn(40)):
@@ -315,20 +315,19 @@ def test_what_cannot_be_decided_is_refused_with_the_reason() -> None:
         (r"(?:(?:a|b)?(?:a|c)){9,999}[abc]{999}d", "more than"),
     ):
         refusal = str(refused_facts(pattern))
-        assert "of no known family, and not decided" in refusal
+        assert "its pattern is not decided" in refusal
         assert reason in refusal
 
 
 def refused_facts(pattern: str) -> str | None:
-    return finder_for(Facts("regex", "BPE", "regex", None, (pattern,))).refusal
+    return finder_for(Facts("regex", "BPE", "regex", (pattern,))).refusal
 
 
 def test_another_engine_cannot_be_asked() -> None:
     for engine in ("my own", "pcre"):
-        found = finder_for(Facts(engine, "BPE", "regex", None, ("a+|[^a]",)))
+        found = finder_for(Facts(engine, "BPE", "regex", ("a+|[^a]",)))
         assert engine in str(found.refusal)
     assert finder_for(Facts("regex", "BPE", "regex")).refusal is not None
-    assert finder_for(Facts("regex", "BPE", "regex", "gpt3", ("a+|[^a]",))).windows is None
 
 
 def test_a_panic_of_an_engine_that_is_asked_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

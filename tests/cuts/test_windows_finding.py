@@ -16,11 +16,10 @@ from tests.support.pair_places import pair_places
 from tests.support.texts import texts
 from tests.support.windows_drawn import DEEPSEEK, DEEPSEEK_CODER
 from tokpar.arrays import has_surrogate
-from tokpar.cuts.window_tables import WindowFinder, window_finder
-from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
-from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.stored_windows import DecidedWindows
-from tokpar.patterns.window_search import Windows
+from tokpar.patterns.known_pattern import PairTable
+from tokpar.patterns.pair_search import Pairs
+from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 PATTERNS = {
     "gpt2": (GPT2,),
@@ -35,19 +34,14 @@ ODD = "aZ1 \n\r\t'sSé中あ・。😀\u200d\ufe0f3!/_- \u0301\u3000ก\U000125c
 
 
 @cache
-def windows_of(name: str) -> Windows:
-    return decide_windows([SplitStage(pattern, "oniguruma") for pattern in PATTERNS[name]])
-
-
-def finder_for_windows(windows: Windows) -> WindowFinder:
-    alphabet = windows.alphabet
-    decided = DecidedWindows(alphabet.symbol_of, alphabet.size, windows.pairs, ("windows", ""))
-    return window_finder(decided)
+def windows_of(name: str) -> Pairs:
+    return decide_pairs([SplitStage(pattern, "oniguruma") for pattern in PATTERNS[name]])
 
 
 @cache
-def finder_of(name: str) -> WindowFinder:
-    return finder_for_windows(windows_of(name))
+def finder_of(name: str) -> PairTable:
+    alphabet = windows_of(name).alphabet
+    return PairTable.of(alphabet.symbol_of, alphabet.size, windows_of(name).pairs, False)
 
 
 @cache

@@ -162,7 +162,7 @@ def test_what_no_rule_licenses_comes_before_what_one_does() -> None:
 def test_an_absorbed_space_is_explained_as_such() -> None:
     traced = trace(PROSE, plain(part("llama_style")), strategy="cut", chunk_chars=30)
     seam = explain_seam(traced, 0)
-    assert (seam.rule, seam.theorem, seam.witness) == ("STAGE", "6.4", (("absorbed", 1),))
+    assert (seam.rule, seam.theorem, seam.witness) == ("STAGE", "6.4", (("absorbed", "1"),))
     assert seam.meaning == ABSORBED_SENTENCE
     assert seam.right[0] == seam.position + 1
 

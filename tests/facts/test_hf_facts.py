@@ -20,9 +20,9 @@ from tokenizers import (
 )
 
 from tests.conftest import cases
+from tests.recipes.shipped import SPELLINGS
 from tests.support.paths import VOCAB
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.patterns.class_tables import load_families
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 
@@ -34,10 +34,10 @@ CL100K = (
 
 ALONE = sorted(
     {
-        source.patterns[0]
-        for family in load_families().values()
-        for source in family.sources
-        if source.engine == ENGINE and len(source.patterns) == 1
+        patterns[0]
+        for spellings in SPELLINGS.values()
+        for engines, patterns in spellings
+        if ENGINE in engines and len(patterns) == 1
     }
 )
 
@@ -83,7 +83,7 @@ def with_splits(*stages: Any) -> Any:
 def test_byte_level_is_the_gpt2_family() -> None:
     found = facts(bpe(), byte_level())
     assert (found.unprovable, found.engine, found.model) == (None, "oniguruma", "BPE")
-    assert (found.scheme, found.family, found.patterns) == ("regex", "gpt2", (GPT2_PATTERN,))
+    assert (found.scheme, found.patterns) == ("regex", (GPT2_PATTERN,))
     assert (found.byte_level, found.tiles, found.prefix_space) == (True, True, False)
     assert found.normalizers == ()
 
@@ -100,14 +100,14 @@ def test_a_prefix_space_is_told_and_does_not_tile() -> None:
 
 def test_a_split_by_a_known_pattern_is_its_family() -> None:
     found = facts(bpe(), with_splits(split(Regex(CL100K))))
-    assert (found.unprovable, found.family, found.patterns) == (None, "cl100k", (CL100K,))
+    assert (found.unprovable, found.patterns) == (None, (CL100K,))
     assert found.tiles
 
 
 def test_an_unknown_pattern_is_unprovable_and_named() -> None:
     found = facts(bpe(), with_splits(split(Regex("[0-9]+")), split(Regex("x(?=y)"))))
     assert "'[0-9]+' then 'x(?=y)'" in str(found.unprovable)
-    assert (found.scheme, found.family) == ("regex", None)
+    assert found.scheme == "regex"
     assert found.tiles
 
 
@@ -119,7 +119,7 @@ def test_an_unknown_pattern_is_unprovable_and_named() -> None:
         (with_splits(split(Regex(CL100K), "isolated", True)), "(Isolated, invert=True)"),
         (with_splits(split(Regex(CL100K), "merged_with_next")), "(MergedWithNext, invert=False)"),
         (with_splits(split("b a")), "the pre-tokenizer Split on 'b a', which may lie across"),
-        (with_splits(split(Regex("b.a"))), "known family: 'b.a'"),
+        (with_splits(split(Regex("b.a"))), "the pattern 'b.a' is not shipped"),
         (split(Regex("b.a")), "the pre-tokenizer Split on {'Regex': 'b.a'}"),
         (pre_tokenizers.UnicodeScripts(), "the pre-tokenizer UnicodeScripts"),
         (pre_tokenizers.FixedLength(4), "the pre-tokenizer FixedLength"),
@@ -161,7 +161,7 @@ def test_the_regex_of_a_family_leaves_no_character_out(family: str, between: str
 
 def test_a_split_that_drops_what_a_family_does_not_match_is_an_isolated_one() -> None:
     found = facts(bpe(), with_splits(split(Regex(CL100K), "removed", True)))
-    assert (found.unprovable, found.family, found.tiles) == (None, "cl100k", True)
+    assert (found.unprovable, found.tiles) == (None, True)
     for pattern in ("[0-9]+", r"\p{N}{1,3}"):
         assert not facts(bpe(), with_splits(split(Regex(pattern), "removed", True))).tiles
 
@@ -177,13 +177,13 @@ def test_bert_needs_its_normalizer_with_both_flags() -> None:
     model = models.WordPiece({"[UNK]": 0, "a": 1, "##中中": 2}, unk_token="[UNK]")
     pre = pre_tokenizers.BertPreTokenizer()
     found = facts(model, pre, normalizers.BertNormalizer())
-    assert (found.scheme, found.family, found.unprovable) == ("bert", "bert", None)
+    assert (found.scheme, found.unprovable) == ("bert", None)
     assert [stage.kind for stage in found.normalizers] == ["BertNormalizer"]
     assert dict(found.normalizers[0].settings) == BERT
     assert (found.model, found.longest_token, found.tiles) == ("WordPiece", 6, False)
     for flag in ("handle_chinese_chars", "clean_text"):
         other = facts(model, pre, normalizers.BertNormalizer(**{flag: False}))
-        assert (other.scheme, other.family, other.unprovable) == ("spaces", None, None)
+        assert (other.scheme, other.unprovable) == ("spaces", None)
     assert facts(model, pre).scheme == "spaces"
     two = normalizers.Sequence([normalizers.NFKC(), normalizers.BertNormalizer()])
     assert facts(model, pre, two).scheme == "spaces"
@@ -198,7 +198,7 @@ def test_metaspace_that_splits_is_provable_for_every_model(scheme: str) -> None:
     pre = pre_tokenizers.Metaspace(prepend_scheme=scheme)
     for model in (unigram(), bpe({"▁": 0, "a": 1}), models.WordLevel({"▁a": 0}, "▁a")):
         found = facts(model, pre)
-        assert (found.scheme, found.family, found.unprovable) == ("metaspace", "metaspace", None)
+        assert (found.scheme, found.unprovable) == ("metaspace", None)
         assert (found.byte_level, found.tiles) == (False, False)
 
 
@@ -470,31 +470,29 @@ def test_the_byte_alphabet_is_the_engines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "scheme", "family", "tiles"),
+    ("name", "scheme", "tiles"),
     [
-        ("bert_part", "bert", "bert", False),
-        ("deepseek_part", "regex", "deepseek", True),
-        ("llama_style", "dummy", None, False),
-        ("metaspace_unigram", "metaspace", "metaspace", False),
+        ("bert_part", "bert", False),
+        ("deepseek_part", "regex", True),
+        ("llama_style", "dummy", False),
+        ("metaspace_unigram", "metaspace", False),
     ],
 )
-def test_part_vocabularies_are_provable(
-    name: str, scheme: str, family: str | None, tiles: bool
-) -> None:
+def test_part_vocabularies_are_provable(name: str, scheme: str, tiles: bool) -> None:
     found = facts_from_json(json.loads((VOCAB / f"{name}.json").read_text("utf-8")))
     assert found.unprovable is None
-    assert (found.scheme, found.family, found.tiles) == (scheme, family, tiles)
+    assert (found.scheme, found.tiles) == (scheme, tiles)
 
 
 def test_the_full_bert_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
     found = facts_from_json(json.loads(full_vocab("bert.json").read_text("utf-8")))
-    assert (found.model, found.family, found.unprovable) == ("WordPiece", "bert", None)
+    assert (found.model, found.scheme, found.unprovable) == ("WordPiece", "bert", None)
     assert (len(found.added_tokens), found.longest_token) == (5, 18)
 
 
 def test_the_full_deepseek_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
     found = facts_from_json(json.loads(full_vocab("deepseek.json").read_text("utf-8")))
-    assert (found.model, found.family, found.unprovable) == ("BPE", "deepseek", None)
+    assert (found.model, found.scheme, found.unprovable) == ("BPE", "regex", None)
     assert (found.byte_level, found.tiles, found.longest_token) == (True, True, 128)
     assert (len(found.patterns), found.normalizers) == (3, ())
     assert len(found.added_tokens) == 1283

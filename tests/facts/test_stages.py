@@ -35,7 +35,7 @@ from tests.support.stages_shaped import (
     word_level,
 )
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.space_rule import _parts
+from tokpar.certificate.stage_rule import _parts
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.facts.space_stages import _edge
 from tokpar.interfaces import facts_of

@@ -17,15 +17,15 @@ import pytest
 
 import tokpar
 from tests.conftest import drawn
+from tests.recipes.known import DEEPSEEK_RAW_NEWLINES
 from tests.support.charsmaps import NMT_LIKE, charsmap
 from tests.support.file_formats import written
 from tokpar.adapters import hf_version
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError
-from tokpar.facts.families import CL100K, GPT2
 from tokpar.facts.space_stages import SURE, _edge
-from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.shipped_patterns import CL100K, GPT2
 from tokpar.pure.vocabulary import byte_alphabet
 
 RELEASE = hf_version.installed_release()
@@ -415,9 +415,7 @@ def test_what_a_regex_says_is_not_what_it_runs() -> None:
 
 
 def test_behind_the_three_regexes_of_deepseek_it_runs_nothing() -> None:
-    spelled = [each.patterns for each in load_families()["deepseek"].sources]
-    patterns = next(three for three in spelled if "\r" in three[2])
-    three = [split(pattern, kind="Regex") for pattern in patterns]
+    three = [split(pattern, kind="Regex") for pattern in DEEPSEEK_RAW_NEWLINES]
     letters = stage("FixedLength", length=1)
     assert pieces([letters], "ab ab") == 5
     assert pieces([*three, letters], "ab ab") == pieces(three, "ab ab") == 2

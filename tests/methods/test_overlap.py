@@ -129,15 +129,15 @@ class Silent:
 
 
 def test_the_right_piece_goes_on_behind_the_run() -> None:
-    assert merged([1, 2, 3, 9], [8, 2, 3, 4]) == ([1, 2, 3, 4], (("matched", 2),))
+    assert merged([1, 2, 3, 9], [8, 2, 3, 4]) == ([1, 2, 3, 4], (("matched", "2"),))
 
 
 def test_no_common_id_keeps_everything_and_says_so() -> None:
-    assert merged([1, 2], [3, 4]) == ([1, 2, 3, 4], (("matched", 0),))
+    assert merged([1, 2], [3, 4]) == ([1, 2, 3, 4], (("matched", "0"),))
 
 
 def test_a_run_that_ends_the_right_piece_is_there_twice_as_published() -> None:
-    assert merged([1, 2, 3, 9], [2, 3]) == ([1, 2, 3, 2, 3], (("matched", 2),))
+    assert merged([1, 2, 3, 9], [2, 3]) == ([1, 2, 3, 2, 3], (("matched", "2"),))
 
 
 def test_runs_in_the_wrong_order_leave_nothing_of_a_piece() -> None:

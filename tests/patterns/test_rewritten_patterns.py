@@ -17,12 +17,12 @@ from tests.support.paths import VOCAB
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.windows_brute import ask, asked
 from tokpar.certificate.checker import check
-from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import PatternReader, require_kept
+from tokpar.certificate.pattern_machine import RefusedProofError
+from tokpar.certificate.pattern_parser import PatternReader, require_kept
 from tokpar.errors import OptionError
-from tokpar.patterns import engine_crosscheck, splits, window_cache
+from tokpar.patterns import decided_pattern, engine_crosscheck, splits
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
-from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 FILE = VOCAB / "cl100k_part.tiktoken"
 KEPT = [
@@ -60,13 +60,13 @@ def test_the_engine_does_change_some_of_them() -> None:
     """Else the refusal has no reason any more."""
     assert encoding_of(CHANGED[0]).encode_ordinary("xab") == [ord("x"), 256]
     assert encoding_of(CHANGED[4]).encode_ordinary("xabbxa").count(258) == 0
-    assert decide_windows([SplitStage(CHANGED[4], "regex")]).certifies("b", "b")
+    assert decide_pairs([SplitStage(CHANGED[4], "regex")]).certifies("b", "b")
 
 
 @pytest.mark.parametrize("engine", ["oniguruma", "regex"])
 @pytest.mark.parametrize("pattern", [*CHANGED, *KEPT])
 def test_other_engines_run_these_patterns_as_they_are_written(pattern: str, engine: str) -> None:
-    decide_windows([SplitStage(pattern, engine)])
+    decide_pairs([SplitStage(pattern, engine)])
     PatternReader(pattern, engine).tree(_symbols(pattern), 9)
 
 
@@ -74,11 +74,11 @@ def test_other_engines_run_these_patterns_as_they_are_written(pattern: str, engi
 def test_planner_and_checker_refuse_the_same(pattern: str) -> None:
     tree = PatternReader(pattern, "fancy-regex").tree(_symbols(pattern), 9)
     if pattern in KEPT:
-        decide_windows([SplitStage(pattern, "fancy-regex")])
+        decide_pairs([SplitStage(pattern, "fancy-regex")])
         require_kept(tree)
         return
     with pytest.raises(UnsupportedPatternError, match="fancy-regex may take"):
-        decide_windows([SplitStage(pattern, "fancy-regex")])
+        decide_pairs([SplitStage(pattern, "fancy-regex")])
     with pytest.raises(RefusedProofError, match="fancy-regex may take"):
         require_kept(tree)
 
@@ -107,6 +107,7 @@ def test_an_engine_that_fails_on_a_text_is_not_trusted(monkeypatch: pytest.Monke
 
     monkeypatch.setitem(engine_crosscheck._FINDERS, "fancy-regex", fails)
     engine_crosscheck.require_engine.cache_clear()
+    decided_pattern._decide.cache_clear()
     found = tokpar.encode("ab" * 200, tokenizer=encoding_of(KEPT[0]), strategy="cut", chunk_chars=1)
     assert "fancy-regex fails on a text: backtrack limit" in found.report.why
 
@@ -114,7 +115,7 @@ def test_an_engine_that_fails_on_a_text_is_not_trusted(monkeypatch: pytest.Monke
 def test_the_checker_does_not_believe_the_planner(monkeypatch: pytest.MonkeyPatch) -> None:
     pattern, word = CHANGED[4], "xabbb"
     monkeypatch.setattr(splits, "refuse_rewritten", lambda *_: None)
-    monkeypatch.setattr(window_cache, "require_engine", lambda *_: None)
+    monkeypatch.setattr(decided_pattern, "require_engine", lambda *_: None)
     text = word * 200
     adapter = tokpar.load(encoding_of(pattern))
     found = tokpar.encode(text, tokenizer=adapter, strategy="cut", chunk_chars=1)
@@ -153,10 +154,10 @@ def repeated_twice(draw: st.DrawFn) -> str:
 @given(pattern=repeated_twice(), engine=st.sampled_from(["fancy-regex", "oniguruma", "regex"]))
 def test_what_is_decided_is_what_the_engine_does(pattern: str, engine: str) -> None:
     try:
-        windows = decide_windows([SplitStage(pattern, engine)], ask(ATOMS), asked(ATOMS))
+        windows = decide_pairs([SplitStage(pattern, engine)], ask(ATOMS), asked(ATOMS))
     except UnsupportedPatternError:
         assume(False)
-    (machine,) = windows.decision.stages
+    (machine,) = windows.stages
     texts = ["".join(word) for size in range(1, 6) for word in product(ATOMS[:4], repeat=size)]
     for text, own in zip(texts, engine_crosscheck._FINDERS[engine](pattern, texts), strict=True):
         word = windows.alphabet.symbols(text)

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
 from tests.support.windows_brute import ask, asked
-from tokpar.certificate.window_pattern import ENGINES
-from tokpar.facts.families import O200K
+from tokpar.certificate.pattern_parser import ENGINES
 from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking
 from tokpar.patterns.char_partition import alphabet
@@ -26,7 +25,8 @@ from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import EVERY, match_chars, members
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
-from tokpar.patterns.splits import SplitStage, decide_windows, machines_of
+from tokpar.patterns.shipped_patterns import O200K
+from tokpar.patterns.splits import SplitStage, decide_pairs, machines_of
 from tokpar.patterns.time_budget import Budget
 
 CLASSES = (
@@ -278,18 +278,18 @@ PATHOLOGICAL = (
 def test_what_blows_up_is_refused_in_time(pattern: str) -> None:
     start = time.thread_time()
     with contextlib.suppress(UnsupportedPatternError):
-        decide_windows([SplitStage(pattern, "regex")] * 2, seconds=0.2)
+        decide_pairs([SplitStage(pattern, "regex")] * 2, seconds=0.2)
     assert time.thread_time() - start < 5  # what asking takes, and a busy machine
 
 
 def test_the_budget_is_what_refuses() -> None:
     """Without it this would not end."""
     with pytest.raises(UnsupportedPatternError, match="more than"):
-        decide_windows([SplitStage(PATHOLOGICAL[3], "regex")] * 3, seconds=0.3)
+        decide_pairs([SplitStage(PATHOLOGICAL[3], "regex")] * 3, seconds=0.3)
 
 
 def test_a_witness_is_found_long_after_the_decision() -> None:
-    windows = decide_windows([SplitStage(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
+    windows = decide_pairs([SplitStage(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
     until = time.thread_time() + 0.6
     while time.thread_time() < until:
         pass
@@ -298,7 +298,7 @@ def test_a_witness_is_found_long_after_the_decision() -> None:
 
 
 def test_a_pattern_is_decided_again_alike() -> None:
-    first, second = (decide_windows([SplitStage(O200K, "regex")]).pairs for _ in range(2))
+    first, second = (decide_pairs([SplitStage(O200K, "regex")]).pairs for _ in range(2))
     assert np.array_equal(first, second)
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.support.second_threats import SecondDecision
 from tests.support.windows_brute import Brute
 from tests.support.windows_drawn import check_certified, check_witnesses, decided
-from tokpar.certificate import window_rows
+from tokpar.certificate import pair_rows
 from tokpar.patterns import automaton
 from tokpar.patterns.splits import SplitStage
 from tokpar.patterns.time_budget import Budget
@@ -36,7 +36,7 @@ class Mistake:
     longest: int = 5
 
 
-ROWS = window_rows.RowWindows
+ROWS = pair_rows.RowPairs
 MISTAKES: dict[str, Mistake] = {
     "END test": Mistake(
         ROWS, "first", "if edge != stage.hit[x][self.size]:", "if False:",
@@ -91,7 +91,7 @@ def check(mistake: Mistake) -> None:
     windows = decided(splits, mistake.atoms)
     brute = Brute(splits, mistake.atoms, mistake.longest)
     check_certified(windows, brute)
-    second = SecondDecision(windows.decision.stages, Budget(60))
+    second = SecondDecision(windows.stages, Budget(60))
     for c, d in product(range(windows.alphabet.size), repeat=2):
         assert windows.pairs[c, d] == second.holds((c,), (d,))
     if len(splits) == 1 and mistake.patterns[0].endswith(r"[\s\S]"):

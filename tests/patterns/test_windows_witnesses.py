@@ -8,12 +8,12 @@ import pytest
 
 from tests.support.windows_brute import Edges, edges_of
 from tests.support.windows_drawn import DEEPSEEK
-from tokpar.facts.families import CL100K, GPT2, O200K
 from tokpar.patterns.charclass_members import members
 from tokpar.patterns.class_tables import Ranges, load_atoms, merge_ranges
+from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
-from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.window_search import Windows
+from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 
 def engine(patterns: Sequence[str], name: str = "regex", text: str = "") -> Edges:
@@ -27,8 +27,8 @@ def clean(patterns: Sequence[str], text: str, p: int, name: str = "regex") -> bo
     return edges(text) == edges(text[:p]) | edges(text[p:]) << p
 
 
-def windows(patterns: Sequence[str], name: str = "regex") -> Windows:
-    return decide_windows([SplitStage(pattern, name) for pattern in patterns])
+def windows(patterns: Sequence[str], name: str = "regex") -> Pairs:
+    return decide_pairs([SplitStage(pattern, name) for pattern in patterns])
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_theorem_40_needs_every_symbol() -> None:
     """Decided over a and b alone, c being unknown: what c leads to is left out."""
     pattern = r"cab|[\s\S]"
 
-    def decided(chars: str) -> Windows:
+    def decided(chars: str) -> Pairs:
         spans = tuple((ord(c), ord(c)) for c in chars)
 
         def ask(sources: object, engine: str) -> dict[str, tuple[tuple[int, int], ...]]:
             known = {r"[\s\S]": chars, "a": "a", "b": "b", "c": "c"}
             return {s: tuple((ord(c), ord(c)) for c in known[s] if c in chars) for s in known}
 
-        return decide_windows([SplitStage(pattern, "regex")], ask, spans)
+        return decide_pairs([SplitStage(pattern, "regex")], ask, spans)
 
     assert decided("ab").certifies("a", "b")
     assert not decided("abc").certifies("a", "b")
@@ -112,7 +112,7 @@ def test_theorem_40_needs_characters_that_stand_outside_the_window() -> None:
         pairs = ((max(a, c), min(b, d)) for a, b in ranges for c, d in frozen)
         return merge_ranges((low, high) for low, high in pairs if low <= high)
 
-    assert decide_windows([SplitStage(pattern, "regex")], ask, frozen).certifies("a", "b")
+    assert decide_pairs([SplitStage(pattern, "regex")], ask, frozen).certifies("a", "b")
     assert not windows([pattern]).certifies("a", "b")
     assert not clean([pattern], "\U000e0fffab", 2)
 

@@ -58,9 +58,9 @@ INNER = {
     },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}
     | {
-        "tokpar.cuts.window_tables",
         "tokpar.executors.pipes",
-        "tokpar.facts.families",
+        "tokpar.patterns.known_pattern",
+        "tokpar.patterns.shipped_patterns",
         "tokpar.arrays",
         "tokpar.pure.added_token_search",
         "tokpar.pure.patterns",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +22,11 @@ from tests.support.coq_runs import computed
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
 from tokpar.certificate.model.model_proof import model_findings
-from tokpar.certificate.window_proof_check import WindowChecker
+from tokpar.certificate.pair_check import PairChecker
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.patterns.splits import SplitStage
-from tokpar.patterns.stored_windows import DecidedWindows, stored_windows
-from tokpar.patterns.window_proof import WindowProof, prove_windows
+from tokpar.patterns.decided_pattern import stage_proof
+from tokpar.patterns.known_pattern import PairTable, shipped_pattern
+from tokpar.patterns.splits import SplitStage, tree_of
 from tokpar.types import Seam
 
 if shutil.which("coqc") is None:
@@ -60,10 +62,10 @@ def drawn_pattern(rng: random.Random) -> str:
     )
 
 
-def drawn_proof(rng: random.Random) -> WindowProof:
+def drawn_proof(rng: random.Random) -> dict[str, Any]:
     split = SplitStage(drawn_pattern(rng), "regex")
-    (proof,) = prove_windows(decided([split], ATOMS), [split])
-    return proof
+    pairs = decided([split], ATOMS)
+    return stage_proof(pairs.stages[0], tree_of(split, pairs.alphabet))
 
 
 def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
@@ -71,18 +73,18 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
     definitions, terms, expected = [ANSWER], [], []
     for number in range(PATTERNS):
         proof = drawn_proof(rng)
-        checker = WindowChecker(proof.to_json())
-        tree = coq_tree(proof.tree, proof.size)
+        size, checker = proof["size"], PairChecker(json.dumps(proof))
+        tree = coq_tree(proof["tree"], proof["size"])
         definitions += [
             f"Definition tree_{number} := {tree}.",
-            f"Definition m_{number} := Eval vm_compute in machine_of {proof.size} tree_{number}.",
+            f"Definition m_{number} := Eval vm_compute in machine_of {size} tree_{number}.",
         ]
         windows, answers = [], []
         for _ in range(WINDOWS_EACH):
-            left, right = rng.choices(range(proof.size), k=2)
+            left, right = rng.choices(range(size), k=2)
             windows.append(f"({numbers([left])}, {numbers([right])})")
             answers.append(int(checker.refusal(left, right) is None))
-        sound = f"answer (table_ok {proof.size} tree_{number} [])"
+        sound = f"answer (table_ok {size} tree_{number} [])"
         each = f"map (fun w => answer (window_ok m_{number} w)) [{'; '.join(windows)}]"
         terms.append(f"[{sound} :: {each}]")
         expected.append([[1, *answers]])
@@ -123,10 +125,10 @@ class Drawn:
         return tokpar.load(tokenizer)
 
     @cached_property
-    def windows(self) -> DecidedWindows:
-        found = stored_windows(self.family, "oniguruma", oniguruma_patterns(self.family))
+    def table(self) -> PairTable:
+        found = shipped_pattern("oniguruma", oniguruma_patterns(self.family))
         assert found is not None
-        return found
+        return found.table
 
     def coq(self) -> str:
         """The facts of Certificates.v. Bytes that no text has are left out."""
@@ -135,9 +137,9 @@ class Drawn:
         tokens = {s: i for s, i in self.vocabulary.items() if known.issuperset(s)}
         pairs = (f"({numbers(codes(u))}, {numbers(codes(v))})" for u, v in self.merges)
         words = (f"({numbers(codes(s))}, {i}%N)" for s, i in tokens.items())
-        ranges = (f"({ord(c)}%N, {ord(c)}%N, {self.windows.symbol_of[ord(c)]})" for c in {*LETTERS})
+        ranges = (f"({ord(c)}%N, {ord(c)}%N, {self.table.symbol_of[ord(c)]})" for c in {*LETTERS})
         return (
-            f"{{| size := {self.windows.size}; ranges := [{'; '.join(ranges)}]; other := 0; "
+            f"{{| size := {self.table.size}; ranges := [{'; '.join(ranges)}]; other := 0; "
             f"pattern := snd (fst {table}); windows := snd {table}; "
             f"vocabulary_of := [{'; '.join(words)}]; merges := [{'; '.join(pairs)}]; "
             f"whole_piece := {str(self.whole_piece).lower()} |}}"
@@ -211,20 +213,14 @@ def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> 
 
 def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
     """Seams at some places: of a pair of characters that holds, or, rarely, of any."""
-    symbols = drawn.windows.symbol_of[[ord(char) for char in text]].tolist()
     seams = []
     for p in range(1, len(text)):
-        certain = drawn.windows.pairs[symbols[p - 1], symbols[p]]
+        certain = drawn.table.is_sure(text[p - 1], text[p])
         if (certain and rng.random() < 0.6) or rng.random() < 0.03:
-            witness = (("family", drawn.family), ("left", 1), ("right", 1))
+            witness = (("pattern", drawn.family),)
             before = len(drawn.adapter.encode(text[:p]))
             seams.append(Seam(p, "PAIR", "40", witness, before))
     return seams
-
-
-def widths(seam: Seam) -> list[str]:
-    """How many characters its window reads before and behind it."""
-    return [str(value) for name, value in seam.witness if name != "family"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -246,7 +242,7 @@ def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family:
                 int(check(claimed, text, drawn.adapter, level="ids").ok),
                 int(model_findings(drawn.adapter, text, claimed.ids).ok),
             ]
-            cuts = "; ".join(f"({seam.position}, ({', '.join(widths(seam))}))" for seam in seams)
+            cuts = "; ".join(f"({seam.position}, (1, 1))" for seam in seams)
             points = numbers([ord(char) for char in text], "%N")
             terms.append(f"answers f_{number} {points} [{cuts}] {numbers(ids, '%N')}")
             expected.append([[*verdicts], right])

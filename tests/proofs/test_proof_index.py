@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import tokpar
-from tests.recipes.stored import load_stored
 from tests.support.paths import ROOT
 from tokpar.certificate.check_context import CheckContext
-from tokpar.certificate.context_rules import RuleChecker
 from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.registry import StrategyRecord, registry
 from tokpar.types import Facts, Rule, Theorem
 
@@ -60,7 +59,7 @@ INSIDE = {
     "3.1": "lopt-theorem-3.1.md",
 }
 STATEMENTS = [
-    *map(str, [*range(1, 8), 9, 10, *range(13, 25), *range(26, 31)]),
+    *map(str, [*range(1, 8), 9, 10, *range(13, 19), 20, 23, 24, *range(26, 31)]),
     *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53]),
     "5'",
     "4.8",
@@ -98,15 +97,8 @@ def test_every_theorem_the_source_names_has_a_page(path: Path) -> None:
 
 
 def test_the_source_does_name_theorems() -> None:
-    assert {"20", "4.8", "6.4"} <= cited_in(ROOT / "tokpar" / "cuts" / "finder.py")
-    assert {"40", "43"} <= cited_in(ROOT / "tokpar" / "cuts" / "window_seams.py")
-
-
-def test_every_theorem_of_the_tables_has_a_page() -> None:
-    families = load_stored().values()
-    pairs = {t for family in families for row in family.pairs.values() for t in row.values()}
-    assert {"19", "20", "21", "4.8"} <= pairs
-    assert [number for number in pairs if not page_of(number).is_file()] == []
+    assert {"4.8", "6.4", "50"} <= cited_in(ROOT / "tokpar" / "cuts" / "finder.py")
+    assert {"20", "40", "43"} <= cited_in(ROOT / "tokpar" / "cuts" / "pair_seams.py")
 
 
 def test_the_theorem_of_every_seam_has_a_page() -> None:
@@ -213,13 +205,6 @@ def test_the_checker_knows_no_rule_or_theorem_that_the_index_does_not_list() -> 
     for rule, theorem in pairs:
         assert theorem in re.findall(NUMBER, rows[rule].partition(" | ")[0]), (rule, theorem)
     assert {(theorem.rule, theorem) for theorem in Theorem} <= set(pairs)
-
-
-def test_every_row_of_every_cut_table_cites_a_theorem() -> None:
-    for family in load_stored().values():
-        rows = [*family.triples, *family.left_triples]
-        rows += [(left, "", *row) for left, each in family.pairs.items() for row in each.items()]
-        assert [row for row in rows if not page_of(row[-1]).is_file()] == []
 
 
 def test_bounds_that_are_not_tight_name_their_pages() -> None:

@@ -13,16 +13,14 @@ import pytest
 import regex
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from tests.recipes.contexts import contexts, decide
-from tests.recipes.machine import explore
-from tests.recipes.pattern import Atom, parse
 from tests.support.added_around import a_safe, bytes_only, with_tokens
 from tests.support.merge_tables import Table, boundaries, edges, encode, greedy, run
 from tests.support.pattern_pieces import engine_pieces
-from tests.support.patterns_drawn import atoms_of, clean, pieces, words
+from tests.support.patterns_drawn import clean, pieces
 from tests.support.seams import part, serial, wrong_in_fact
 from tests.support.small_models import bert, byte_level
 from tests.support.tokenizers_drawn import Added
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 # --------------------------------------------------------------------- merging: 3, 4, 7, 7.2, 9
 
@@ -205,30 +203,6 @@ def test_theorem_15_needs_patterns_that_look_to_the_right() -> None:
     assert pieces(search, "bc", 1) == {1, 3}
 
 
-ALPHABET = tuple(Atom(c, k, ((ord(c), ord(c)),)) for c, k in (("a", "Ll"), (".", "P"), ("!", "P")))
-
-
-def test_theorem_19_needs_a_covering_pattern_for_only_if() -> None:
-    """Letters, gaps kept: (. | a) is safe, and in "." nothing is recorded."""
-    graph = explore(parse(r"\p{L}", "regex", ALPHABET), "a.!")
-    search = regex.compile(r"\p{L}")
-    assert (".", "a") not in contexts(graph).pairs
-    for word in words("a.!", 5):
-        assert all(
-            clean(search, word, p) for p in range(1, len(word)) if word[p - 1 : p + 1] == ".a"
-        )
-
-
-def test_theorem_19_needs_the_earlier_match_where_nothing_ends() -> None:
-    """The same for (. | !): both closures agree, no thread lives, and "a.!b" has a gap there."""
-    graph = explore(parse(r"\p{L}+", "regex", ALPHABET), "a.!")
-    column = {char: k for k, names in enumerate(graph.symbols) for char in names}
-    state = graph.target[0][column["."]]
-    assert graph.matched[state][-1] == graph.matched[state][column["!"]]
-    assert not graph.live[graph.target[state][column["!"]]]
-    assert not clean(regex.compile(r"\p{L}+"), "a.!b", 2)
-
-
 @pytest.mark.parametrize(
     ("family", "text", "p"),
     [
@@ -276,8 +250,8 @@ def test_lemma_23_needs_a_clean_split_by_every_stage() -> None:
     assert clean(regex.compile(stages[2]), text, 1)
     assert pieces_of_sequence(stages, text) == ["A", "A", "a"]
     assert pieces_of_sequence(stages, "A") + pieces_of_sequence(stages, "Aa") == ["A", "Aa"]
-    parsed = tuple(parse(stage, "regex", atoms_of("Aa")) for stage in stages)
-    assert ("A", "A") not in decide(parsed, frozenset("Aa")).pairs
+    decided = decide_pairs([SplitStage(stage, "regex") for stage in stages])
+    assert not decided.certifies("A", "A")
 
 
 def test_lemma_23_needs_the_segment_of_the_added_tokens() -> None:

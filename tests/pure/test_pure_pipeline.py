@@ -546,7 +546,6 @@ def test_facts_are_those_of_hf_but_for_the_engine(name: str) -> None:
     for field in (
         "model",
         "scheme",
-        "family",
         "unprovable",
         "longest_token",
         "tiles",

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from tests.recipes.pattern import Atom
-from tokpar.patterns.class_tables import load_atoms
+from dataclasses import dataclass
+
+from tokpar.patterns.class_tables import Ranges, load_atoms
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Code points that no shipped pattern tells apart, with their Unicode category."""
+
+    name: str
+    category: str
+    ranges: Ranges
+
 
 _CATEGORIES = {
     **dict.fromkeys(("space", "newline", "tab", "space_control", "space_Z", "ascii_control"), "C"),

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.recipes.wide_tables import wide_tables
-from tokpar.certificate.window_pattern import PatternReader
-from tokpar.patterns.class_tables import load_families, load_windows
-from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.certificate.pattern_parser import PatternReader
+from tokpar.patterns.class_tables import read_table
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}
@@ -26,7 +26,7 @@ HEAD = """\
     do not edit.
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
-    tokpar/data/tables/windows. *)
+    tokpar/data/tables/patterns. *)
 From Coq Require Import List.
 From Tokpar Require Import PreTokens Patterns Windows WideWindows.
 Import ListNotations.
@@ -75,7 +75,7 @@ def coq_tables(entry: Mapping[str, Any]) -> str:
     """The tables of a stored pattern for windows of every width, as WideWindows.v writes them."""
     source = next(each for each in entry["sources"] if each["engine"] != "fancy-regex")
     splits = [SplitStage(pattern, source["engine"]) for pattern in source["patterns"]]
-    tables = wide_tables(decide_windows(splits).decision.rows)
+    tables = wide_tables(decide_pairs(splits).rows)
     named = {"left": tables.left, "cut": tables.cut, "right": tables.right}
     rows = "; ".join(
         f"{name}_sets := [{'; '.join(map(_list, each))}]" for name, each in named.items()
@@ -85,11 +85,11 @@ def coq_tables(entry: Mapping[str, Any]) -> str:
 
 
 def decided_tables() -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Each stored table of a family of one Split: family, number, entry."""
-    for family, described in load_families().items():
-        if described.sources and all(len(each.patterns) == 1 for each in described.sources):
-            for number, entry in enumerate(load_windows(family), start=1):
-                yield family, number, entry
+    """Each stored table of a pattern of one Split: name, number, entry."""
+    for name, described in read_table("patterns.json")["patterns"].items():
+        if all(len(each["patterns"]) == 1 for each in described["sources"]):
+            for number, entry in enumerate(read_table(f"patterns/{name}.json")["tables"], start=1):
+                yield name, number, entry
 
 
 def trees_of(entry: Mapping[str, Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.certificate.window_rows import BEGIN, REFUTED, WRONG, RowWindows, Threat, fewest
+from tokpar.certificate.pair_rows import BEGIN, REFUTED, WRONG, RowPairs, Threat, fewest
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Numbers:
         return self._number_of[value]
 
 
-def wide_tables(rows: RowWindows) -> WideTables:
+def wide_tables(rows: RowPairs) -> WideTables:
     symbols = range(rows.size)
     sets, pending = _Numbers(rows.everything, frozenset({BEGIN})), _Numbers(REFUTED)
     left = [
@@ -55,7 +55,7 @@ def wide_tables(rows: RowWindows) -> WideTables:
     return WideTables(left, cut, right, [rows.is_certain(here) for here in pending.values])
 
 
-def _after(rows: RowWindows, threats: frozenset[Threat], d: int) -> frozenset[Threat]:
+def _after(rows: RowPairs, threats: frozenset[Threat], d: int) -> frozenset[Threat]:
     """The threats after one more symbol."""
     found = frozenset(new for threat in threats for new in rows.step(threat, d))
     return REFUTED if WRONG in found else found

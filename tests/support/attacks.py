@@ -30,11 +30,11 @@ from tokpar.types import Report, Rule, Seam, Theorem, Witness
 
 WORDS = ["space", "non-space", "any", "gpt2", "cl100k", "o200k", "letter", "nl", "a", " ", "", "\0"]
 NAMES = [
-    "family",
+    "pattern",
     "left",
     "right",
     "absorbed",
-    "windows",
+    "proof",
     "run",
     "token",
     "spared",

@@ -1,14 +1,10 @@
-"""The places of a text that a pair of characters certifies."""
+"""The places of a text that two characters certify, asked one by one."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from tokpar.cuts.window_tables import SURE, WindowFinder, pair_status
+from tokpar.patterns.known_pattern import PairTable
 
 
-def pair_places(finder: WindowFinder, text: str) -> list[int]:
-    """Code points, ascending."""
-    status = pair_status(finder.symbols(text), finder.pairs)
-    found: list[int] = (np.flatnonzero(status == SURE) + 1).tolist()
-    return found
+def pair_places(table: PairTable, text: str) -> list[int]:
+    """Where the two characters at the place certify a cut, in any text without stages."""
+    return [p for p in range(1, len(text)) if table.is_sure(text[p - 1], text[p])]

@@ -6,7 +6,7 @@ families, and never matches the empty text. `source` is its spelling.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -14,8 +14,6 @@ from itertools import product
 import regex
 from hypothesis import strategies as st
 
-from tests.recipes.machine import Graph
-from tests.recipes.pattern import Atom
 from tests.support.draws import BOOLEANS, between
 
 CATEGORIES = {"a": "Ll", "A": "Lu", "1": "N", " ": "Z", "\n": "C", ".": "P"}
@@ -185,11 +183,6 @@ def alphabets(size: int) -> st.SearchStrategy[str]:
     return st.permutations(list(CATEGORIES)).map(lambda chars: "".join(sorted(chars[:size])))
 
 
-def atoms_of(alphabet: str) -> tuple[Atom, ...]:
-    """The alphabet as the parser of the library takes it."""
-    return tuple(Atom(c, CATEGORIES[c], ((ord(c), ord(c)),)) for c in alphabet)
-
-
 def words(alphabet: str, longest: int) -> Iterator[str]:
     """All nonempty texts up to a length, shorter ones first."""
     for size in range(1, longest + 1):
@@ -203,17 +196,6 @@ def first_end(pattern: regex.Pattern[str], text: str) -> int:
     """m(text): the end of its first piece."""
     found = pattern.search(text)
     return len(text) if found is None else found.start() or found.end()
-
-
-def first_piece(graph: Graph, word: Iterable[str]) -> int:
-    """The same by the machine, of a nonempty word of atom names: m(word)."""
-    column = {atom: i for i, names in enumerate(graph.symbols) for atom in names}
-    state, end, length = 0, 0, 0
-    for length, atom in enumerate(word, 1):
-        if graph.matched[state][column[atom]]:
-            end = length - 1
-        state = graph.target[state][column[atom]]
-    return length if graph.matched[state][-1] else end
 
 
 def pieces(pattern: regex.Pattern[str], text: str, start: int = 0) -> set[int]:

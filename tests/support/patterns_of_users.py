@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conftest import below_one
 from tokpar.adapters.pure import PureTokenizer
-from tokpar.facts.families import CL100K
+from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import AddedToken
 

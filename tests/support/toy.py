@@ -87,7 +87,6 @@ class Toy:
             engine="regex",
             model="BPE",
             scheme="regex",
-            family="gpt2",
             patterns=(GPT2,),
             added_tokens=self.added,
             byte_level=True,

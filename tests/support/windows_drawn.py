@@ -9,21 +9,16 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
 from tests.conftest import at_most
+from tests.recipes.known import CL100K_TIKTOKEN, DEEPSEEK_STAGES
 from tests.support.patterns_drawn import CATEGORIES, patterns
 from tests.support.windows_brute import BoolArray, Brute, ask, asked
-from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
-from tokpar.patterns.splits import SplitStage, decide_windows
-from tokpar.patterns.window_search import Windows
+from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
+from tokpar.patterns.splits import SplitStage, decide_pairs
 
 ENGINES = ("regex", "oniguruma", "fancy-regex")
-CL100K_TIKTOKEN = next(
-    source.patterns[0]
-    for source in load_families()["cl100k_tiktoken"].sources
-    if source.engine == "fancy-regex"
-)
-DEEPSEEK = load_families()["deepseek"].sources[0].patterns
+DEEPSEEK = DEEPSEEK_STAGES
 DEEPSEEK_CODER = (
     r"[\r\n]",
     r"\s?\p{L}+",
@@ -52,17 +47,17 @@ CASES = [
 IN_QUICK = [(name, engine) for name, engine in CASES if engine == "regex" or "100" in name]
 
 
-def decided(splits: Sequence[SplitStage], atoms: str) -> Windows:
-    return decide_windows(splits, ask(atoms), asked(atoms))
+def decided(splits: Sequence[SplitStage], atoms: str) -> Pairs:
+    return decide_pairs(splits, ask(atoms), asked(atoms))
 
 
-def certified(windows: Windows, atoms: str) -> BoolArray:
+def certified(windows: Pairs, atoms: str) -> BoolArray:
     """Shape (texts of two characters,), numbered as by `Brute`."""
     symbols = np.array(windows.alphabet.symbols(atoms))
     return windows.pairs[symbols[:, None], symbols].ravel()
 
 
-def check_certified(windows: Windows, brute: Brute) -> int:
+def check_certified(windows: Pairs, brute: Brute) -> int:
     """No certified pair is refuted by a text; how many pairs were certified."""
     sure, texts = certified(windows, brute.atoms), brute.texts(2)
     wrong = np.flatnonzero(sure & brute.refuted(1, 1))
@@ -70,7 +65,7 @@ def check_certified(windows: Windows, brute: Brute) -> int:
     return int(sure.sum())
 
 
-def check_witnesses(windows: Windows, brute: Brute) -> int:
+def check_witnesses(windows: Pairs, brute: Brute) -> int:
     """Every other pair has a text that breaks it."""
     sure, texts = certified(windows, brute.atoms), brute.texts(2)
     others = np.flatnonzero(~sure)
@@ -82,7 +77,7 @@ def check_witnesses(windows: Windows, brute: Brute) -> int:
     return len(others)
 
 
-def check_witness(windows: Windows, brute: Brute, left: str, right: str) -> None:
+def check_witness(windows: Pairs, brute: Brute, left: str, right: str) -> None:
     found = windows.witness(left, right)
     assert found is not None, (left, right)
     before, behind = found
@@ -102,7 +97,7 @@ def rows(draw: st.DrawFn, engine: str) -> list[SplitStage]:
     return [draw(split(engine, covering=False)) for _ in range(draw(st.integers(2, 3)))]
 
 
-def windows_or_none(splits: Sequence[SplitStage], atoms: str) -> Windows:
+def windows_or_none(splits: Sequence[SplitStage], atoms: str) -> Pairs:
     try:
         return decided(splits, atoms)
     except UnsupportedPatternError:

@@ -516,10 +516,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "IsEmptyInAnotherProcess": (IsEmptyInAnotherProcess, "spec: fresh process"),
     "TellsFactsAnew": (TellsFactsAnew, "facts"),
     "LongestTokenTooShort": (told(longest_token=3), "facts.longest_token"),
-    "AnotherFamily": (told(family="cl100k"), "facts.family"),
-    "AnotherEngine": (told(engine="my own"), "facts.family"),
-    "AnUnknownPattern": (told(patterns=(r"\w+|\W",), family=None), "facts.family"),
-    "ASchemeOfNoTable": (told(scheme="metaspace", family="spaces"), "facts.family"),
+    "AnotherPattern": (told(patterns=(r"\w+|\W",)), "facts.pairs"),
     "TilesAndStrips": (told(added=STRIPPING, tiles=True), "facts.tiles"),
     "TilesWithoutBytes": (told(byte_level=False), "facts"),
     "SizesWithoutANormalizer": (told(sizes=len), "facts"),
@@ -676,9 +673,9 @@ class FailsOnEmptyTexts:
         return Split([Chunk(0, len(text), 0, text.index(text[0]) + len(text))])
 
 
-SPACES = Seam(0, "PAIR", "20", (("family", "gpt2"), ("left", "non-space"), ("right", "space")))
+SPACES = Seam(0, "PAIR", "20", (("pattern", "gpt2"), ("left", "non-space"), ("right", "space")))
 """What licenses a cut before every space, behind anything but white space, of the toy."""
-ANY_SPACE = Seam(0, "PAIR", "4.8", (("family", "gpt2"), ("left", "any"), ("right", "space")))
+ANY_SPACE = Seam(0, "PAIR", "4.8", (("pattern", "gpt2"), ("left", "any"), ("right", "space")))
 
 
 SPACED = Toy((Added("e b"), Added("<s>")))
@@ -1002,7 +999,7 @@ class JoinsEverything:
     """Concatenates, overlap or not, and calls each seam PAIR."""
 
     def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Joins:
-        witness = (("family", "cl100k"), ("left", "non-space"), ("right", "space"))
+        witness = (("pattern", "cl100k"), ("left", "non-space"), ("right", "space"))
         return [
             Join(Seam(chunk.core_start, "PAIR", "20", witness), len(piece.ids), 0)
             for chunk, piece in zip(chunks[1:], pieces, strict=False)

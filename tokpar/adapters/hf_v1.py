@@ -44,7 +44,7 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import InsertedIds
 from tokpar.pure.pretokenize import PUNCTUATION
@@ -316,7 +316,7 @@ def json_facts_of(own: Any) -> JsonFacts:
     JSON cannot change."""
     config = config_of(own)
     facts = facts_from_json(config)
-    # the library has its own code for the regexes of the known families. It is tested to cut as
+    # the library has its own code for the shipped regexes. It is tested to cut as
     # Oniguruma does, code point by code point, where the tables go
     # (tests/adapters/test_adapter_hf_one.py)
     facts = replace(
@@ -364,7 +364,7 @@ def _stage_reason(facts: Facts) -> str | None:
     for stage in facts.pre_tokenizers:
         pattern = dict(stage.settings).get("pattern")
         source = pattern.get("Regex") if isinstance(pattern, dict) else None
-        if source is not None and recognise(ENGINE, (str(source),)) is None:
+        if source is not None and shipped_pattern(ENGINE, (str(source),)) is None:
             return f"nothing is proved about tokenizers 1.x and a Split on {source!r}"
     return None
 

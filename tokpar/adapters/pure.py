@@ -19,7 +19,7 @@ from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.patterns.pattern_reader import require_unchanged
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.model import EncodesAll
@@ -152,13 +152,12 @@ class PureTokenizer(_InPython):
         """The facts that proofs may use."""
         vocabulary = self.vocabulary
         patterns = tuple(map(flatten_sets, vocabulary.patterns))
-        family = recognise(ENGINE, patterns)
-        tiles = vocabulary.keep_gaps or family is not None
+        known = shipped_pattern(ENGINE, patterns)
+        tiles = vocabulary.keep_gaps or (known is not None and known.covers)
         return Facts(
             engine=ENGINE,
             model="BPE",
             scheme="regex",
-            family=family.name if family else None,
             patterns=patterns,
             added_tokens=vocabulary.added,
             byte_level=True,
@@ -241,11 +240,7 @@ class FileTokenizer(_InPython):
         """The facts that proofs may use: derived by the rules for Hugging Face, with the pattern
         family of this engine."""
         facts = facts_with_tokens(self.config, lists_classes=True)
-        family, patterns = facts.family, tuple(map(flatten_sets, facts.patterns))
-        if facts.scheme == "regex":
-            found = recognise(ENGINE, patterns)
-            family = None if found is None else found.name
-        return replace(facts, engine=ENGINE, family=family, patterns=patterns)
+        return replace(facts, engine=ENGINE, patterns=tuple(map(flatten_sets, facts.patterns)))
 
     @property
     def origin(self) -> Origin | None:

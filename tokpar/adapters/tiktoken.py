@@ -37,7 +37,7 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows
@@ -169,15 +169,14 @@ class TiktokenTokenizer(EncodingAdapter):
     def facts(self) -> Facts:
         """The facts that proofs may use."""
         pattern = self.encoding._pat_str
-        family = recognise(ENGINE, (pattern,))
+        known = shipped_pattern(ENGINE, (pattern,))
         specials = self.encoding._special_tokens
         by_chance = shadowed_reason(specials, self._allowed_specials)
-        tiles = family is not None and not self._shared_ids
+        tiles = known is not None and known.covers and not self._shared_ids
         return Facts(
             engine=ENGINE,
             model="BPE",
             scheme="regex",
-            family=family.name if family else None,
             patterns=(pattern,),
             added_tokens=tuple(
                 AddedToken(content, id_)
@@ -312,9 +311,9 @@ class TiktokenTokenizer(EncodingAdapter):
         digits take 18 ms on one thread and 27 ms on two."""
         from tokpar.cuts.finder import finder_for  # needed only with threads
 
-        windows = finder_for(self.facts).windows
+        pairs = finder_for(self.facts).pairs
         longest = max(texts, key=len, default="")
-        return windows is not None and windows.finder.parts_often(longest)
+        return pairs is not None and pairs.table.parts_often(longest)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not spell `text`.

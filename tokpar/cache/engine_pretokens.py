@@ -18,7 +18,7 @@ from tokpar.cache.machine_tables import DEAD, HIT, Machine
 from tokpar.cache.pretoken_call import PretokenIds, encode_pretokens
 from tokpar.cache.segments import EncodeMany, SegmentIds, Segments, Unbatcher, separator_of
 from tokpar.foreign_errors import raise_foreign
-from tokpar.patterns.class_tables import family_named
+from tokpar.patterns.known_pattern import pattern_of_classes
 from tokpar.types import Facts
 
 MOST_NEW = 0.7
@@ -123,20 +123,15 @@ def _make_separator_machine(facts: Facts) -> Machine:
     """Returns a machine whose pieces are separators, and runs of other characters.
 
     The machine knows nothing of characters outside the frozen set."""
-    family = family_named("bert")
-    assert family is not None
-    separator, other, unknown, width = 0, 1, 2, 3
-    symbol_of = np.full(0x110000, unknown, dtype=np.uint8)
-    for name, symbol in (("separator", separator), ("other", other)):
-        for low, high in family.ranges(name):
-            symbol_of[low : high + 1] = symbol
-    # by separator, other, end: the start, behind a separator, behind another
+    table, width = pattern_of_classes("bert").table, 4
+    # by the symbols of BERT's table (another, separator, space) and END: the start, behind a
+    # separator, behind another
     alone, run = width, 2 * width
     rows = [
-        [alone, run, 0],
-        [HIT | DEAD, HIT | DEAD, HIT],
-        [HIT | DEAD, run, HIT],
+        [run, alone, alone, 0],
+        [HIT | DEAD, HIT | DEAD, HIT | DEAD, HIT],
+        [run, HIT | DEAD, HIT | DEAD, HIT],
     ]
     moves = np.array(rows, dtype=np.uint32).ravel()
     begins, idle = np.zeros(1, dtype=np.int64), np.zeros(256, dtype=np.uint8)
-    return Machine(symbol_of, unknown, moves, begins, idle)
+    return Machine(table.symbol_of, table.size, moves, begins, idle)

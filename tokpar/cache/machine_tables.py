@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.patterns.automaton import Automaton
-from tokpar.patterns.engine_crosscheck import require_engine
+from tokpar.patterns.decided_pattern import checked_machines, covers
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
-from tokpar.patterns.splits import machines_of
-from tokpar.patterns.window_cache import splits_of
 from tokpar.types import Facts
 
 HIT, DEAD = 1 << 31, 1 << 30  # as in `_pretokens`
@@ -46,24 +44,16 @@ def _machine(facts: Facts) -> Machine | str:
     guard = inert_for(facts)
     if guard.refusal is not None:
         return guard.refusal
-    splits = splits_of(facts)
     try:
-        alphabet, stages = machines_of(splits)
-        for split, stage in zip(splits, stages, strict=True):
-            require_engine(split.pattern, split.engine, stage, alphabet.examples)
+        alphabet, stages = checked_machines(facts)
     except UnsupportedPatternError as error:
         return str(error)
-    if facts.engine == "fancy-regex" and not all(map(_covers, stages)):
+    if facts.engine == "fancy-regex" and not all(map(covers, stages)):
         return "tiktoken drops what its pattern does not match"
     symbol_of = alphabet.symbol_of
     if guard.chars is not None:
         symbol_of = np.where(guard.chars.has, symbol_of, np.uint8(alphabet.size))
     return build_machine(symbol_of, alphabet.size, stages)
-
-
-def _covers(stage: Automaton) -> bool:
-    """True if a match begins at every place of every text."""
-    return not any(stage.avoid[behind] for behind in stage.target[0])
 
 
 def build_machine(

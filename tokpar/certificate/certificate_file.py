@@ -5,8 +5,11 @@ no code and takes memory in proportion to the file.
 
     tokpar certificate\\n
     length of the header, 8 bytes, little-endian
-    header: format_version, text, report, licences, everywhere, columns
+    header: format_version, text, untrusted, report, licences, everywhere, columns
     the columns, in the header's order
+
+`untrusted`: [start, stop) of the spans of the text in which no added token may be matched, code
+points. This version writes and reads an empty list.
 
 For a region that is cut at every position of one licence, the file has only the region's ends and
 the licence."""
@@ -27,7 +30,7 @@ from tokpar.seams import Seams
 from tokpar.types import Report
 
 FORMAT = "tokpar certificate"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MAGIC = f"{FORMAT}\n".encode()
 _LENGTH_BYTES = 8
 
@@ -82,6 +85,7 @@ def to_bytes(
         "tokpar_version": tokpar_version,
         "tokenizer": tokenizer_name,
         "text": {"sha256": text_digest(text), "code_points": len(text)},
+        "untrusted": [],
         "report": {
             "strategy": encoding.report.strategy,
             "plan": encoding.report.plan,
@@ -104,6 +108,8 @@ def from_bytes(data: bytes) -> StoredCertificate:
     text, report = _field(header, "text", dict), _field(header, "report", dict)
     length = _field(text, "code_points", int, "text.")
     expect(0 <= length <= MOST, f"text.code_points: expected a length, got {length}")
+    spans = _field(header, "untrusted", list)
+    expect(not spans, f"untrusted: expected no spans, got {len(spans)} of a newer tokpar")
     entries = check_entries(_field(header, "columns", list), len(data) - rest)
     columns = {}
     for entry in entries:
@@ -127,11 +133,6 @@ def from_bytes(data: bytes) -> StoredCertificate:
 
 
 def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
-    if data[:64].lstrip()[:1] == b"{":
-        raise FileFormatError(
-            "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is "
-            "no longer read; encode the text again"
-        )
     own = data.startswith(MAGIC)
     expect(own, f"expected a file that begins with {MAGIC!r}, got {data[:20]!r}")
     first = len(MAGIC) + _LENGTH_BYTES

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from tokpar.certificate.added_token_rule import Occurrences, run_around
 from tokpar.certificate.content_index import occurring
-from tokpar.certificate.frozen_tables import Family, Tables
+from tokpar.certificate.frozen_tables import Tables
 from tokpar.certificate.normalizer_rule import (
     ONE_BY_ONE,
     Image,
@@ -79,25 +79,6 @@ class CheckContext:
         tokens = [t for t in self.facts.added_tokens if plain or not t.normalized]
         present = {*occurring((token.content for token in tokens), self.text)}
         return Occurrences(token for token in tokens if token.content in present)
-
-    def family(self, name: object) -> Family:
-        """The family of this name. Refused unless it is the tokenizer's family."""
-        own = self.facts.family
-        require(name == own, "family", f"the tokenizer is of family {own!r}, not {name!r}")
-        family = self.tables.families.get(str(name))
-        if family is None:
-            raise RefusedError("family", f"no frozen table for family {name!r}")
-        source = self.facts.engine, self.facts.patterns
-        unlike = f"the tokenizer's engine and regexes are not those of family {name!r}"
-        require(source in family.sources, "family", unlike)
-        return family
-
-    def class_of(self, char: str, family: Family) -> str:
-        """The class of one (normalized) character. Refused outside the frozen set."""
-        label = self.tables.class_of(char, family)
-        if label is None:
-            raise RefusedError("context", f"U+{ord(char):04X} has no class in {family.name}")
-        return label
 
     def require_added_safe(self, position: int) -> None:
         """Refuse unless theorem 6.1 (a)-(d) holds at `position`.
@@ -188,7 +169,7 @@ class CheckContext:
         return Occurrences(forms), reach
 
 
-def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:
+def witness_values(seam: Seam, *names: str) -> tuple[str, ...]:
     """The values of the seam's witness. Refused unless the witness has exactly these names, in this
     order."""
     found = tuple(name for name, _ in seam.witness)

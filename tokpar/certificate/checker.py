@@ -17,17 +17,17 @@ from tokpar.certificate.check_context import (
     CheckContext,
     RefusedError,
     require,
-    witness_values,
 )
-from tokpar.certificate.context_rules import RuleChecker, looks_at_two
 from tokpar.certificate.fact_differences import checked_facts
 from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
 from tokpar.certificate.id_proof import prove_ids
 from tokpar.certificate.model.model_proof import ModelProof, model_findings
-from tokpar.certificate.space_rule import Spaces
-from tokpar.certificate.space_rule import places as places_of
+from tokpar.certificate.pair_rule import at_spaces, looks_at_two
+from tokpar.certificate.rule_checker import RuleChecker
+from tokpar.certificate.stage_rule import Spaces
+from tokpar.certificate.stage_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
@@ -35,13 +35,6 @@ from tokpar.types import Facts, Rule, Seam, Theorem
 
 HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
-_OF_PATTERNS = (Theorem.PAIR, Theorem.PAIR_OF_SPLITS)
-_SIDES: dict[object, tuple[str, str]] = {
-    (Rule.PAIR, Theorem.SPACE_AFTER_NONSPACE): ("non-space", "space"),
-    (Rule.PAIR, Theorem.LOCAL_PAIR): ("any", "space"),
-    (Rule.PAIR, Theorem.PAIR): ("non-space", "space"),
-    (Rule.PAIR, Theorem.PAIR_OF_SPLITS): ("non-space", "space"),
-}
 
 
 class Checkable(Protocol):
@@ -300,7 +293,7 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
 
     A licence for regions holds at every ASCII space if it holds at one, under normalizers that keep
     the space and the character before it. The licence of theorem 50 is also accepted here."""
-    facts, key = ground.facts, (licence.rule, licence.theorem)
+    facts = ground.facts
     require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
     raw = not ground.normalized_tokens
     require(raw, "added token", "tokens searched in the normalized text: not judged")
@@ -312,14 +305,12 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
         scheme = facts.scheme
         require(scheme == "dummy", "scheme", f"spaces are absorbed by a prefix, not by {scheme}")
         return  # as above
-    rule = f"{key[0]} by theorem {key[1]}"
-    require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
+    known = licence.rule, licence.theorem, licence.witness
     rules = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
-    rules.require_characters(replace(licence, position=1))
-    named = "windows" if licence.theorem in _OF_PATTERNS else "family"
-    sides = witness_values(licence, named, "left", "right")[1:]
-    require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
-    kept = looks_at_two((*key, licence.witness), facts)
+    rules.require_licence(replace(licence, position=1))
+    only_there = f"{licence.witness} does not hold at every space"
+    require(at_spaces(known), "witness", only_there)
+    kept = looks_at_two(known, facts)
     require(kept, "normalizer", "a stage may change a space, or what is before")
 
 

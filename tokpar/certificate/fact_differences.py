@@ -27,7 +27,7 @@ AS_TOLD = "facts as the adapter tells them: no file is known to read them from a
 _ALWAYS = ("engine", "model", "added_tokens")
 _FOR_EDGES = ("first_prefix",)
 _FOR_CUTS = (
-    *("scheme", "family", "patterns", "normalizers", "pre_tokenizers"),
+    *("scheme", "patterns", "normalizers", "pre_tokenizers"),
     *("prefix_space", "first_prefix", "chars_before_mark", "tiles"),
 )
 _REFUSALS = ("unprovable", "added_token_cuts_refused")

@@ -23,27 +23,41 @@ SPACES = frozenset(
 
 
 @dataclass(frozen=True)
-class Family:
-    """One family of pre-tokenizers.
+class ShippedPattern:
+    """A pattern of which tokpar ships what is known.
 
-    `universal`: the white space before which theorem 20 cuts, for a regex family. `pairs`: for
-    BERT and Metaspace, the pairs of character classes that may be cut, and by which theorem."""
+    `sources`: (engine, a pattern for each Split). `space_after_nonspace`: theorem 20 cuts before
+    each space. `covers`: its matches leave no gap in any text."""
 
     name: str
     sources: frozenset[tuple[str, tuple[str, ...]]]
+    space_after_nonspace: bool
+    covers: bool
+
+
+@dataclass(frozen=True)
+class PairClasses:
+    """The pairs of character classes that BERT or Metaspace cuts (theorem 4.8)."""
+
+    name: str
     class_of_atom: Mapping[str, str]
-    pairs: Mapping[tuple[str, str], str]
-    universal: str | None
+    pairs: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Families, and atoms: disjoint sets of code points for which all engines agree.
+    """Shipped patterns, pairs of classes, and atoms: disjoint sets of code points for which all
+    engines agree.
 
     `ranges`: (first, last, atom), ascending."""
 
     ranges: tuple[tuple[int, int, str], ...]
-    families: Mapping[str, Family]
+    patterns: tuple[ShippedPattern, ...]
+    pair_classes: Mapping[str, PairClasses]
+
+    def pattern_of(self, engine: str, patterns: tuple[str, ...]) -> ShippedPattern | None:
+        """Returns the shipped pattern that `engine` runs as these patterns, one for each Split."""
+        return next((each for each in self.patterns if (engine, patterns) in each.sources), None)
 
     def atom_of(self, char: str) -> str | None:
         """Returns the name of the atom of a character. None outside the frozen set."""
@@ -51,24 +65,24 @@ class Tables:
         _, last, name = self.ranges[place]
         return name if place >= 0 and ord(char) <= last else None
 
-    def class_of(self, char: str, family: Family) -> str | None:
-        """Returns the class of a character in a family. None if it has no class."""
+    def class_of(self, char: str, classes: PairClasses) -> str | None:
+        """Returns the class of a character. None outside the frozen set."""
         atom = self.atom_of(char)
-        return None if atom is None else family.class_of_atom.get(atom)
+        return None if atom is None else classes.class_of_atom.get(atom)
 
 
 @functools.cache
 def load_tables() -> Tables:
-    """Returns atoms and families. Checks them as far as the checker relies on them."""
-    atoms, families = _read("atoms"), _read("families")
-    ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
+    """Returns atoms and patterns. Checks them as far as the checker relies on them."""
+    ranges = sorted((lo, hi, name) for name, spans in _read("atoms").items() for lo, hi in spans)
     last, owner = -1, ""
     for lo, hi, name in ranges:
         if lo <= last or hi < lo:
             raise FileFormatError(f"atoms.json: {name!r} overlaps {owner!r} at U+{lo:04X}")
         last, owner = hi, name
-    own = {name: _family(name, record) for name, record in families.items()}
-    return Tables(tuple(ranges), own)
+    patterns = tuple(_pattern(name, record) for name, record in _read("patterns").items())
+    classes = {name: _classes(name, record) for name, record in _read("classes").items()}
+    return Tables(tuple(ranges), patterns, classes)
 
 
 @functools.cache
@@ -91,9 +105,9 @@ def load_categories() -> Mapping[str, Sequence[tuple[int, int]]]:
 
 
 @functools.cache
-def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
-    """Returns the stored windows of a family, over the atoms; see the README of the tables."""
-    found: list[dict[str, Any]] = _read("windows", f"windows/{family}")
+def load_pairs(name: str) -> Sequence[Mapping[str, Any]]:
+    """Returns the stored pairs of a pattern, over the atoms; see the README of the tables."""
+    found: list[dict[str, Any]] = _read("tables", f"patterns/{name}")
     return found
 
 
@@ -105,22 +119,17 @@ def _read(name: str, file: str = "") -> Any:
         raise FileFormatError(f"{path.name}: expected JSON with {name!r}") from error
 
 
-def _family(name: str, record: Mapping[str, Any]) -> Family:
+def _pattern(name: str, record: Mapping[str, Any]) -> ShippedPattern:
+    sources = ((source["engine"], tuple(source["patterns"])) for source in record["sources"])
+    spaces, covers = record["space_after_nonspace"] is True, record["covers"] is True
+    return ShippedPattern(name, frozenset(sources), spaces, covers)
+
+
+def _classes(name: str, record: Mapping[str, Any]) -> PairClasses:
     class_of_atom: dict[str, str] = {}
-    for label, members in record.get("classes", {}).items():
+    for label, members in record["classes"].items():
         for atom in members:
             if class_of_atom.setdefault(atom, label) != label:
-                raise FileFormatError(f"families.json: {name}: atom {atom!r} is in two classes")
-    return Family(
-        name=name,
-        sources=frozenset(
-            (source["engine"], tuple(source["patterns"])) for source in record.get("sources", ())
-        ),
-        class_of_atom=class_of_atom,
-        pairs={
-            (left, right): theorem
-            for left, row in record.get("pairs", {}).items()
-            for right, theorem in row.items()
-        },
-        universal=record.get("universal"),
-    )
+                raise FileFormatError(f"classes.json: {name}: atom {atom!r} is in two classes")
+    pairs = frozenset((left, right) for left, right in record["pairs"])
+    return PairClasses(name, class_of_atom, pairs)

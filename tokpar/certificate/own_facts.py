@@ -13,15 +13,14 @@ from tokpar.certificate.own_stages import (
     Stages,
     as_read,
     division_of,
-    family_named,
+    is_shipped,
     kept_whole,
-    pair_family,
     regex_of,
     setting,
     stages_of,
 )
 from tokpar.certificate.own_vocabulary import OwnVocabulary
-from tokpar.certificate.space_rule import cuts_at_spaces
+from tokpar.certificate.stage_rule import cuts_at_spaces
 from tokpar.certificate.tokenizer_file import RankFile, TokenizerFile, added_tokens
 from tokpar.types import AddedToken, Facts, Scheme
 
@@ -104,15 +103,13 @@ def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
     model, listed = parts.model, parts.listed_tokens
     division = division_of(parts.pieces, parts.normalizers, model)
     scheme, patterns = division.scheme, as_read(file.engine, division.patterns)
-    family = family_named(file.engine, patterns) if patterns else pair_family(scheme)
-    strange = patterns and family is None and not file.lists_classes
+    known = is_shipped(file.engine, patterns) or file.lists_classes
     normalizers = () if scheme == "dummy" else parts.normalizers
     covered = parts.are_covered
     return Facts(
         engine=file.engine,
         model=model.kind,
         scheme=scheme,
-        family=family,
         patterns=patterns,
         added_tokens=parts.added_tokens,
         normalizers=normalizers,
@@ -120,7 +117,7 @@ def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
         tiles=covered and not normalizers,
         longest_token=model.longest(listed, parts.is_spelled),
         unprovable=division.unknown
-        or ("a pattern of no known family" if strange else None)
+        or (None if known or not patterns else "a pattern that is not shipped")
         or _normalizer_refusal(normalizers)
         or _unsure_model(model, scheme)
         or _moved_by_prefix(listed, scheme)
@@ -142,11 +139,11 @@ def _of_line_one(facts: Facts) -> Facts:
     unsure = flagged or (moved and (facts.normalizers or marks))
     found = "where tokenizers 1.x finds its added tokens is not proved" if unsure else None
     sources = filter(None, map(regex_of, facts.pre_tokenizers))
-    strange = any(family_named("oniguruma", (source,)) is None for source in sources)
+    strange = not all(is_shipped("oniguruma", (source,)) for source in sources)
     behind = moved and facts.scheme not in ("regex", "whole")
     return replace(
         facts,
-        unprovable=facts.unprovable or found or ("a regex of no known family" if strange else None),
+        unprovable=facts.unprovable or found or ("an unshipped regex" if strange else None),
         added_token_cuts_refused=facts.added_token_cuts_refused
         or found
         or ("added tokens are searched in normalized text" if behind else None),
@@ -162,7 +159,6 @@ def _by_stages(facts: Facts, parts: _Parts) -> Facts:
     found = replace(
         facts,
         scheme="spaces",
-        family=None,
         patterns=(),
         normalizers=parts.normalizers,
         pre_tokenizers=pieces,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokpar.certificate.own_stages import as_read, family_named
+from tokpar.certificate.own_stages import as_read, covers
 from tokpar.certificate.tokenizer_file import RankFile
 from tokpar.types import Facts
 
@@ -10,14 +10,12 @@ from tokpar.types import Facts
 def facts_of_ranks(file: RankFile) -> Facts:
     """Returns the facts of a file of ranks."""
     patterns = as_read(file.engine, file.patterns)
-    family = family_named(file.engine, patterns)
-    tiles = (file.keeps_gaps or family is not None) and not _share_ids(file)
+    tiles = (file.keeps_gaps or covers(file.engine, patterns)) and not _share_ids(file)
     chance = _begins_alike(file) if file.drops_prefixes else None
     return Facts(
         engine=file.engine,
         model="BPE",
         scheme="regex",
-        family=family,
         patterns=patterns,
         added_tokens=file.added_tokens,
         tiles=tiles,

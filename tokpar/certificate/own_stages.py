@@ -52,14 +52,15 @@ def regex_of(stage: NormalizerStage) -> str | None:
     return str(pattern["Regex"]) if isinstance(pattern, Mapping) and "Regex" in pattern else None
 
 
-def family_named(engine: str, patterns: tuple[str, ...]) -> str | None:
-    """Returns the name of the family of these patterns in the frozen tables, or None."""
-    families = load_tables().families.values()
-    return next((f.name for f in families if (engine, patterns) in f.sources), None)
+def is_shipped(engine: str, patterns: tuple[str, ...]) -> bool:
+    """True if tokpar ships what is known of these patterns."""
+    return load_tables().pattern_of(engine, patterns) is not None
 
 
-def pair_family(scheme: Scheme) -> str | None:
-    return scheme if scheme in ("bert", "metaspace") else None
+def covers(engine: str, patterns: tuple[str, ...]) -> bool:
+    """True if the matches of these patterns are known to leave no gap."""
+    known = load_tables().pattern_of(engine, patterns)
+    return known is not None and known.covers
 
 
 def kept_whole(piece: NormalizerStage) -> NormalizerStage:
@@ -69,7 +70,7 @@ def kept_whole(piece: NormalizerStage) -> NormalizerStage:
     if piece.kind != "Split" or not drops:
         return piece
     source = regex_of(piece)
-    if source is None or family_named("oniguruma", (source,)) is None:
+    if source is None or not covers("oniguruma", (source,)):
         return piece
     kept = dict(piece.settings) | {"behavior": "Isolated", "invert": False}
     return replace(piece, settings=tuple(kept.items()))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import repeat
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,28 +14,18 @@ from tokpar.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import Rule, Seam
 
 Unread = dict[str, tuple[Mapping[str, Any], bytes]]
-Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
-"""A licence in which None stands for each number."""
 
 
 def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[PackedColumn]]:
     """(header entry, packed columns) of the seams of a text of `length` code points."""
     planned = seams.planned
-    shapes: dict[Shape, int] = {}
-    numbers = [shapes.setdefault(_shape(licence), len(shapes)) for licence in planned.licences]
-    codes = np.array(numbers, dtype=np.int64)[planned.codes]
     packed = [
         pack("positions", planned.positions),
         pack("tokens", planned.tokens, planned.positions),
-        pack("codes", codes),
+        pack("codes", planned.codes),
     ]
-    for shape, code in shapes.items():
-        rows = np.flatnonzero(codes == code)
-        of_rows = [planned.licences[each][2] for each in planned.codes[rows].tolist()]
-        for k in (k for k, (_, value) in enumerate(shape[2]) if value is None):
-            values = np.array([int(witness[k][1]) for witness in of_rows], dtype=np.int64)
-            packed.append(pack(f"witness {code}.{k}", values, planned.positions[rows]))
-    described: dict[str, Any] = {"licences": list(map(_describe_shape, shapes)), "everywhere": None}
+    licences = list(map(_describe, planned.licences))
+    described: dict[str, Any] = {"licences": licences, "everywhere": None}
     if seams.everywhere is not None:
         own, columns = _pack_everywhere(seams.everywhere, planned.positions, length)
         described["everywhere"] = own
@@ -49,7 +38,7 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[PackedCo
 def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Seams:
     """Read the seams of a header and its columns. Raises FileFormatError."""
     entries = _list(header, "licences")
-    shapes = [_shape_from(entry, f"licences[{k}]") for k, entry in enumerate(entries)]
+    licences = tuple(_licence(entry, f"licences[{k}]") for k, entry in enumerate(entries))
     positions = _take(columns, "positions")
     tokens, codes = _take(columns, "tokens", positions), _take(columns, "codes", positions)
     counts = f"{len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
@@ -57,47 +46,15 @@ def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Sea
     ascending = (np.diff(positions, prepend=-1) >= 1).all()
     expect(ascending, "positions: expected numbers from 0 on, each above the one before")
     expect((tokens >= -1).all(), "tokens: expected numbers from -1 on")
-    known = ((codes >= 0) & (codes < len(shapes))).all()
-    expect(known, f"codes: expected numbers of the {len(shapes)} licences")
-    planned = _columns(shapes, positions, tokens, codes, columns)
+    known = ((codes >= 0) & (codes < len(licences))).all()
+    expect(known, f"codes: expected numbers of the {len(licences)} licences")
+    planned = Columns(positions, tokens, codes, licences)
     everywhere = _unpack_everywhere(header.get("everywhere"), positions, length, columns)
     expect(not columns, f"columns: nothing is known of {min(columns, default='')!r}")
     proofs = header.get("proofs", {})
     written = isinstance(proofs, dict) and all(isinstance(text, str) for text in proofs.values())
     expect(written, "proofs: expected an object of strings")
     return Seams(planned, everywhere, proofs=proofs)
-
-
-def _columns(
-    shapes: Sequence[Shape], positions: IntArray, tokens: IntArray, codes: IntArray, unread: Unread
-) -> Columns:
-    """Build the licences from shapes and numbers. Equal licences are stored once."""
-    known: dict[Licence, int] = {}
-    numbers = np.zeros(len(codes), dtype=np.int64)
-    for code, (rule, theorem, pairs) in enumerate(shapes):
-        rows = np.flatnonzero(codes == code)
-        if all(value is not None for _, value in pairs):
-            if len(rows):  # one licence for all seams
-                numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))
-            continue
-        fields = [
-            repeat((name, value))
-            if value is not None
-            else [(name, each) for each in _witness(unread, f"{code}.{k}", positions[rows])]
-            for k, (name, value) in enumerate(pairs)
-        ]
-        witnesses = zip(*fields, strict=False)
-        numbers[rows] = [known.setdefault((rule, theorem, own), len(known)) for own in witnesses]
-    return Columns(positions, tokens, numbers, tuple(known))
-
-
-def _witness(unread: Unread, name: str, positions: IntArray) -> list[int]:
-    """One number of the witness of each of the seams at `positions`."""
-    values = _take(unread, f"witness {name}", positions)
-    count = len(positions)
-    expect(len(values) == count, f"witness {name}: expected {count} numbers, got {len(values)}")
-    numbers: list[int] = values.tolist()
-    return numbers
 
 
 def _pack_everywhere(
@@ -109,7 +66,7 @@ def _pack_everywhere(
     places = np.searchsorted(edges, regions)
     at_edges = bool((edges[np.minimum(places, len(edges) - 1)] == regions).all())
     starts, stops = (places if at_edges else regions).T
-    described = _describe_shape((licence.rule, licence.theorem, licence.witness))
+    described = _describe((licence.rule, licence.theorem, licence.witness))
     described["ends"] = "seams" if at_edges else "code points"
     return described, [pack("region starts", starts), pack("region stops", stops, starts)]
 
@@ -119,7 +76,7 @@ def _unpack_everywhere(
 ) -> Everywhere | None:
     if entry is None:
         return None
-    shape = _shape_from(entry, "everywhere", numbers=True)
+    licence = _licence(entry, "everywhere")
     assert isinstance(entry, Mapping)
     ends = entry.get("ends")
     known = ends in ("seams", "code points")
@@ -134,7 +91,7 @@ def _unpack_everywhere(
         inside = ((regions >= 0) & (regions < len(edges))).all()
         expect(inside, f"regions: expected numbers of the {len(edges)} edges")
         regions = edges[regions]
-    return Everywhere(Seam(0, *shape), regions)
+    return Everywhere(Seam(0, *licence), regions)
 
 
 def _take(columns: Unread, name: str, positions: IntArray | None = None) -> IntArray:
@@ -144,41 +101,29 @@ def _take(columns: Unread, name: str, positions: IntArray | None = None) -> IntA
     return unpack(entry, data, positions)
 
 
-def _shape(licence: Licence) -> Shape:
+def _describe(licence: Licence) -> dict[str, Any]:
     rule, theorem, witness = licence
-    for name, value in witness:
-        if type(value) not in (int, str):
-            raise ValueError(f"witness {name}: expected a whole number or a name, got {value!r}")
-    pairs = tuple((name, value if isinstance(value, str) else None) for name, value in witness)
-    return rule, theorem, pairs
+    return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in witness]}
 
 
-def _describe_shape(shape: Shape) -> dict[str, Any]:
-    rule, theorem, pairs = shape
-    return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in pairs]}
-
-
-def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
-    """Read a licence from a header. With `numbers`, the header contains the numbers themselves."""
+def _licence(data: object, where: str) -> Licence:
+    """Read a licence from a header."""
     if not isinstance(data, Mapping):
         raise FileFormatError(f"{where}: expected an object, got {data!r}")
     rule, theorem = data.get("rule", ""), data.get("theorem")
     rules = (None, *Rule)
     known = f"expected null or one of {', '.join(Rule)}, got {rule!r}"
     expect(rule in rules, f"{where}.rule: {known}")
-    expect(isinstance(theorem, str), f"{where}.theorem: expected str, got {theorem!r}")
-    witness = tuple(_pair(pair, where, numbers) for pair in _list(data, "witness", f"{where}."))
+    if not isinstance(theorem, str):
+        raise FileFormatError(f"{where}.theorem: expected str, got {theorem!r}")
+    witness = tuple(_pair(pair, where) for pair in _list(data, "witness", f"{where}."))
     return rules[rules.index(rule)], theorem, witness
 
 
-def _pair(data: object, where: str, numbers: bool) -> tuple[str, Any]:
+def _pair(data: object, where: str) -> tuple[str, str]:
     match data:
         case [str(name), str(value)]:
             return name, value
-        case [str(name), None] if not numbers:
-            return name, None
-        case [str(name), int(number)] if numbers and type(number) is int:
-            return name, number
     raise FileFormatError(f"{where}.witness: expected [name, value] pairs, got {data!r}")
 
 

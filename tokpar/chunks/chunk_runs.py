@@ -14,9 +14,9 @@ from tokpar.chunks.special_tokens import FixedTokens
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.chunks.token_places import TokenBytes
 from tokpar.concatenation import Part, concatenate
-from tokpar.cuts.near_cuts import PairTable, pair_table
-from tokpar.cuts.window_tables import OPEN, SURE
+from tokpar.cuts.near_cuts import NearCutFinder, near_cut_finder
 from tokpar.errors import EngineError
+from tokpar.patterns.known_pattern import OPEN, SURE
 
 _FEWEST, _MOST, _GROWTH = 64, 1024, 8
 """How many chunks are found at a time: few at first, so that the first chunk comes soon."""
@@ -51,9 +51,9 @@ class ChunkRuns:
         self._slices, self._special = slices, special
         self._whole: EncodedText = slices.whole
         self._budget, self._limit = most - special.count, most
-        self._table: PairTable | None = None
+        self._table: NearCutFinder | None = None
         if self._whole.has_cuts and self._whole.facts.tiles:
-            self._table = pair_table(self._whole.finder)
+            self._table = near_cut_finder(self._whole.finder)
         self._size, self._resume_point = _FEWEST, (0, 0)
 
     def next_chunks(self, start: int) -> list[TextChunk]:

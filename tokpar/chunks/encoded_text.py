@@ -23,7 +23,7 @@ from tokpar.chunks.token_places import (
 )
 from tokpar.concatenation import EncodedParts, EncodeRows, Part, concatenate, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.near_cuts import pair_table
+from tokpar.cuts.near_cuts import near_cut_finder
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
@@ -195,10 +195,10 @@ class EncodedText:
         return self._sure(self._piece_at(position)[0])
 
     def _sure_pairs(self, region: Region) -> IntArray | None:
-        windows = self.finder.windows
-        if windows is None or not self.has_cuts:
+        pairs = self.finder.pairs
+        if pairs is None or not self.has_cuts:
             return None
-        return windows.sure_pairs(self.text, region.start, region.stop)
+        return pairs.sure_pairs(self.text, region.start, region.stop)
 
     def region_at(self, position: int) -> Region:
         """Returns the region with the character at `position`."""
@@ -293,14 +293,14 @@ class EncodedText:
 
     def _first_seam(self, start: int, stop: int) -> Seam | None:
         """Returns the first seam in [start, stop) that is found fast, or None."""
-        if self.finder.windows is None:
+        if self.finder.pairs is None:
             return self.finder.find(self.text, start, stop, _WINDOW)
         return next(self.finder.pair_seams(self.text, start, stop), None)
 
     def _likely_pieces(self, start: int, stop: int) -> list[int]:
         """Returns cuts in a region that arrays find, ascending, `PIECE` code points apart where
         there are as many."""
-        table = pair_table(self.finder)
+        table = near_cut_finder(self.finder)
         targets = np.arange(start + PIECE, stop, PIECE)
         if self._every_space(start, stop):
             spaces = spaces_behind_text(self.text, start, stop)

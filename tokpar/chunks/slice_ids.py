@@ -90,7 +90,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        place, stop = 1, len(part) if finder.windows is not None else stop
+        place, stop = 1, len(part) if finder.pairs is not None else stop
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -113,7 +113,7 @@ class SliceIds:
                 return Seam.licensed_by(Theorem.PAIR, int(pairs[at]))
         if finder.refusal_for(part) is not None:
             return None
-        if finder.windows is not None:
+        if finder.pairs is not None:
             least = max(1, lowest - start)
         for place in finder.likely(part, least, len(part)):
             seam = finder.certify(part, place)

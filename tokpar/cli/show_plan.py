@@ -127,7 +127,7 @@ def _describe_gaps(name: str, gaps: Mapping[str, Any]) -> str:
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
     """The rule that licenses a cut at `place`, or an example text that shows why none does."""
     from tokpar.cuts.finder import finder_for
-    from tokpar.cuts.window_seams import doubt
+    from tokpar.cuts.pair_seams import doubt
     from tokpar.interfaces import facts_of
 
     facts = facts_of(tokenizer)
@@ -212,6 +212,6 @@ def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
 def _format_witness(witness: Witness) -> str:
     """Returns a witness in words: "family=cl100k left=non-space", a hash shortened."""
     shown = (
-        (name, str(value)[:SHOWN_HASH] if name == "windows" else value) for name, value in witness
+        (name, str(value)[:SHOWN_HASH] if name == "proof" else value) for name, value in witness
     )
     return " ".join(f"{name}={value}" for name, value in shown)

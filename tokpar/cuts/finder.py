@@ -19,24 +19,23 @@ from numpy.typing import NDArray
 from tokpar.arrays import IntArray, has_surrogate
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.cuts.local_pairs import LocalPairs
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
-from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
+from tokpar.patterns.class_tables import WHITESPACE, range_class
+from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.types import Facts, Seam, Theorem, Witness
 
-if TYPE_CHECKING:
-    from tokpar.cuts.window_seams import WindowSeams
-
-SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REPORTED, _BLOCK = 1 << 12, 1 << 8
 _FIRST_WINDOW = 64
 _FIRST_BLOCK, _LAST_BLOCK = 8, 1 << 12
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
-_REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
-_ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
-_ABSORBED: Witness = (("absorbed", 1),)
+if TYPE_CHECKING:
+    from tokpar.cuts.pair_seams import PairSeams
+
+SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
+_BY_PAIRS = ("regex", "bert", "metaspace")
+_ABSORBED: Witness = (("absorbed", "1"),)
 _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
 
 
@@ -45,7 +44,6 @@ class CutFinder:
     """Finds the certified cuts for one tokenizer. Build the finder with `finder_for`."""
 
     facts: Facts
-    family: Family | None
     token_guard: AddedTokenGuard
     normalizer_guard: NormalizerGuard
     edges: TokenEdges
@@ -57,15 +55,8 @@ class CutFinder:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
             return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
-        known = self.family is not None or self.facts.scheme in ("dummy", "spaces")
-        if not known and (self.facts.family is not None or self.facts.scheme != "regex"):
-            return f"no cut table is known by the name of {self.facts.family!r}"
-        if (
-            self.facts.scheme == "regex"
-            and not self._has_stored_windows
-            and isinstance(self._windows, str)
-        ):
-            return self._windows
+        if self.facts.scheme in _BY_PAIRS and not isinstance(pattern_of(self.facts), KnownPattern):
+            return str(pattern_of(self.facts))
         if self.facts.scheme not in ("bert", "spaces") and self.normalizer_guard.unsupported_stage:
             return (
                 f"nothing is proved about its normalizer {self.normalizer_guard.unsupported_stage}"
@@ -75,31 +66,20 @@ class CutFinder:
         return None
 
     @cached_property
-    def _has_stored_windows(self) -> bool:
-        """True if the package has stored windows for the regex. This does not load the windows."""
-        spelling = Spelling(self.facts.engine, self.facts.patterns)
-        return self.family is not None and spelling in self.family.sources
-
-    @cached_property
-    def _windows(self) -> WindowSeams | str:
-        """The finder of PAIR seams for the regex, or the reason why the regex has no windows."""
-        from tokpar.cuts.window_seams import window_seams  # only regex schemes need this import
-
-        return window_seams(self.facts, self.token_guard, self.normalizer_guard)
-
-    @property
-    def windows(self) -> WindowSeams | None:
+    def pairs(self) -> PairSeams | None:
         """The finder of PAIR seams; None if rule PAIR does not apply to the tokenizer."""
-        if self.refusal is not None or self.facts.scheme != "regex":
+        from tokpar.cuts.pair_seams import PairSeams  # cuts at spaces need no pairs
+
+        if self._pattern is None:
             return None
-        return None if isinstance(self._windows, str) else self._windows
+        return PairSeams(self.facts, self.token_guard, self.normalizer_guard, self._pattern)
 
     @cached_property
-    def _pairs(self) -> LocalPairs | None:
-        """The finder for a pre-tokenizer that decides by two characters alone, or None."""
-        if self.family is None or self.facts.scheme not in ("bert", "metaspace"):
+    def _pattern(self) -> KnownPattern | None:
+        if self.refusal is not None or self.facts.scheme not in _BY_PAIRS:
             return None
-        return LocalPairs(self.facts, self.family, self.normalizer_guard, self.tokens_safe)
+        pattern = pattern_of(self.facts)
+        return pattern if isinstance(pattern, KnownPattern) else None
 
     def refusal_for(self, text: str) -> str | None:
         """Why no cut of `text` is certified, or None."""
@@ -131,10 +111,8 @@ class CutFinder:
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
         found = self._space(text, p)
-        if found is None and self.windows is not None:
-            return self.windows.certify(text, p)
-        if found is None and self._pairs is not None:
-            found = self._pairs.certify(text, p)
+        if found is None and self.pairs is not None:
+            return self.pairs.certify(text, p)
         return found or self._find_unjoined(text, p, p + 1)
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
@@ -160,14 +138,15 @@ class CutFinder:
         positions to `on_checked`."""
         if self.refusal_for(text) is not None:
             return np.zeros(0, np.int64)
-        changed = bool(self.facts.normalizers) or self.facts.prefix_space
-        near = None if self.windows is None or changed else self.token_guard.parts_near_tokens(text)
-        if self.windows is None or near is None:
+        pairs = self.pairs
+        arrays = pairs is not None and pairs.by_arrays
+        near = self.token_guard.parts_near_tokens(text) if arrays else None
+        if pairs is None or near is None:
             return self._check_each(text, 1, len(text), on_checked)
         found, done = [], 0
         for start, stop in (*near, (len(text), len(text))):
             found += [
-                self.windows.sure_places(text, max(1, done), start),
+                pairs.sure_places(text, max(1, done), start),
                 self._check_each(text, start, stop, on_checked),
             ]
             done = stop
@@ -221,19 +200,19 @@ class CutFinder:
 
     def _likely_in(self, text: str, start: int, stop: int) -> Iterable[int]:
         crossed, places = self.crossed_positions(text, start, stop), set(range(start, stop))
-        if self.windows is not None:
+        if self.pairs is not None:
             spaces = (p for p in places if text[p] == " ")  # a space may need no pair
-            pairs = self.windows.likely(text, start, stop)
+            pairs = self.pairs.likely(text, start, stop)
             places = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
         falling = sorted(places, reverse=True)
         return falling if crossed is None else (p for p in falling if not crossed[p - start])
 
     def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
         """Yield the seams in [start, stop), 0 < start, that a pair of characters licenses,
-        ascending. Yields nothing for a tokenizer without windows."""
-        for lo in range(start, stop if self.windows is not None else 0, _BLOCK):
-            assert self.windows is not None
-            for p in self.windows.likely(text, lo, min(lo + _BLOCK, stop)):
+        ascending. Yields nothing for a tokenizer without pairs."""
+        for lo in range(start, stop if self.pairs is not None else 0, _BLOCK):
+            assert self.pairs is not None
+            for p in self.pairs.likely(text, lo, min(lo + _BLOCK, stop)):
                 seam = self.certify_context(text, p)
                 if seam is not None:
                     yield seam
@@ -242,10 +221,8 @@ class CutFinder:
         if self.refusal is not None:
             return None
         found = self._find_space(text, lo, hi)
-        if found is None and self.windows is not None:
-            return self.windows.find(text, lo, hi)
-        if found is None and self._pairs is not None:
-            found = self._pairs.find(text, lo, hi)
+        if found is None and self.pairs is not None:
+            return self.pairs.find(text, lo, hi)
         return found or self._find_unjoined(text, lo, hi)
 
     @cached_property
@@ -264,24 +241,16 @@ class CutFinder:
         licenses only cuts of whole texts."""
         if self.refusal is not None or self.facts.prefix_space or self.normalizer_guard.tokens:
             return None
-        if self.facts.scheme == "regex":
-            return self._universal if self.normalizer_guard.keeps_universal else None
         if self.facts.scheme == "dummy":
             return Seam.licensed_by(Theorem.ABSORBED_SPACE, 0, _ABSORBED)
         if self.spaces and self.spaces[0].space_char == " ":
             left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
             witness = ("left", left), ("right", "space"), ("spared", spared)
             return Seam.licensed_by(Theorem.STAGES_AT_SPACE, 0, witness)
-        if self.facts.scheme == "bert":
-            return self._seam(Theorem.LOCAL_PAIR, 0, _ANY_SPACE)
-        return None
-
-    @cached_property
-    def _universal(self) -> Seam | None:
-        """The seam that licenses U1 for a regex pre-tokenizer, or None."""
-        if self.family is not None:
-            return self._seam(Theorem.SPACE_AFTER_NONSPACE, 0, _REGEX_UNIVERSAL)
-        return None if self.windows is None else self.windows.universal
+        if self._pattern is None or self.facts.scheme == "metaspace":
+            return None
+        kept = self.facts.scheme == "bert" or self.normalizer_guard.keeps_universal
+        return self._pattern.space_seam(0) if kept else None
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """True if every space of the kind in `at_spaces`, strictly inside [start, stop), is a
@@ -341,12 +310,10 @@ class CutFinder:
             return None
         if self.facts.scheme == "dummy":
             return self._by_absorb_rule(text, p)
-        if not self._universal_context(text, p) or not self.tokens_safe(text, p):
+        if self._pattern is None or self._pattern.spaces is None:
             return None
-        if self.facts.scheme == "regex":
-            found = self._universal
-            return None if found is None else Seam(p, found.rule, found.theorem, found.witness)
-        return self._seam(Theorem.LOCAL_PAIR, p, _ANY_SPACE)
+        safe = self._universal_context(text, p) and self.tokens_safe(text, p)
+        return self._pattern.space_seam(p) if safe else None
 
     def _by_stages(self, text: str, p: int) -> Seam | None:
         for cut in self.spaces:
@@ -378,8 +345,22 @@ class CutFinder:
             return None
         return Seam.licensed_by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
 
-    def _seam(self, theorem: Theorem, p: int, witness: Witness) -> Seam:
-        return Seam.licensed_by(theorem, p, (("family", str(self.facts.family)), *witness))
+
+def pattern_of(facts: Facts) -> KnownPattern | str:
+    """What is known of the pre-tokenizer of these facts, whose scheme is one of `_BY_PAIRS`, or why
+    nothing is. The facts keep it."""
+    return facts.derive(_find_pattern)
+
+
+def _find_pattern(facts: Facts) -> KnownPattern | str:
+    if facts.scheme != "regex":
+        return pattern_of_classes(facts.scheme)
+    known = shipped_pattern(facts.engine, facts.patterns)
+    if known is not None:
+        return known
+    from tokpar.patterns.decided_pattern import decide_pattern  # shipped values need no engine
+
+    return decide_pattern(facts)
 
 
 def finder_for(facts: Facts) -> CutFinder:
@@ -393,10 +374,8 @@ def _finder(facts: Facts) -> CutFinder:
     token_guard = AddedTokenGuard(
         tuple(t for t in facts.added_tokens if not (t.normalized and changed))
     )
-    family = family_named(facts.family) if facts.family else None
     return CutFinder(
         facts,
-        family,
         token_guard,
         NormalizerGuard(facts.normalizers, normalized_tokens),
         TokenEdges(facts),

@@ -1,4 +1,4 @@
-"""Pre-tokenize a text that is still arriving, with the automaton of theorem 19.
+"""Pre-tokenize a text that is still arriving, with the automaton of theorem 40.
 
 A chain has one `PatternSplitter` for each Split. A splitter receives the text that certainly
 belongs to its current piece, and feeds its own pieces to the next splitter. The character classes

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from tokpar.arrays import IntArray
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.window_tables import NEVER, OPEN, SURE, IntArray, SymbolArray
-from tokpar.patterns.class_tables import family_named
-from tokpar.types import Facts
+from tokpar.patterns.known_pattern import NEVER, OPEN, SURE, PairTable, SymbolArray
 
 REACH = 40
 """How far before and behind a place a cut is looked for, code points."""
@@ -34,15 +32,11 @@ class NearCuts:
 
 
 @dataclass(frozen=True, eq=False)
-class PairTable:
-    """The status of the cut between two characters, by their symbols.
-
-    `symbol_of`: uint8, (0x110000,). `pairs`: uint8, (65536,); the index is the first symbol plus
-    256 times the second. `windows`: decides where two characters do not."""
+class NearCutFinder:
+    """Finds the cuts near many places of a text by the pairs in `table`."""
 
     finder: CutFinder
-    symbol_of: SymbolArray
-    pairs: SymbolArray
+    table: PairTable
 
     def find_near(self, text: str, places: Sequence[int]) -> NearCuts:
         """The cuts near `places`, 0 < place < len(text), ascending."""
@@ -53,8 +47,10 @@ class PairTable:
             behind = width - max(0, places[k] + side - len(text))
             windows[k] = windows[k].rjust(behind).ljust(width)
         data = "".join(windows).encode("utf-32-le")
-        symbols = self.symbol_of.take(np.frombuffer(data, "<u4"), mode="clip").reshape(-1, width)
-        status = self.pairs.take(symbols[:, :-1] + (symbols[:, 1:].astype(np.uint16) << 8))
+        symbols = self.table.symbol_of.take(np.frombuffer(data, "<u4"), mode="clip").reshape(
+            -1, width
+        )
+        status = self.table.statuses.take(symbols[:, :-1] + (symbols[:, 1:].astype(np.uint16) << 8))
         for k in short:
             around = np.arange(places[k] - REACH, places[k] + REACH + 1)
             status[k, (around <= 0) | (around >= len(text))] = NEVER
@@ -77,38 +73,9 @@ def _nearest(status: SymbolArray, places: IntArray) -> NearCuts:
     return NearCuts(before.tolist(), status[:, REACH].tolist(), after.tolist())
 
 
-def pair_table(finder: CutFinder) -> PairTable | None:
-    """The `PairTable` of a tokenizer.
+def near_cut_finder(finder: CutFinder) -> NearCutFinder | None:
+    """The `NearCutFinder` of a tokenizer.
 
     None where a normalizer, a prefix or a stage that reads more than two characters decides."""
-    made = finder.facts.derive(_Tables)
-    return made.table(finder)
-
-
-@dataclass(frozen=True, eq=False)
-class _Tables:
-    facts: Facts
-
-    def table(self, finder: CutFinder) -> PairTable | None:
-        if finder.refusal is not None or self.facts.prefix_space or finder.normalizer_guard.tokens:
-            return None
-        if finder.windows is not None and not self.facts.normalizers:
-            return PairTable(finder, finder.windows.finder.symbol_of, finder.windows.pairs)
-        if self.facts.scheme == "bert" and finder.family is not None:
-            return PairTable(finder, *self._bert)
-        return None
-
-    @cached_property
-    def _bert(self) -> tuple[SymbolArray, SymbolArray]:
-        assert self.facts.family is not None
-        family = family_named(self.facts.family)
-        assert family is not None
-        names = list(family.classes)
-        symbol_of = np.full(0x110000, len(names), np.uint8)
-        pairs = np.full((256, 256), OPEN, np.uint8)
-        for k, name in enumerate(names):
-            for low, high in family.ranges(name):
-                symbol_of[low : high + 1] = k
-            for j, other in enumerate(names):
-                pairs[j, k] = NEVER if family.theorem(name, other) is None else SURE
-        return symbol_of, pairs.ravel()
+    pairs = finder.pairs
+    return NearCutFinder(finder, pairs.table) if pairs is not None and pairs.by_arrays else None

@@ -25,7 +25,7 @@ from tokpar.facts.hf_vocabulary import (
 )
 from tokpar.facts.space_stages import MARK, SpaceCut, bare, find_space_cut, only_marks
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.parts import Json, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
@@ -54,7 +54,6 @@ class _PretokenizerFacts:
     """How the pre-tokenizer splits a text before the model. `why`: why this is unknown, or None."""
 
     scheme: Scheme = "none"
-    family: str | None = None
     patterns: tuple[str, ...] = ()
     why: str | None = None
     chars_before_mark: frozenset[str] | None = None
@@ -89,7 +88,6 @@ def facts_from_json(
         engine=ENGINE,
         model=model_kind(model),
         scheme=pretokenizer.scheme,
-        family=pretokenizer.family,
         patterns=pretokenizer.patterns,
         added_tokens=matched_tokens,
         normalizers=normalizers,
@@ -135,7 +133,6 @@ def _at_spaces(
         return replace(
             facts,
             scheme="spaces",
-            family=None,
             patterns=(),
             normalizers=normalizers,
             pre_tokenizers=pre_tokenizers,
@@ -207,27 +204,29 @@ def _pretokenizer_facts(
             return _PretokenizerFacts("dummy", why=chars_before_mark)
         return _PretokenizerFacts("dummy", chars_before_mark=chars_before_mark)
     if kinds == ["BertPreTokenizer"] and _is_bert(stages):
-        return _PretokenizerFacts("bert", "bert")
+        return _PretokenizerFacts("bert")
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
-        return _PretokenizerFacts("metaspace", "metaspace")
+        return _PretokenizerFacts("metaspace")
     if kinds == ["ByteLevel"]:
         use_regex = pieces[0].get("use_regex", True)
-        return _family((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")
+        return _by_patterns((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")
     mapped = bool(kinds) and kinds[-1] == "ByteLevel" and not pieces[-1].get("use_regex", True)
     if mapped and all(map(_is_plain_split, pieces[:-1])):
-        return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
+        return _by_patterns(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
     return _PretokenizerFacts(why="nothing is known but its stages")
 
 
 def _dropping_nothing(piece: Json) -> Json:
     """Turn a Split that drops unmatched text into an isolated Split, if all text is matched.
 
-    Each regex that is a family by itself matches at every character (docs/conditions.md)."""
+    `KnownPattern.covers` says so of shipped patterns."""
     dropping = piece["type"] == "Split" and (piece["behavior"], piece.get("invert")) == (
         "Removed",
         True,
     )
-    if not dropping or recognise(ENGINE, (str(piece["pattern"].get("Regex")),)) is None:
+    pattern = str(piece["pattern"].get("Regex")) if dropping else ""
+    known = shipped_pattern(ENGINE, (pattern,))
+    if known is None or not known.covers:
         return piece
     return {**piece, "behavior": "Isolated", "invert": False}
 
@@ -244,13 +243,10 @@ def _is_bert(stages: tuple[NormalizerStage, ...]) -> bool:
     return [s.kind for s in stages] == ["BertNormalizer"] and wanted <= {*stages[0].settings}
 
 
-def _family(patterns: tuple[str, ...]) -> _PretokenizerFacts:
-    found = recognise(ENGINE, patterns)
-    if found is None:
-        shown = " then ".join(map(repr, patterns))
-        why = f"the pre-tokenizer's pattern is of no known family: {shown}"
-        return _PretokenizerFacts("regex", None, patterns, why)
-    return _PretokenizerFacts("regex", found.name, patterns)
+def _by_patterns(patterns: tuple[str, ...]) -> _PretokenizerFacts:
+    shown = " then ".join(map(repr, patterns))
+    why = None if shipped_pattern(ENGINE, patterns) else f"the pattern {shown} is not shipped"
+    return _PretokenizerFacts("regex", patterns, why)
 
 
 def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:

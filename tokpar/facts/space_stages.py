@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tokpar.arrays import sides_of_spaces
-from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import Facts, NormalizerStage
 
 if TYPE_CHECKING:
@@ -354,8 +354,8 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
         sides = (False, True) if member is None else (member,)
         return all(_edge(behavior, invert, x, holds, run=bool(one[2])) for x in sides)
     plain = source and behavior == "Isolated" and not invert
-    known = recognise("oniguruma", (str(source),)) if plain else None
-    if known is not None and known.universal and place.solid and place.right == {" "}:
+    known = shipped_pattern("oniguruma", (str(source),)) if plain else None
+    if known is not None and known.spaces and place.solid and place.right == {" "}:
         return True
     raise _UnprovedError(f"the pre-tokenizer Split on {pattern!r} ({how})")
 

@@ -66,7 +66,7 @@ def _join_after_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join
 
     Without a common run, all ids of both sides are kept; the published code warns and goes on."""
     i, j, length = longest_common_run(left_ids, right_ids)
-    seam = Seam(right.core_start, None, "", (("matched", length),))
+    seam = Seam(right.core_start, None, "", (("matched", str(length)),))
     return Join(seam, i + length, j + length)
 
 

@@ -1,1 +1,1 @@
-"""Compute which windows of a pre-tokenizer pattern certify cuts: parser, automaton, windows."""
+"""Decide what is known of a pre-tokenizer's pattern: parser, automaton, pairs of characters."""

@@ -1,16 +1,13 @@
-"""Load the frozen tables; see tables/README.md for their format.
-
-`class_of` returns None outside the frozen set: no rule may certify a cut there by class."""
+"""Load the frozen tables; see tables/README.md for their format."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -26,117 +23,19 @@ WHITESPACE: Ranges = (
 """The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
 
 
-@dataclass(frozen=True)
-class Spelling:
-    """One spelling of a family: an engine, and a pattern for each Split stage."""
-
-    engine: str
-    patterns: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Family:
-    """One known pre-tokenizer. Compared by identity; get it from `family_named`.
-
-    `sources`: the spellings, for a regex family. `universal`: the white space y that U1 admits:
-    "not_newline", "any" or None. A family that decides by two characters alone has `classes` and
-    `pairs`: `pairs[left][right]` is the theorem that proves the cut between the two classes."""
-
-    name: str
-    sources: tuple[Spelling, ...]
-    universal: str | None
-    classes: Mapping[str, tuple[str, ...]]
-    pairs: Mapping[str, Mapping[str, str]]
-
-    def class_of(self, char: str) -> str | None:
-        """The class of one character; None outside the frozen set."""
-        point = ord(char)
-        if point < 0x80:
-            return self._ascii[point]
-        return self._find_class(point)
-
-    def theorem(self, left: str, right: str) -> str | None:
-        """The theorem that proves the cut (left|right) in every surrounding text, or None."""
-        return self.pairs.get(left, {}).get(right)
-
-    def ranges(self, name: str) -> Ranges:
-        """The code points of one class."""
-        return merge_ranges(span for atom in self.classes[name] for span in load_atoms()[atom])
-
-    @cached_property
-    def _spans(self) -> tuple[list[int], list[int], list[str]]:
-        rows = sorted((lo, hi, name) for name in self.classes for lo, hi in self.ranges(name))
-        lows, highs, names = zip(*rows, strict=True)
-        return list(lows), list(highs), list(names)
-
-    @cached_property
-    def _ascii(self) -> tuple[str | None, ...]:
-        return tuple(self._find_class(point) for point in range(0x80))
-
-    def _find_class(self, point: int) -> str | None:
-        lows, highs, names = self._spans
-        place = bisect_right(lows, point) - 1
-        return names[place] if place >= 0 and point <= highs[place] else None
-
-
 @lru_cache(maxsize=1)
 def load_atoms() -> Mapping[str, Ranges]:
-    """The frozen code points as atoms: no family distinguishes two characters of one atom."""
+    """The frozen code points as atoms: no table distinguishes two characters of one atom."""
     return {
         name: tuple((low, high) for low, high in ranges)
-        for name, ranges in _read("atoms.json")["atoms"].items()
+        for name, ranges in read_table("atoms.json")["atoms"].items()
     }
 
 
 @lru_cache(maxsize=1)
 def load_pictographs() -> Ranges:
     """Code points outside the frozen set that every engine classifies as symbols only."""
-    return tuple((low, high) for low, high in _read("pictographs.json")["pictographs"])
-
-
-@lru_cache(maxsize=1)
-def load_families() -> Mapping[str, Family]:
-    """All families by name."""
-    entries = _read("families.json")["families"]
-    return {name: _family(name, entry) for name, entry in entries.items()}
-
-
-@lru_cache(maxsize=16)
-def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
-    """The stored windows of a family; tables/README.md has the format.
-
-    Empty for a family that decides by two characters alone."""
-    if not load_families()[family].sources:
-        return ()
-    found: list[dict[str, Any]] = _read(f"windows/{family}.json")["windows"]
-    return found
-
-
-def family_named(name: str) -> Family | None:
-    """The family of this name, or None."""
-    return load_families().get(name)
-
-
-def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
-    """The family of these Split patterns, one per stage, run by `engine`; None if unknown."""
-    spelling = Spelling(engine, tuple(patterns))
-    return next((family for family in load_families().values() if spelling in family.sources), None)
-
-
-@lru_cache(maxsize=64)
-def pair_pattern(family: Family) -> re.Pattern[str]:
-    """A zero-width regex that matches at p exactly if the characters around p are a certified pair.
-
-    Left classes with the same right classes share one branch. The largest branch is first."""
-    rows: dict[frozenset[str], list[tuple[int, int]]] = {}
-    for left, row in family.pairs.items():
-        if row:
-            rows.setdefault(frozenset(row), []).extend(family.ranges(left))
-    branches = []
-    for rights, before in sorted(rows.items(), key=lambda item: -_size(item[1])):
-        after = (span for name in rights for span in family.ranges(name))
-        branches.append(f"(?<={range_class(before)})(?={range_class(after)})")
-    return re.compile("|".join(branches) or r"(?!)")
+    return tuple((low, high) for low, high in read_table("pictographs.json")["pictographs"])
 
 
 def range_class(ranges: Iterable[tuple[int, int]]) -> str:
@@ -180,22 +79,8 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-def _size(ranges: Iterable[tuple[int, int]]) -> int:
-    return sum(high - low + 1 for low, high in ranges)
-
-
-def _read(name: str) -> Any:
+@lru_cache(maxsize=16)
+def read_table(name: str) -> Any:
+    """The parsed JSON of a file of data/tables."""
     path = files("tokpar.data") / "tables" / name
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _family(name: str, entry: Mapping[str, Any]) -> Family:
-    return Family(
-        name=name,
-        sources=tuple(
-            Spelling(s["engine"], tuple(s["patterns"])) for s in entry.get("sources", ())
-        ),
-        universal=entry.get("universal"),
-        classes={key: tuple(atoms) for key, atoms in entry.get("classes", {}).items()},
-        pairs=entry.get("pairs", {}),
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import PatternReader, require_kept
+from tokpar.certificate.pattern_machine import RefusedProofError
+from tokpar.certificate.pattern_parser import PatternReader, require_kept
 from tokpar.errors import OptionError
 
 Tree = list[Any]

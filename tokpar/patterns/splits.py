@@ -1,4 +1,4 @@
-"""Compute the windows of a sequence of Splits: parse, ask the engine, build automata, decide."""
+"""Decide the pairs of a sequence of Splits: parse, ask the engine, build automata, decide."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tokpar.patterns.char_partition import Alphabet, alphabet
 from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import EVERY
 from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import Tree, read_pattern, refuse_rewritten
 from tokpar.patterns.time_budget import SECONDS, Budget
-from tokpar.patterns.window_search import Decision, Windows
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
 """A function (classes, engine) -> the code points of each class."""
 
 
-def decide_windows(
+def decide_pairs(
     splits: Sequence[SplitStage],
     ask: Ask = cached_members,
     domain: Ranges = EVERY,
     seconds: float = SECONDS,
-) -> Windows:
-    """Compute the windows of a sequence of Splits, for texts over the code points in `domain`.
+) -> Pairs:
+    """Decide the pairs of a sequence of Splits, for texts over the code points in `domain`.
 
     `seconds` bounds the processor time, without the time that the engine takes to list classes.
     Raises `UnsupportedPatternError` with the reason."""
     budget = Budget(seconds)
     symbols, machines = machines_of(splits, ask, domain, budget)
-    return Windows(symbols, Decision(machines, budget))
+    return Pairs(symbols, machines, budget)
 
 
 def machines_of(
@@ -48,7 +48,7 @@ def machines_of(
     domain: Ranges = EVERY,
     budget: Budget | None = None,
 ) -> tuple[Alphabet, tuple[Automaton, ...]]:
-    """Build the automaton of each Split, over common symbols. Raises as `decide_windows`."""
+    """Build the automaton of each Split, over common symbols. Raises as `decide_pairs`."""
     budget = Budget(SECONDS) if budget is None else budget
     readers = [read_pattern(split.pattern, split.engine) for split in splits]
     classes: dict[Hashable, Ranges] = {}

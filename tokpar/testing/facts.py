@@ -16,7 +16,6 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.patterns.class_tables import family_named, recognise
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
@@ -24,7 +23,7 @@ from tokpar.testing.differing import show_text, token
 from tokpar.types import AddedToken, Facts
 
 MOST_ADDED = 12  # added tokens that are tried between other texts; a vocabulary may have hundreds
-NEAR = 60  # code points at the start of a text in which cuts by windows are tried
+NEAR = 60  # code points at the start of a text in which cuts at pairs are tried
 AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 
@@ -36,7 +35,7 @@ def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
     facts = tokenizer.facts
     yield fit_together.of(tokenizer)
     if facts.unprovable is None:
-        yield family.of(tokenizer)
+        yield pairs.of(tokenizer)
     moved = facts.normalizers and any(each.normalized for each in facts.added_tokens)
     known = facts.unprovable is None and facts.scheme in ("regex", "whole", "bert")
     if facts.added_tokens and known and not moved:  # the text between them is encoded alone
@@ -72,35 +71,21 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
 
 
-@check("facts.family", takes_all_texts=True)
-def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """a provable regex tokenizer has engine and patterns of a family of the cut tables (theorem 19
-    decides them), or no family, and is cut where windows of its patterns say (theorem 40)"""
-    facts = facts_of(tokenizer)
-    if facts.scheme != "regex":
-        if facts.family is None or family_named(facts.family) is not None:
-            return None
-        return Complaint("no cut table has that name", got=repr(facts.family))
-    found = recognise(facts.engine, facts.patterns)
-    name = None if found is None else found.name
-    if facts.family is None and name is None:
-        return next(filter(None, (_windows(tokenizer, text) for text in texts)), None)
-    if facts.family == name is not None:
-        return None
-    expected = f"family={name!r}"
-    got = f"family={facts.family!r}, engine={facts.engine!r}, patterns={facts.patterns!r}"
-    return Complaint("the family is not that of the patterns", expected, got)
+@check("facts.pairs", takes_all_texts=True)
+def pairs(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """a regex tokenizer is cut where pairs of characters say that its patterns cut (theorem 40)"""
+    return next(filter(None, (_at_pairs(tokenizer, text) for text in texts)), None)
 
 
-def _windows(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """Cut the start of the text at each place that a window licenses, and compare both sides' ids
+def _at_pairs(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """Cut the start of the text at each place that a pair licenses, and compare both sides' ids
     with the ids of the whole. Return the first complaint, or None."""
     finder, text = finder_for(facts_of(tokenizer)), text[:NEAR]
-    if finder.windows is None or finder.refusal_for(text) is not None:
+    if finder.pairs is None or finder.refusal_for(text) is not None:
         return None
     whole = ids_of(tokenizer, text)
     for place in range(1, len(text)):
-        seam = finder.windows.certify(text, place)
+        seam = finder.pairs.certify(text, place)
         if seam is None:
             continue
         apart = [ids_of(tokenizer, each) for each in (text[:place], text[place:])]
@@ -155,7 +140,7 @@ def longest_token(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("facts.tokens")
 def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """tokens() holds the bytes of every token of the model (theorem 21)"""
+    """tokens() holds the bytes of every token of the model (theorem 31)"""
     facts = facts_of(tokenizer)
     assert facts.tokens is not None
     listed = facts.tokens()

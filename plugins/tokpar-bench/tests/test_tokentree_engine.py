@@ -209,7 +209,7 @@ def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
     assert facts is tree(name).facts
     assert facts.model == "TokenTree"
     assert facts.tokens is None
-    assert (facts.engine, facts.family, facts.unprovable) == ("regex", exact.family, None)
+    assert (facts.engine, facts.patterns, facts.unprovable) == ("regex", exact.patterns, None)
     assert facts.longest_token == exact.longest_token
 
 

@@ -28,8 +28,8 @@ import tokpar
 from tests.conftest import cases
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
-from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.patterns.shipped_patterns import GPT2, O200K, QWEN2
 from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"

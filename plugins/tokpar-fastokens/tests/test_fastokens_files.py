@@ -17,7 +17,7 @@ from tokenizers import (
 
 import tokpar
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.families import GPT2
+from tokpar.patterns.shipped_patterns import GPT2
 
 DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 LINE = "naïve don't 12345 \u200d 中文 <x> e\u0301\n"

@@ -13,7 +13,7 @@ import pytest
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar.facts.families import CL100K
+from tokpar.patterns.shipped_patterns import CL100K
 
 README = Path(__file__).parents[3] / "README.md"
 

@@ -29,10 +29,10 @@ from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
 from tests.support.profiles import cases, drawn
-from tokpar.cuts.window_tables import pair_cuts
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
-from tokpar.facts import families as known
+from tokpar.patterns import shipped_patterns as known
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 
@@ -419,9 +419,9 @@ def test_a_dead_worker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def boundaries(special_tokens: Sequence[str] = (END,), **settings: Any) -> Boundaries:
-    cuts = pair_cuts("regex", (known.CL100K,))
-    assert cuts is not None
-    return Boundaries(special_tokens, cuts, **settings)
+    found = shipped_pattern("regex", (known.CL100K,))
+    assert found is not None
+    return Boundaries(special_tokens, found.table.sure_places, **settings)
 
 
 pieces = st.sampled_from(

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES, IntArray
 from tokpar.certificate.check_context import RefusedError
+from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.frozen_tables import (
     TABLES,
     load_categories,
     load_pictographs,
     load_tables,
 )
-from tokpar.certificate.window_classes import POINTS
 
 Mask = NDArray[np.bool_]
 _NAMES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.frozen_tables import load_pictographs, load_tables
 from tokpar.certificate.model.strict_json import Json, list_in, object_in
-from tokpar.certificate.window_classes import POINTS
 
 Normalize = Callable[[str], str]
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")

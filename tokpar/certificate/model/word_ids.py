@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
+from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.model.bert_characters import SINGLE, SPACE, WORD, require_known
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.normal_form import normalize_text
 from tokpar.certificate.model.word_file import WordTokenizer
-from tokpar.certificate.window_classes import POINTS
 
 _BLOCK = 1 << 20
 """Characters that are divided together."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from tokpar import load
 from tokpar.interfaces import origin_of
+from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.plugin import AddedToken, Facts, OptionError, Origin, facts_of, traits_of
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
@@ -128,9 +129,10 @@ def _require_flags(settings: Mapping[str, Any]) -> None:
 
 
 def _of_known_pattern(facts: Facts) -> Facts:
-    """Returns the facts. They prove nothing if the pattern is of no known family: tokpar asks the
+    """Returns the facts. They prove nothing if the pattern is not shipped: tokpar asks the
     library of the file about such a pattern, and cannot ask the engine, which has its own."""
-    if facts.unprovable is not None or facts.family is not None or not facts.patterns:
+    known = shipped_pattern(facts.engine, facts.patterns)
+    if facts.unprovable is not None or known is not None or not facts.patterns:
         return facts
     shown = " then ".join(map(repr, facts.patterns))
-    return replace(facts, unprovable=f"the pattern is of no known family: {shown}")
+    return replace(facts, unprovable=f"the pattern {shown} is not shipped")

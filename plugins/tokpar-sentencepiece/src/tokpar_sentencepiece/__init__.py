@@ -180,7 +180,6 @@ def facts_of_model(model: Model, sampling: bool) -> Facts:
         engine="sentencepiece",
         model=KINDS.get(model.kind, str(model.kind)),
         scheme="none" if why else scheme,
-        family="metaspace" if why is None and scheme == "metaspace" else None,
         longest_token=max((len(text.encode()) for text, _ in model.pieces), default=0),
         unprovable=why,
     )

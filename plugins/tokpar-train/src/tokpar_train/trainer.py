@@ -169,7 +169,7 @@ def train(
 
     Raises OptionError, also for a corpus without text; FileFormatError with the place for a file
     that is not UTF-8; OSError."""
-    from tokpar.cuts.window_tables import pair_cuts
+    from tokpar.patterns.known_pattern import shipped_pattern
 
     count = worker_count(workers)
     _check_special_tokens(special_tokens)
@@ -179,7 +179,9 @@ def train(
     items = [corpus] if isinstance(corpus, os.PathLike) else corpus
     if isinstance(items, str):
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
-    boundaries = Boundaries(special_tokens, pair_cuts("regex", (regex,)))
+    known = shipped_pattern("regex", (regex,))
+    cuts = None if known is None else known.table.sure_places
+    boundaries = Boundaries(special_tokens, cuts)
     counts = count_pretokens(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")
@@ -212,7 +214,7 @@ def covers(pattern: str) -> bool:
 
 
 def _named_patterns() -> dict[str, str]:
-    from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
+    from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
 
     return dict(zip(PATTERNS, (CL100K, GPT2, QWEN2, O200K, TEKKEN), strict=True))
 
