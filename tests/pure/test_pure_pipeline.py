@@ -38,6 +38,7 @@ from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.pure.traced_text import TracedText
+from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Rows
 
 EVERY = "".join(generate_classes.CHARACTERS)
@@ -498,7 +499,44 @@ def native(name: str) -> Tokenizer:
     return tokenizer
 
 
+@cache
+def native_plain(name: str) -> Tokenizer:
+    return drawn.plain_copy(native(name))
+
+
+@cache
+def native_adapter(name: str) -> Any:
+    return tokpar.load(native(name))
+
+
 NAMES = ["bert_part", "deepseek_part", "llama_style", "default"]
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("name", NAMES)
+@given(text=texts(added=("[MASK]", "[SEP]", "<s>", "<｜User｜>"), max_size=400))
+@example(text="")
+@example(text="Ａ\u0301é 中文 naïve İstanbul ΑΣ\tﬁ")
+def test_named_tokenizers_give_the_ids_of_hf(name: str, text: str) -> None:
+    text = on_common_ground(text) if isinstance(pure(name), PureTokenizer) else text
+    plain = native_plain(name).encode(text, add_special_tokens=False)
+    whole = native(name).encode(text).ids
+    ids = pure(name).encode(text)
+    assert ids.dtype == np.uint32
+    assert ids.tolist() == plain.ids
+    assert pure(name).encode_whole(text).tolist() == whole
+    assert postprocess_single(pure(name), ids, text).tolist() == whole
+    decoded = native(name).decode(plain.ids, skip_special_tokens=False)
+    assert pure(name).decode(ids.tolist()) == decoded
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=texts(added=("[MASK]", "<s>", "<｜User｜>"), max_size=200))
+def test_named_tokenizers_locate_tokens_where_those_of_hf_are(name: str, text: str) -> None:
+    text = on_common_ground(text) if isinstance(pure(name), PureTokenizer) else text
+    theirs = native_adapter(name)
+    ids = pure(name).encode(text)
+    assert pure(name).locate(ids, text).tolist() == theirs.locate(ids, text).tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)
