@@ -180,7 +180,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         size = engine.get_vocab_size(with_added_tokens=False)
         make = partial(_merges, engine.model, self._file_bytes, size, source)
         look = partial(_is_same_model, engine, self._model_look)
-        parts = call_parts_of(engine, self.facts, source, make, special, look)
+        parts = call_parts_of(engine, self.facts, source, make, special, look, self._file_bytes)
         return None if parts is None else LaterCall(parts)
 
     @property

@@ -1,0 +1,162 @@
+"""The compiled call against the engine's own call: drawn tokenizers, every door to it, faults."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.conftest import at_most, needs_below_one, needs_kernel
+from tests.support.cached_texts import ENGLISH
+from tests.support.calls_drawn import DRAWN, draw_added, draw_text
+from tests.support.tokenizers_drawn import named_tokenizers
+from tokpar.cache import call_store, compiled_build, compiled_call
+from tokpar.cache.compiled_call import CompiledCall
+from tokpar.errors import MismatchError
+from tokpar.foreign_errors import raise_foreign
+
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
+SEEDS = st.integers(0, 1 << 60)
+
+
+def drawn(kind: str, seed: int) -> tuple[Any, list[str], random.Random]:
+    draw = random.Random(seed)
+    tokenizer = DRAWN[kind](draw)
+    contents = draw_added(draw, tokenizer)
+    tokenizer.encode_special_tokens = draw.random() < 0.2
+    return tokenizer, contents, draw
+
+
+def own_ids(tokenizer: Any, text: str) -> list[int] | None:
+    """The engine's own ids, or None where it panics."""
+    try:
+        ids: list[int] = tokenizer.encode(text).ids
+    except BaseException as error:
+        raise_foreign(error)
+        return None
+    return ids
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+@at_most(60)
+@given(seed=SEEDS)
+def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
+    """One by one, as a batch, again, and in parts."""
+    tokenizer, contents, draw = drawn(kind, seed)
+    with pytest.MonkeyPatch.context() as patched:  # the comparison at load would hide a fault
+        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
+        adapter: Any = tokpar.load(tokenizer)
+    call = adapter.later_call and adapter.later_call.call
+    if call is None:
+        return
+    texts = [draw_text(draw, contents) for _ in range(20)]
+    expected = [own_ids(tokenizer, text) for text in texts]
+    for _ in range(2):
+        rows, flags = call.rows(texts, 2)
+        for k, (text, ids) in enumerate(zip(texts, expected, strict=True)):
+            found = call.encode(text)
+            assert found is None or found.tolist() == ids, text
+            assert not flags[k] or rows[k].tolist() == ids, text
+
+
+@pytest.mark.parametrize("name", ["default", "deepseek_part", "bert_part", "cl100k_part"])
+def test_eight_threads_have_the_serial_ids(name: str) -> None:
+    adapter: Any = tokpar.load(named_tokenizers()[name])
+    call = adapter.later_call.wait()
+    texts = [ENGLISH[k : k + 40 * k % 3000] for k in range(400)]
+    expected = [adapter.encode(text).tolist() for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(call.encode_plain, texts * 4)]
+    assert [ids.tolist() for ids in found] == expected * 4
+
+
+def test_long_texts_are_encoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_call, "LEAST_PART", 50)
+    encoder = tokpar.Encoder()
+    encoder.prepare()
+    text = ENGLISH * 3
+    call = encoder.tokenizer.later_call.call  # type: ignore[attr-defined]
+    expected = encoder.tokenizer.encode(text).tolist()
+    assert call.encode_long(text, 5).tolist() == expected
+    rows, flags = call.rows([text, "", text[:99]], 7)
+    assert [row.tolist() for row in (rows[0], rows[1])] == [expected, []]
+    assert all(flags)
+
+
+class Mistaken:
+    """A compiled call with the first id of each answer changed."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+
+    def encode_plain(self, text: str) -> Any:
+        found = self._call.encode_plain(text)
+        return b"\1\0\0\0" + found[4:] if isinstance(found, bytes) and found else found
+
+    encode = encode_plain
+
+
+def test_a_call_that_the_engine_contradicts_at_load_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = compiled_build.call_of
+    monkeypatch.setattr(compiled_build, "call_of", lambda *given: Mistaken(made(*given)))
+    adapter: Any = tokpar.load(DRAWN["bytes"](random.Random(1)))
+    assert adapter.later_call.call is None
+
+
+def test_a_word_with_other_ids_is_an_error_and_then_the_engine_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokpar.cache.call_tables.SAMPLED", 1)  # each new word is compared
+    tokenizer = DRAWN["bytes"](random.Random(1))
+    adapter: Any = tokpar.load(tokenizer)
+    call: CompiledCall = adapter.later_call.call
+    assert call.encode("ordinary words").tolist() == tokenizer.encode("ordinary words").ids
+    monkeypatch.setattr(call, "_tokenize", lambda word: [1, 2, 3, 4])
+    with pytest.raises(MismatchError, match="please report this"):
+        call.encode("something else")
+    assert call.encode("ordinary words") is call.encode_plain("a") is None
+    assert not call.rows(["a", "b"], 1)[1].any()
+
+
+def test_tables_are_stored_once_and_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    monkeypatch.setattr("tokpar.adapters.hf_call.LEAST_KEPT", 0)
+    tokenizer = DRAWN["bytes"](random.Random(3))
+    first: Any = tokpar.load(tokenizer)
+    [path] = (tmp_path / call_store.KIND).iterdir()
+    expected = first.later_call.call.encode("ab 12").tolist()
+    made: list[object] = []
+    monkeypatch.setattr("tokpar.adapters.hf_call.byte_arrays", lambda *given: made.append(given))
+    again: Any = tokpar.load(type(tokenizer).from_str(tokenizer.to_str()))
+    assert again.later_call.call.encode("ab 12").tolist() == expected
+    assert not made
+    content = path.read_bytes()
+    for damaged in (b"", content[:100], content[:-64], b"x" + content[1:]):
+        path.write_bytes(damaged)
+        assert call_store.read_arrays(path.stem) is None
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    from tokpar import kernel_modules
+
+    make: Any = kernel_modules.CALL
+    for arrays in ({}, {"settings": np.zeros(10, np.int64)}, {"settings": b"short"}):
+        with pytest.raises(ValueError, match="array"):
+            make.Call(arrays)
+    adapter: Any = tokpar.load(DRAWN["characters"](random.Random(1)))
+    call = adapter.later_call.call._call
+    with pytest.raises(TypeError, match="takes a tuple"):
+        call.encode_rows(["a"])
+    edges = np.array([0, 9], dtype=np.int64)
+    with pytest.raises(ValueError, match="edges"):
+        call.encode_utf8(b"short", edges)
+    assert call.encode(7) is call.encode("\ud800") is None
