@@ -71,6 +71,7 @@ def compiled(root, folder):
         modules = cythonize(extensions, build_dir=work, language_level=3, quiet=True)
         build = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
         build.build_lib, build.build_temp = str(folder), work
+        build.force = True  # headers may have changed
         build.ensure_finalized()
         build.run()
         return [Path(output) for output in build.get_outputs()]

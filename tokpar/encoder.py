@@ -28,7 +28,7 @@ from tokpar.interfaces import (
     later_call_of,
     own_call_of,
 )
-from tokpar.joining import seams_of_wholes
+from tokpar.joining import seams_of_cuts, seams_of_wholes
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan
@@ -110,8 +110,7 @@ class Encoder:
         self._own_call = own_call_of(own)
         uses_call = parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
-        self._alone = LONGEST_ALONE if never is None else sys.maxsize
-        self._compiled = replace(self._short, plan=COMPILED, why="", executor="memo")
+        self._compiled_report = replace(self._short, plan=COMPILED, why="", executor="memo")
         self._decode_tables: DecodeTables | None = None
 
     def __repr__(self) -> str:
@@ -133,7 +132,7 @@ class Encoder:
             text = require_text(text)
         later = self._later_call
         if later is not None and later.call is not None and max_tokens is None:
-            found = self._encode_compiled(text, later.call) if len(text) < self._alone else None
+            found = self._encode_compiled(text, later.call)
             if found is not None:
                 return found
         if max_tokens is not None:
@@ -147,36 +146,35 @@ class Encoder:
 
     def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
         """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
+        seams: Sequence[Seam] = ()
         if len(text) < LONGEST_ALONE:
             ids = call.encode(text)
         else:
-            ids = call.encode_long(text, self._workers if self._divides else 1)
+            ids, seams = call.encode_long(text, self._workers) or (None, ())
         if ids is None:
             return None
         final = ids
-        if call.is_final:
-            own: IdArray | None = None
-        else:
-            own, tokenizer = ids, cast(PostProcesses, self.tokenizer)
-            final = frozen_ids(postprocess_own(tokenizer, Rows.of([ids]), [text])[0])
-        return Encoding(final, partial(self._compiled_row, text, final, own, call))
-
-    @cached_property
-    def _divides(self) -> Seam | None:
-        """The seam that licenses the compiled call to divide texts, or None."""
-        from tokpar.short_texts import licence_of  # importing tokpar does without it
-
-        return licence_of(self.tokenizer)
+        if not call.is_final:
+            own = cast(PostProcesses, self.tokenizer)
+            final = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
+        return Encoding(final, partial(self._compiled_row, text, ids, call, seams))
 
     def _compiled_row(
-        self, text: str, final: IdArray, own: IdArray | None, call: CompiledCall
+        self, text: str, ids: IdArray, call: CompiledCall, seams: Sequence[Seam]
     ) -> KnownRow:
-        own = call.without_special(final) if own is None else own
-        origin = Origin(text, self.tokenizer, own)
-        if len(text) < self._smallest_split or self._divides is None:
-            return KnownRow(NO_SEAMS, self._compiled, origin)
-        seams = seams_of_wholes(self.tokenizer, self._divides)(text, len(own))
-        return KnownRow(seams, divided_report(self._compiled), origin)
+        from tokpar.short_texts import licence_for  # importing tokpar does without it
+
+        own = call.without_special(ids)
+        origin, report = Origin(text, self.tokenizer, own), self._compiled_report
+        long = len(text) >= self._smallest_split
+        licence = licence_for(self.tokenizer, text) if long else None
+        if licence is not None:
+            everywhere = seams_of_wholes(self.tokenizer, licence)(text, len(own))
+            return KnownRow(everywhere, divided_report(report), origin)
+        if not seams:
+            return KnownRow(NO_SEAMS, report, origin)
+        planned = seams_of_cuts(self.tokenizer, seams)
+        return KnownRow(planned, replace(report, chunks=len(seams) + 1), origin)
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a

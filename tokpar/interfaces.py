@@ -29,9 +29,6 @@ from tokpar.types import (
     fuse_chunks,
 )
 
-if TYPE_CHECKING:
-    from tokpar.cache.compiled_build import LaterCall
-
 _Member = TypeVar("_Member", bound=Callable[..., Any])
 
 
@@ -315,10 +312,10 @@ def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
     return _optional_method(tokenizer, "encode_whole")
 
 
-def later_call_of(tokenizer: TokenizerAdapter) -> LaterCall | None:
-    """Returns the compiled call of the adapter as soon as it has one, or None if it has none."""
-    later: LaterCall | None = getattr(tokenizer, "later_call", None)
-    return later
+def later_call_of(tokenizer: TokenizerAdapter) -> Any:
+    """Returns the `LaterCall` of the adapter: its compiled call as soon as there is one. None if
+    there will be none."""
+    return getattr(tokenizer, "later_call", None)
 
 
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:

@@ -3,7 +3,7 @@
 A tokenizer that fails on a slice fails on the whole text only if the slice ends at certified cuts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -261,6 +261,12 @@ def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> di
     proofs = facts_of(tokenizer).proofs
     named = {str(dict(witness).get("proof")) for rule, _, witness in licences if rule == Rule.PAIR}
     return {digest: proofs[digest] for digest in sorted(named & proofs.keys())}
+
+
+def seams_of_cuts(tokenizer: TokenizerAdapter, cuts: Iterable[Seam]) -> Seams:
+    """Returns seams that are known one by one, with the proofs that they name."""
+    planned = Columns.of(cuts)
+    return Seams(planned, proofs=proofs_named(tokenizer, planned.licences))
 
 
 def seams_of_wholes(tokenizer: TokenizerAdapter, licence: Seam) -> Callable[[str, int], Seams]:

@@ -21,11 +21,16 @@ MOST_DIRECT_CHARS, MOST_DIRECT_TEXTS = 1 << 13, 32
 tokenizer's own call, faster than by the pipeline."""
 
 
-def licence_of(tokenizer: TokenizerAdapter) -> Seam | None:
-    """Returns the seam that lets the cache of `tokenizer` answer whole texts, or None."""
+def licence_for(tokenizer: TokenizerAdapter, text: str) -> Seam | None:
+    """Returns the seam that licenses a cut of `text` at every certified space, or None."""
     from tokpar.overlap.chunks import licence_of_texts  # importing tokpar does without it
 
-    return licence_of_texts(tokenizer) if isinstance(tokenizer, HasSegmentCache) else None
+    if not isinstance(tokenizer, HasSegmentCache):
+        return None
+    may_divide = getattr(tokenizer, "may_divide", None)
+    if may_divide is None or not may_divide(text):
+        return None
+    return licence_of_texts(tokenizer)
 
 
 class PartEncoder:
@@ -52,7 +57,7 @@ class PartEncoder:
 
     def _ids_of(self, text: str) -> IdArray:
         call = None if self._later is None else self._later.call
-        ids = None if call is None else call.encode_plain(text)
+        ids: IdArray | None = None if call is None else call.encode_plain(text)
         if ids is not None:
             return ids
         if self._check_text is not None:

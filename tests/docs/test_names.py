@@ -61,7 +61,6 @@ ALLOWED: dict[str, str] = {
     "plugins/tokpar-engines/src/tokpar_engines/engine_files.py: RankFile.added": _PLUGIN,
     "plugins/tokpar-engines/src/tokpar_engines/engine_files.py: RankFile.written": _PLUGIN,
     "tokpar/cache/cache_policy.py: CacheState.looked": _CACHE,
-    "tokpar/cache/cache_policy.py: CacheState.merged": _CACHE,
     "tokpar/cache/cache_policy.py: CacheState.missed": _CACHE,
     "plugins/tokpar-bench/src/tokpar_bench/differences.py: Difference.beside": "differences.toml",
     "plugins/tokpar-bench/src/tokpar_bench/records.py: ProjectionRow.bound": _RESULTS,

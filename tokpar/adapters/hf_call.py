@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tokenizers
@@ -15,15 +15,16 @@ from tokpar import kernel_modules
 from tokpar.adapters.hf_model import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.arrays import IdArray
-from tokpar.cache.call_store import LEAST_KEPT
-from tokpar.cache.call_tables import Arrays, added_flags, byte_arrays
-from tokpar.cache.character_tables import MARK, character_arrays
-from tokpar.cache.compiled_build import CallParts, find_cut
+from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
 from tokpar.cache.merges import GateError, Merges, Parts, Source, model_parts, parts_of
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
+from tokpar.facts.space_stages import MARK
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
+
+if TYPE_CHECKING:
+    from tokpar.cache.call_tables import Arrays
 
 _DRAWN_TOKENS = 300
 
@@ -43,13 +44,15 @@ def call_parts_of(
     merges of a byte-level BPE. `special`: the ids around a text, if that is all of post-processing.
     `is_same_model`: returns False once somebody changed the model. `file_bytes`: the file that the
     tokenizer was read from, which spares the engine to write its model."""
-    if facts.model not in ("BPE", "WordPiece") or facts.unprovable is not None:
+    if facts.unprovable is not None:
         return None
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_words = facts.model == "WordPiece"
     replaces = not facts.byte_level and not is_words
-    added = _added(copy, replaces)
-    if added is None or (is_words and stages[0] and any(each[2] for each in added.values())):
+    added_tokens = _contents_of(copy, replaces)
+    if added_tokens is None or (
+        is_words and stages[0] and any(each[2] for each in added_tokens.values())
+    ):
         return None  # the compiled call has no normalized text of WordPiece to search
 
     size = copy.get_vocab_size(with_added_tokens=False)
@@ -63,6 +66,9 @@ def call_parts_of(
         return [json.dumps(stages), known.sha256, f"tokenizers {tokenizers.__version__}"]
 
     def make_arrays() -> Arrays:
+        from tokpar.cache.call_tables import byte_arrays  # only where tables are made
+        from tokpar.cache.character_tables import character_arrays
+
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
         if not is_dense(copy.model, size):
@@ -77,7 +83,7 @@ def call_parts_of(
         identity=identity,
         is_known=source is not None,
         make_arrays=make_arrays,
-        added=added,
+        added_tokens=added_tokens,
         special=special,
         tokens=partial(_some_tokens, copy, facts.byte_level),
         encode_many=partial(_encode_many, copy, is_same_model),
@@ -95,7 +101,7 @@ def _written_model(model: Any, file_bytes: bytes | None) -> tuple[bytes, Parts]:
     return state, parts_of(state, kernel_modules.VOCABULARY)
 
 
-def _added(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
+def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
     """Returns the added tokens as `call_of` takes them, in the form in which they are searched.
 
     None if the normalizer makes two of them alike, or leaves nothing of one: the engine then finds

@@ -9,14 +9,12 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
-from tokpar.cache.compiled_build import LaterCall
-from tokpar.cache.segment_cache import SegmentCache
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import CachedRows
@@ -26,6 +24,9 @@ from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+    from tokpar.cache.compiled_build import LaterCall
+    from tokpar.cache.segment_cache import SegmentCache
 
 OTHER_IDS = "these ids are not those of the text"
 
@@ -161,12 +162,19 @@ class PostProcessingAdapter(ABC):
 
     facts: Facts
     _postprocess: PostProcess
-    _segment_cache: SegmentCache | None = None
     later_call: LaterCall | None = None
     """The compiled call of the tokenizer, as soon as its tables are there; None if it has none."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @cached_property
+    def _segment_cache(self) -> SegmentCache | None:
+        return self._make_segment_cache()
+
+    def _make_segment_cache(self) -> SegmentCache | None:
+        """Returns the segment cache, or None. Compiled calls do without it."""
+        return None
 
     @abstractmethod
     def encode(self, text: str) -> IdArray:
@@ -190,19 +198,26 @@ class PostProcessingAdapter(ABC):
     @property
     def has_segment_cache(self) -> bool:
         """True if the adapter has a cache of segments, or a compiled call."""
-        return self._segment_cache is not None or self.later_call is not None
+        return self.later_call is not None or self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache by name, empty without a cache."""
-        return {} if self._segment_cache is None else self._segment_cache.state.counters
+        cache: SegmentCache | None = self.__dict__.get("_segment_cache")  # made when it is used
+        return {} if cache is None else cache.state.counters
+
+    def may_divide(self, text: str) -> bool:
+        """True if `text` may be cut at every certified space."""
+        return self._segment_cache is not None and self._segment_cache.divides(text)
 
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         call = None if self.later_call is None else self.later_call.call
         if call is not None:
-            return call.rows(texts, workers)
+            from tokpar.cache.segment_cache import divided_rows  # see `Encoder.encode`
+
+            return divided_rows(call, self._segment_cache, texts, workers)
         if self._segment_cache is None:
             return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         own = partial(self.encode_many, spans=False)

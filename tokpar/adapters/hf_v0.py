@@ -21,8 +21,6 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from tokpar.adapters.directory import DirectoryTokenizer
-from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.hf_call import call_parts_of
 from tokpar.adapters.hf_copy import (
     FLAGS,
     bare_copy,
@@ -60,8 +58,6 @@ from tokpar.adapters.settings import (
     take_engine_check,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
-from tokpar.cache.build_cache import segment_cache_for
-from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
 from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
@@ -72,7 +68,11 @@ from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Row
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
     from tokpar.adapters.hf_trimming import Trimming
+    from tokpar.cache.compiled_build import LaterCall
+    from tokpar.cache.segment_cache import SegmentCache
 
+MODELS = "BPE", "WordPiece"
+"""Models that the compiled call may have."""
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
@@ -164,18 +164,25 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.facts, self._lengths, self._source = facts_of_copy(
             self._chunks, caller.file_bytes, unknown
         )
-        lengths = self._lengths
-        # with encode_special_tokens, tokens that the facts do not list may hide others
-        if not self._whole.encode_special_tokens and self.why_live is None:
-            cache_bytes = settings.cache_bytes
-            self._segment_cache = segment_cache_for(self.facts, lambda: lengths, cache_bytes)
         self.later_call = self._made_later_call()
+
+    def _make_segment_cache(self) -> SegmentCache | None:
+        # with encode_special_tokens, tokens that the facts do not list may hide others
+        if self._whole.encode_special_tokens or self.why_live is not None:
+            return None
+        from tokpar.cache.build_cache import segment_cache_for  # the compiled call does without it
+
+        lengths = self._lengths
+        return segment_cache_for(self.facts, lambda: lengths, self.settings.cache_bytes)
 
     def _made_later_call(self) -> LaterCall | None:
         settings, source = self.settings, self._source
         is_refused = self.why_live is not None or self._may_be_stale or settings.engine_check
-        if is_refused or not settings.cache_bytes:
+        if is_refused or not settings.cache_bytes or self.facts.model not in MODELS:
             return None
+        from tokpar.adapters.hf_call import call_parts_of  # other models do without it
+        from tokpar.cache.compiled_build import LaterCall
+
         engine, special = self._chunks, self._postprocess.final_special_tokens
         size = engine.get_vocab_size(with_added_tokens=False)
         make = partial(_merges, engine.model, self._file_bytes, size, source)
@@ -223,6 +230,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         }
         if self.loader is not None:
             parts["loader"] = asdict(self.loader)
+        from tokpar.adapters.fingerprint import fingerprint_of  # few callers ask for it
+
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
     @cached_property

@@ -40,6 +40,7 @@ from tokpar.adapters.settings import (
 from tokpar.arrays import IdArray, SpanArray, offsets_of
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import bytes_of_token
@@ -123,8 +124,13 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self._postprocess = _postprocess(
             self._json_facts.inserted_ids, self._settings, *given.values()
         )
-        self._segment_cache = segment_cache_for(
-            self.facts, lambda: self._json_facts.lengths, cache_bytes, self.traits.has_own_cache
+
+    def _make_segment_cache(self) -> SegmentCache | None:
+        return segment_cache_for(
+            self.facts,
+            lambda: self._json_facts.lengths,
+            self._cache_bytes,
+            self.traits.has_own_cache,
         )
 
     @property

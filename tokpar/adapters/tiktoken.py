@@ -32,7 +32,7 @@ from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.merges import Source
-from tokpar.cache.segment_cache import SegmentCache
+from tokpar.cache.segment_cache import SegmentCache, divided_rows
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign
@@ -250,19 +250,24 @@ class TiktokenTokenizer(EncodingAdapter):
     @property
     def has_segment_cache(self) -> bool:
         """True if the adapter has a cache of segments, or a compiled call."""
-        return self._segment_cache is not None or self.later_call is not None
+        return self.later_call is not None or self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
         """The counters of the cache by name, empty without a cache."""
-        return {} if self._segment_cache is None else self._segment_cache.state.counters
+        cache: SegmentCache | None = self.__dict__.get("_segment_cache")  # made when it is used
+        return {} if cache is None else cache.state.counters
+
+    def may_divide(self, text: str) -> bool:
+        """True if `text` may be cut at every certified space."""
+        return self._segment_cache is not None and self._segment_cache.divides(text)
 
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
         cache answered."""
         call = None if self.later_call is None else self.later_call.call
         if call is not None:
-            return call.rows(texts, workers)
+            return divided_rows(call, self._segment_cache, texts, workers)
         if self._segment_cache is None:
             return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         return self._segment_cache.encode(texts, self._each, workers)

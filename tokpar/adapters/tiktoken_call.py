@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tiktoken
 
 from tokpar.arrays import IdArray
-from tokpar.cache.call_store import LEAST_KEPT
-from tokpar.cache.call_tables import added_flags, byte_arrays
-from tokpar.cache.compiled_build import CallParts, find_cut
+from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
 from tokpar.cache.merges import Source, ranks_of
 from tokpar.types import AddedToken, Facts
+
+if TYPE_CHECKING:
+    from tokpar.cache.call_tables import Arrays
 
 
 def call_parts_of(
@@ -32,19 +34,29 @@ def call_parts_of(
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
     identity = encoding._pat_str, source.sha256, f"tiktoken {tiktoken.__version__}"
     refused = AddedToken("", 0)
-    added = {token: (0, added_flags(refused, is_forbidden=True), False) for token in forbidden}
-    added |= {token.content: (token.id, added_flags(token), False) for token in facts.added_tokens}
+    added_tokens = {
+        token: (0, added_flags(refused, is_forbidden=True), False) for token in forbidden
+    }
+    added_tokens |= {
+        token.content: (token.id, added_flags(token), False) for token in facts.added_tokens
+    }
     return CallParts(
         identity=lambda: identity if source.length >= LEAST_KEPT else None,
         is_known=True,
-        make_arrays=lambda: byte_arrays(facts, ranks_of(ranks)),
-        added=added,
+        make_arrays=partial(_make_arrays, facts, ranks),
+        added_tokens=added_tokens,
         special=((), ()),
         tokens=partial(_some_tokens, ranks),
         encode_many=partial(_encode_many, encoding, frozenset(allowed_specials)),
         tokenize=partial(_tokenize, encoding),
         find_cut=partial(find_cut, facts),
     )
+
+
+def _make_arrays(facts: Facts, ranks: Mapping[bytes, int]) -> Arrays:
+    from tokpar.cache.call_tables import byte_arrays  # only where tables are made
+
+    return byte_arrays(facts, ranks_of(ranks))
 
 
 def _may_overlap(allowed_specials: Collection[str], forbidden: Collection[str]) -> bool:

@@ -22,9 +22,6 @@ from tokpar.disk_cache import directory
 from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 
 KIND = "calls"
-LEAST_KEPT = 1 << 16
-"""Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
-found."""
 FORMAT = f"1 {sys.byteorder}"
 _SUFFIX, _BLOCK = ".call", 64
 _HEAD = 2 * _BLOCK  # bytes: key, length of the list of arrays, length of the file

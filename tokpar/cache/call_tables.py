@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import IntArray
-from tokpar.cache.machine_tables import DEAD, HIT, machine_of_all
 from tokpar.cache.merges import GateError, Merges
-from tokpar.cache.quick_check import quick_check
-from tokpar.types import AddedToken, Facts
+from tokpar.types import Facts
 
 Arrays = dict[str, NDArray[Any]]
 ID_BITS, RANK_BITS = 21, 22
@@ -119,13 +117,13 @@ def with_words(
 
 def call_of(
     arrays: Arrays,
-    added: Mapping[str, tuple[int, int, bool]],
+    added_tokens: Mapping[str, tuple[int, int, bool]],
     special: tuple[Sequence[int], Sequence[int]],
     learns: bool = True,
 ) -> Any:
     """Returns the `Call` of a tokenizer.
 
-    `added`: (id, flags, is_normalized) of each added token, by its content; see `added_flags`.
+    `added_tokens`: (id, flags, is_normalized) of each token, by its content; see `added_flags`.
     `special`: the ids before and after a text."""
     assert kernel_modules.CALL is not None
     secret = np.frombuffer(secrets.token_bytes(8), dtype=np.int64)
@@ -137,17 +135,14 @@ def call_of(
         "before": before,
         "after": after,
     }
-    return kernel_modules.CALL.Call(arrays | _added_arrays(added) | given)
-
-
-def added_flags(token: AddedToken, is_skipped: bool = False, is_forbidden: bool = False) -> int:
-    """Returns the flags of an added token as numbers, see call_added.h."""
-    flags = (token.single_word, token.lstrip, token.rstrip, is_skipped, is_forbidden)
-    return sum(1 << place for place, flag in enumerate(flags) if flag)
+    return kernel_modules.CALL.Call(arrays | _added_arrays(added_tokens) | given)
 
 
 def _machine_arrays(facts: Facts) -> Arrays:
     """Returns the machine of the pre-tokenizer as call_pretokens.h reads it. Raises GateError."""
+    from tokpar.cache.machine_tables import DEAD, HIT, machine_of_all  # only to make tables
+    from tokpar.cache.quick_check import quick_check
+
     machine = facts.derive(machine_of_all)
     if isinstance(machine, str):
         raise GateError(machine)

@@ -6,18 +6,21 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokpar import kernel_modules
-from tokpar.cache.call_store import FORMAT, forget_arrays, read_arrays, write_arrays
-from tokpar.cache.call_tables import Arrays, call_of
-from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
 from tokpar.cache.merges import GateError
-from tokpar.disk_cache import digest
 from tokpar.errors import ChangedError
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import Facts
+from tokpar.types import AddedToken, Facts, Seam
 
+if TYPE_CHECKING:
+    from tokpar.cache.call_tables import Arrays
+    from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
+
+LEAST_KEPT = 1 << 16
+"""Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
+found."""
 IN_BACKGROUND = True
 """Tables are made on a thread of their own, so nobody waits for them."""
 DRAWN, DRAWN_AGAIN = 400, 40
@@ -36,14 +39,14 @@ class CallParts:
 
     `identity`: returns all that decides the tables, or None for tables that are made sooner than
     found. `is_known`: `identity` takes no time. `make_arrays`: makes them; may raise GateError.
-    `added`, `special`: see `call_of`; None if post-processing does more. `tokens`: returns some
-    tokens as text, to draw texts from.
+    `added_tokens`, `special`: see `call_of`; None if post-processing does more. `tokens`: returns
+    some tokens as text, to draw texts from.
     The other fields: see `CompiledCall`."""
 
     identity: Callable[[], Sequence[bytes | str] | None]
     is_known: bool
     make_arrays: Callable[[], Arrays]
-    added: Mapping[str, tuple[int, int, bool]]
+    added_tokens: Mapping[str, tuple[int, int, bool]]
     special: tuple[Sequence[int], Sequence[int]] | None
     tokens: Callable[[], Sequence[str]]
     encode_many: EncodeMany
@@ -85,17 +88,28 @@ class LaterCall:
             except GateError:
                 return
             call = checked_call(parts, arrays, DRAWN)
-            if call is not None:
+            if call is not None and key is not None:
+                from tokpar.cache.call_store import write_arrays  # small models are not stored
+
                 write_arrays(key, arrays)
         self.call = call
 
 
 def _key(parts: CallParts) -> str | None:
     identity = parts.identity()
-    return None if identity is None else digest([FORMAT, *identity])
+    if identity is None:
+        return None
+    from tokpar.cache.call_store import FORMAT  # see `LaterCall._build`
+    from tokpar.disk_cache import digest
+
+    return digest([FORMAT, *identity])
 
 
 def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
+    if key is None:
+        return None
+    from tokpar.cache.call_store import forget_arrays, read_arrays  # see `LaterCall._build`
+
     arrays = read_arrays(key)
     call = None if arrays is None else checked_call(parts, arrays, DRAWN_AGAIN)
     if arrays is not None and call is None:
@@ -103,27 +117,33 @@ def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
     return call
 
 
-def find_cut(facts: Facts, text: str, start: int) -> tuple[int, int] | None:
+def find_cut(facts: Facts, text: str, start: int) -> Seam | None:
     """Returns the first certified cut from code point `start` on, see `FindCut`."""
     from tokpar.cuts.finder import finder_for  # only long texts are cut
 
     finder = finder_for(facts)
     if finder.refusal_for(text) is not None:
         return None
-    seam = finder.find(text, start, start + FARTHEST)
-    if seam is None:
-        return None
-    return seam.position, seam.position + int(dict(seam.witness).get("absorbed", 0))
+    return finder.find(text, start, start + FARTHEST)
 
 
-def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall | None:
+def added_flags(token: AddedToken, is_skipped: bool = False, is_forbidden: bool = False) -> int:
+    """Returns the flags of an added token as numbers, see call_added.h."""
+    flags = (token.single_word, token.lstrip, token.rstrip, is_skipped, is_forbidden)
+    return sum(1 << place for place, flag in enumerate(flags) if flag)
+
+
+def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledCall | None:
     """Returns the compiled call; None if it and the engine have other ids for a drawn text."""
+    from tokpar.cache.call_tables import call_of  # nothing is called before the tables are there
+    from tokpar.cache.compiled_call import CompiledCall
+
     try:
-        found: Any = call_of(arrays, parts.added, parts.special or ((), ()))
+        found: Any = call_of(arrays, parts.added_tokens, parts.special or ((), ()))
     except (KeyError, ValueError):  # the arrays of a damaged file
         return None
     call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
-    texts = drawn_texts(parts, drawn)
+    texts = drawn_texts(parts, text_count)
     try:
         expected = parts.encode_many(texts)
         for k, text in enumerate(texts):
@@ -141,8 +161,8 @@ def checked_call(parts: CallParts, arrays: Arrays, drawn: int) -> CompiledCall |
 def drawn_texts(parts: CallParts, count: int) -> list[str]:
     """Returns texts made of tokens, added tokens and characters that are often treated apart."""
     draw = random.Random(count)
-    tokens, added = parts.tokens(), [*parts.added][:1000] or [" "]
-    kinds: list[Sequence[str]] = [tokens or _ATOMS, _ATOMS, added]
+    tokens, contents = parts.tokens(), [*parts.added_tokens][:1000] or [" "]
+    kinds: list[Sequence[str]] = [tokens or _ATOMS, _ATOMS, contents]
     count = min(count, 20 + len(tokens))
     texts = []
     for _ in range(count):

@@ -12,17 +12,18 @@ import numpy as np
 from tokpar.arrays import IdArray, IntArray, frozen_ids, offsets_of
 from tokpar.cache.text_parts import in_threads
 from tokpar.cache.utf8_texts import Utf8Texts
+from tokpar.concatenation import parts_between, place_seams
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
-from tokpar.types import Rows
+from tokpar.types import Rows, Seam
 
 EncodeMany = Callable[[Sequence[str]], Sequence[IdArray]]
 """The engine's batch call, without special tokens."""
 TokenizeWord = Callable[[bytes], Sequence[int] | None]
 """The ids of the engine's model for the bytes of one word; None if the engine cannot tell."""
-FindCut = Callable[[str, int], tuple[int, int] | None]
-"""Finds a certified cut from a code point on: where the left part ends and the right one begins."""
+FindCut = Callable[[str, int], Seam | None]
+"""Returns the first certified cut of a text from a code point on, or None."""
 LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
 _Rows = tuple[IdArray, IntArray]
@@ -59,61 +60,53 @@ class CompiledCall:
         found = self._call.encode(text)
         if type(found) is bytes:  # microseconds count here
             return np.frombuffer(found, _IDS)
-        return None if found is None else self._completed(text, *found)
+        return None if found is None else self._fill_holes(text, *found)
 
     def encode_plain(self, text: str) -> IdArray | None:
         """Returns what `encode` returns, without special tokens."""
         found = self._call.encode_plain(text)
         if type(found) is bytes:
             return np.frombuffer(found, _IDS)
-        return None if found is None else self._completed(text, *found)
+        return None if found is None else self._fill_holes(text, *found)
 
     def without_special(self, ids: IdArray) -> IdArray:
         """Returns the ids of `encode` without special tokens."""
         before, after = self._special
         return ids[len(before) : len(ids) - len(after)]
 
-    def encode_long(self, text: str, workers: int) -> IdArray | None:
-        """Returns what `encode` returns, on `workers` threads."""
-        rows, is_answered = self.rows([text], workers)
-        if not is_answered[0]:
+    def encode_long(self, text: str, workers: int) -> tuple[IdArray, Sequence[Seam]] | None:
+        """Returns what `encode` returns, and the seams at which the text was cut for `workers`
+        threads."""
+        cuts = self._cuts(text, min(workers, len(text) // LEAST_PART))
+        parts = [part.slice_of(text) for part in parts_between(cuts, len(text))]
+        rows, is_answered = self.rows(parts, workers)
+        if not all(is_answered):
             return None
         before, after = self._special
-        return frozen_ids(np.concatenate([before, rows.ids, after]))
+        ids = frozen_ids(np.concatenate([before, rows.ids, after]))
+        return ids, [*place_seams(cuts, rows.offsets)]
+
+    def _cuts(self, text: str, count: int) -> list[Seam]:
+        """Returns certified cuts that part a text into at most `count` parts of about one size."""
+        found = (self._find_cut(text, len(text) * k // count) for k in range(1, count))
+        cuts = {cut.position: cut for cut in found if cut is not None}
+        return [cuts[place] for place in sorted(cuts)]
 
     def rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts without special tokens, and which texts have been answered.
 
-        A text without an answer has an empty row. Long texts are cut, and the parts are encoded on
-        `workers` threads."""
+        A text without an answer has an empty row. `workers` threads take blocks of texts."""
         if isinstance(texts, Utf8Texts):
-            sizes, numbers = np.diff(texts.rows()[1]), np.arange(len(texts))
+            sizes = np.diff(texts.rows()[1])
             encode: Callable[[slice], _Rows] = partial(self._encode_utf8, texts)
         else:
-            parts, numbers = self._parts(texts, workers)
-            sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-            encode = partial(self._encode_block, parts)
+            sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+            encode = partial(self._encode_block, texts)
         jobs = [partial(encode, block) for block in _blocks(sizes, workers)]
         results = in_threads(jobs, workers)
         ids = np.concatenate([np.zeros(0, _IDS), *(each[0] for each in results)])
         lengths = np.concatenate([np.zeros(0, _LENGTHS), *(each[1] for each in results)])
-        if len(lengths) == len(texts):
-            return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
-        return _joined(ids, lengths, numbers, len(texts))
-
-    def _parts(self, texts: Sequence[str], workers: int) -> tuple[list[str], IntArray]:
-        """Returns the parts of all texts, and the number of the text of each part."""
-        parts: list[str] = []
-        numbers: list[int] = []
-        for k, text in enumerate(texts):
-            count = min(workers, len(text) // LEAST_PART) if len(texts) < workers else 1
-            found = (self._find_cut(text, len(text) * j // count) for j in range(1, count))
-            cuts = sorted({cut for cut in found if cut is not None})
-            edges = [0, *(place for cut in cuts for place in cut), len(text)]
-            own = [text[edges[j] : edges[j + 1]] for j in range(0, len(edges), 2)]
-            parts += own
-            numbers += [k] * len(own)
-        return parts, np.array(numbers, dtype=np.int64)
+        return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
 
     def _encode_block(self, parts: Sequence[str], block: slice) -> _Rows:
         texts = parts[block]
@@ -124,10 +117,10 @@ class CompiledCall:
         found = self._call.encode_utf8(data, edges[block.start : block.stop + 1])
         return self._all_rows(found, texts[block])
 
-    def _all_rows(self, found: tuple[bytes, bytes, Any], texts: Sequence[str]) -> _Rows:
+    def _all_rows(self, answer: tuple[bytes, bytes, Any], texts: Sequence[str]) -> _Rows:
         """Returns the ids of texts in one array, and how many each has; -1: no answer."""
-        self._compare(found[2])
-        ids, counts = np.frombuffer(found[0], _IDS), np.frombuffer(found[1], _LENGTHS)
+        self._compare(answer[2])
+        ids, counts = np.frombuffer(answer[0], _IDS), np.frombuffer(answer[1], _LENGTHS)
         if counts.min(initial=0) >= 0:
             return ids, counts
         rows = np.split(ids, np.cumsum(np.maximum(counts, 0)))
@@ -138,7 +131,7 @@ class CompiledCall:
                 rows[k], counts[k] = row, len(row)
         return np.concatenate(rows), counts
 
-    def _completed(self, text: str, ids: bytes, holes: bytes, samples: Any) -> IdArray | None:
+    def _fill_holes(self, text: str, ids: bytes, holes: bytes, samples: Any) -> IdArray | None:
         """Returns `ids` with the engine's ids put where the call left a hole."""
         self._compare(samples)
         found = np.frombuffer(ids, _IDS)
@@ -194,14 +187,3 @@ def _blocks(sizes: IntArray, workers: int) -> list[slice]:
     edges = np.searchsorted(stops, [total * j // count for j in range(1, count)], side="left") + 1
     places = sorted({0, len(sizes), *np.minimum(edges, len(sizes)).tolist()})
     return [slice(i, j) for i, j in pairwise(places)]
-
-
-def _joined(ids: IdArray, lengths: IntArray, numbers: IntArray, count: int) -> CachedRows:
-    """Returns the rows of texts from the rows of their parts; `numbers`: the text of each part."""
-    is_answered = np.ones(count, dtype=np.bool_)
-    is_answered[numbers[lengths < 0]] = False
-    if not is_answered.all():
-        ids = ids[np.repeat(is_answered[numbers], np.maximum(lengths, 0))]
-    sizes = np.zeros(count, dtype=np.int64)
-    np.add.at(sizes, numbers, np.maximum(lengths, 0))
-    return Rows(ids, offsets_of(sizes * is_answered)), is_answered

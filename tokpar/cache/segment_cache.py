@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.interfaces import CachedRows
 from tokpar.types import AddedToken, Facts, Rows
+
+if TYPE_CHECKING:
+    from tokpar.cache.compiled_call import CompiledCall
 
 _LONGEST = 1 << 16
 """A text with more code points and no space is not looked up: such a long segment never repeats."""
@@ -120,6 +123,16 @@ class SegmentCache:
         lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
         lengths[may], is_answered[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), is_answered
+
+    def divides(self, text: str) -> bool:
+        """True if `text` may be cut before every space that follows a character other than white
+        space, and no added token in it forbids such a cut."""
+        return self._cut is None and self._may_divide(text)
+
+    @property
+    def divides_all(self) -> bool:
+        """True if `divides` every text."""
+        return self._cut is None and not self._absorbs and not self._forbidding.tokens
 
     def _may_divide(self, text: str) -> bool:
         """True if no added token in `text` forbids a cut, as far as segments do not show it."""
@@ -212,6 +225,22 @@ class SegmentCache:
         if fresh is None or is_refused.all():
             return None
         return WaveIds(*self._lookup.splice(results, which, fresh), is_refused)
+
+
+def divided_rows(
+    call: CompiledCall, cache: SegmentCache | None, texts: Sequence[str], workers: int
+) -> CachedRows:
+    """Returns the rows of the texts that may be cut at every certified space, by the compiled call.
+    The other texts have no answer.
+
+    `cache`: the segment cache of the tokenizer, which knows which texts these are."""
+    if cache is not None and cache.divides_all:
+        return call.rows(texts, workers)
+    may = np.array([cache is not None and cache.divides(text) for text in texts], dtype=np.bool_)
+    rows, flags = call.rows([texts[k] for k in np.flatnonzero(may).tolist()], workers)
+    lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
+    lengths[may], is_answered[may] = np.diff(rows.offsets), flags
+    return Rows(rows.ids, offsets_of(lengths)), is_answered
 
 
 def _empty_rows(rows: Rows, is_kept: NDArray[np.bool_]) -> Rows:

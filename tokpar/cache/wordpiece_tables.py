@@ -122,12 +122,12 @@ def _kind(form: str, kinds: NDArray[np.uint8]) -> int:
     return CONTEXT
 
 
-def _mark_unsure(found: NDArray[np.uint32]) -> None:
+def _mark_unsure(forms: NDArray[np.uint32]) -> None:
     """Marks the characters that stay behind StripAccents, and that decomposition may reorder."""
     for chars in _blocks():
         for char in chars:
-            if unicodedata.combining(char) and found[ord(char)] != CHANGED:
-                found[ord(char)] = CONTEXT
+            if unicodedata.combining(char) and forms[ord(char)] != CHANGED:
+                forms[ord(char)] = CONTEXT
 
 
 @lru_cache(maxsize=1)

@@ -81,7 +81,7 @@ class CachedExecutor:
         """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
         later = later_call_of(tokenizer)
         if later is not None and later.call is not None and not spans:
-            found = later.call.rows(texts, self._workers)
+            found: CachedRows = later.call.rows(texts, self._workers)
             if all(found[1]):
                 return found[0]
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
