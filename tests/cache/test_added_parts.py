@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.kernel_edges import segments
-from tests.support.tokenizers_drawn import DATA, hf_tokenizers, is_panic, texts_with
+from tests.support.tokenizers_drawn import hf_tokenizers, is_panic, texts_with
 from tokpar import kernel_modules
 from tokpar.arrays import IdArray, has_surrogate, offsets_of
 from tokpar.cache.added_token_parts import AddedParts, SegmentParts
 from tokpar.cache.segments import SegmentIds
-from tokpar.cuts.added_token_contents import Contents
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts
 
@@ -118,56 +116,3 @@ def test_parts_are_joined_in_order_and_one_without_ids_leaves_its_segment_withou
 def chat(turns: int, tokens: tuple[str, str]) -> str:
     parts = (ENGLISH[k % 900 : k % 900 + 50 + k] for k in range(turns))
     return "".join(tokens[k % 2] + part for k, part in enumerate(parts))
-
-
-@pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"single_word": True}])
-def test_the_engine_encodes_no_message_of_a_chat(
-    flags: dict[str, bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But those beside a token of which it is not certain where it is matched."""
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    user = AddedToken("<|user|>", normalized=False, **flags)
-    tokenizer.add_special_tokens([user, AddedToken("<|model|>", normalized=False)])
-    adapter: Any = tokpar.load(tokenizer)
-    asked: list[str] = []
-    encode_many = adapter.encode_many
-
-    def told(texts: list[str], spans: bool) -> Any:
-        asked.extend(texts)
-        return encode_many(texts, spans)
-
-    monkeypatch.setattr(adapter, "encode_many", told)
-    text = chat(60, ("<|user|>", "<|model|>"))
-    expected = tokenizer.encode(text, add_special_tokens=False).ids
-    for _ in "12":
-        found, divided = adapter.cached_rows([text], 2)
-        assert divided.all()
-        assert found[0].tolist() == expected
-    if flags:
-        assert any("<|user|>" in part and part != "<|user|>" for part in asked)
-    else:
-        assert sorted(asked) == ["<|model|>", "<|user|>"]
-
-
-@pytest.mark.parametrize("blind", [True, False])
-def test_a_search_that_takes_overlapping_tokens_for_certain_is_seen(
-    blind: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    tokenizer.add_tokens([AddedToken(token, normalized=False) for token in ("<a>", "x<", "a>yy")])
-    if blind:
-        only = Contents.of(["<a>"])
-
-        def find_one(self: Contents, data: Any) -> Any:
-            found = only.clusters_of_bytes(data)
-            found[:, 2] = self.contents.index("<a>")
-            return found
-
-        blind_contents = type("BlindContents", (Contents,), {"clusters_of_bytes": find_one})
-        patched = SimpleNamespace(of=lambda some: blind_contents(tuple(sorted(some))))
-        monkeypatch.setattr("tokpar.cache.added_token_parts.Contents", patched)
-    text = " it x<a>yy was <a>yes" * 40
-    with tokpar.Encoder(tokenizer) as encoder:
-        found = encoder.encode_batch([text] * 3)
-    equal = [row.ids.tolist() for row in found] == [tokenizer.encode(text).ids] * 3
-    assert equal is not blind

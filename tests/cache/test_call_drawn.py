@@ -17,7 +17,7 @@ from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
 from tests.support.tokenizers_drawn import named_tokenizers
-from tokpar.cache import call_store, compiled_build, compiled_call
+from tokpar.cache import call_store, call_tables, compiled_build, compiled_call
 from tokpar.cache.compiled_call import CompiledCall
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
@@ -84,7 +84,11 @@ def test_long_texts_are_encoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     text = ENGLISH * 3
     call = encoder.tokenizer.later_call.call  # type: ignore[attr-defined]
     expected = encoder.tokenizer.encode(text).tolist()
-    assert call.encode_long(text, 5).tolist() == expected
+    ids, seams = call.encode_long(text, 5)
+    assert ids.tolist() == expected
+    assert len(seams) == 4
+    for seam in seams:
+        assert len(encoder.tokenizer.encode(text[: seam.position])) == seam.token
     rows, flags = call.rows([text, "", text[:99]], 7)
     assert [row.tolist() for row in (rows[0], rows[1])] == [expected, []]
     assert all(flags)
@@ -106,8 +110,8 @@ class Mistaken:
 def test_a_call_that_the_engine_contradicts_at_load_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = compiled_build.call_of
-    monkeypatch.setattr(compiled_build, "call_of", lambda *given: Mistaken(made(*given)))
+    made = call_tables.call_of
+    monkeypatch.setattr(call_tables, "call_of", lambda *given: Mistaken(made(*given)))
     adapter: Any = tokpar.load(DRAWN["bytes"](random.Random(1)))
     assert adapter.later_call.call is None
 

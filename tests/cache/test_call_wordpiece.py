@@ -50,7 +50,7 @@ def call_for(tokenizer: Tokenizer) -> CompiledCall:
         found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return Rows.of(np.array(each.ids, np.uint32) for each in found)
 
-    added = hf_call._added(tokenizer, False)
+    added = hf_call._contents_of(tokenizer, False)
     assert added is not None
     tokenize = partial(hf_call._pieces, tokenizer, False, lambda: True)
     call = call_of(arrays_of(tokenizer), added, ((), ()))
@@ -211,8 +211,8 @@ def test_an_added_token_that_the_normalizer_empties_is_the_engine_s(normalizer: 
     """The engine finds it at every place, and then strips what is beside."""
     tokenizer = words_of(["x"])
     tokenizer.normalizer = normalizer
-    assert hf_call._added(tokenizer, False) == {}
+    assert hf_call._contents_of(tokenizer, False) == {}
     plain = tokenizer.encode("x x").ids
     tokenizer.add_tokens([AddedToken("\u0301", normalized=True, rstrip=True)])
     assert tokenizer.encode("x x").ids != plain
-    assert hf_call._added(tokenizer, False) is None
+    assert hf_call._contents_of(tokenizer, False) is None

@@ -127,25 +127,3 @@ def test_an_unknown_setting_names_this_one_too() -> None:
     for kind in ("file", "tiktoken"):
         with pytest.raises(tokpar.OptionError, match=r"unknown setting 'memory'; .*cache_bytes"):
             loaded_with(kind, memory=1)
-
-
-@needs_kernel
-def test_tables_of_merges_are_made_where_enough_of_a_call_will_be_new(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Making them takes as long as the engine takes for some 100 KB: known English never makes
-    them, a long text of new words at its beginning, short texts when they are many."""
-    draw = random.Random(9)
-
-    def made(texts: list[str]) -> bool:
-        adapter: Any = tokpar.load(Tokenizer.from_file(FILE))
-        with tokpar.Encoder(adapter) as encoder:
-            for text in texts:
-                assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
-        return adapter._segment_cache.state.pieces > 0
-
-    assert not made([ENGLISH * 20] * 2)
-    assert not made([drawn_words(draw, 5000)])
-    assert made([drawn_words(draw, 30_000)])
-    assert made([drawn_words(draw, 1000) for _ in range(14)])
-    assert not made([drawn_words(draw, 100)] * 14)

@@ -307,7 +307,7 @@ def test_long_texts_are_encoded_in_parallel_and_short_ones_by_tiktoken(name: str
     text, own = LONG * 40, encoding(name)
     with tokpar.Encoder(own) as encoder:
         assert encoder.encode(text).seams, "a text without seams shows nothing"
-        view = tokpar.as_tiktoken(own)
+        view = tokpar.as_tiktoken(own, smallest_text=encoder.smallest_split)
         assert view.encode("short " * 99) == own.encode("short " * 99)
         assert view.tokpar_calls == 0
         assert view.encode(text) == own.encode(text)

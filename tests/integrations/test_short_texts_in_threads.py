@@ -108,7 +108,7 @@ def test_a_call_of_another_thread_between_settings_and_ids_changes_nothing(
 
 
 def test_eight_threads_that_truncate_differently_get_the_own_ids() -> None:
-    mine, own = tokpar.as_hf(fresh("left")), fresh("left")
+    mine, own = tokpar.as_hf(fresh("left"), smallest_text=1 << 20), fresh("left")
     calls = [
         (TEXT[: 20 + 9 * k], {"truncation": True, "max_length": 4 + 3 * k} if k % 3 else {})
         for k in range(8)
@@ -134,7 +134,7 @@ def test_eight_threads_that_truncate_differently_get_the_own_ids() -> None:
 def test_a_child_forked_during_a_call_calls_the_shared_engine() -> None:
     from tokpar.integrations import hf_running_calls
 
-    mine = tokpar.as_hf(fresh("left"))
+    mine = tokpar.as_hf(fresh("left"), smallest_text=1 << 20)
     engine = mine.backend_tokenizer
     assert hf_running_calls.begin_call(engine, "other settings")
     with hf_running_calls._lock:  # as another thread may hold it

@@ -24,7 +24,6 @@ from tokpar.concatenation import Part, add_up, encode_parts, parts_between, plac
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
-from tokpar.short_texts import PartEncoder
 from tokpar.types import Rows, Seam
 
 PACKAGE = ROOT / "tokpar"
@@ -118,14 +117,6 @@ class Known(WordHash):
 
     def known_ids(self, text: str) -> Any:
         return np.zeros(1, np.uint32)
-
-
-@given(st.lists(st.text(min_size=64, max_size=100), min_size=1, max_size=3))
-def test_a_cache_is_not_asked_without_a_licence_to_cut_whole_texts(texts: list[str]) -> None:
-    rows = PartEncoder(Known(), None, looks_up=True)(texts)
-    assert [rows[k].tolist() for k in range(len(rows))] == [
-        WordHash().encode(text).tolist() for text in texts
-    ]
 
 
 BASE = np.arange(100, 130, dtype=np.uint32)

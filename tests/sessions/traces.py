@@ -114,7 +114,7 @@ def check_trace(
     names = dict(zip(("SEGMENT", "_FIRST_REACH", "_LONG_SEGMENT"), sizes, strict=False))
     with (
         mock.patch.multiple(editing, **names),
-        mock.patch.multiple(short_texts, MOST_DIRECT_CHARS=sizes[-1], LEAST_CACHED=1),
+        mock.patch.multiple(short_texts, MOST_DIRECT_CHARS=sizes[-1]),
     ):
         sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60)))) for _ in "ab"]
         for _ in range(steps):

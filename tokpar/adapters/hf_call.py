@@ -71,12 +71,14 @@ def call_parts_of(
 
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
-        if not is_dense(copy.model, size):
+        if file_bytes is None and not is_dense(copy.model, size):
             raise GateError("its ids have holes")
         if is_words:
             from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
 
-            return wordpiece_arrays(json.loads(copy.model.__getstate__()), size, *stages)
+            written = copy.model.__getstate__() if file_bytes is None else file_bytes
+            model = json.loads(written)
+            return wordpiece_arrays(model.get("model", model), size, *stages)
         return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
 
     return CallParts(

@@ -20,6 +20,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar import kernel_modules
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.hf_copy import (
     FLAGS,
@@ -179,6 +180,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         settings, source = self.settings, self._source
         is_refused = self.why_live is not None or self._may_be_stale or settings.engine_check
         if is_refused or not settings.cache_bytes or self.facts.model not in MODELS:
+            return None
+        if kernel_modules.CALL is None:
             return None
         from tokpar.adapters.hf_call import call_parts_of  # other models do without it
         from tokpar.cache.compiled_build import LaterCall

@@ -17,6 +17,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
+from tokpar import kernel_modules
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
 from tokpar.adapters.tiktoken_call import call_parts_of
@@ -236,7 +237,7 @@ class TiktokenTokenizer(EncodingAdapter):
     def later_call(self) -> LaterCall | None:
         """The compiled call of the encoding, as soon as its tables are there; None if it has
         none."""
-        if self.engine_check or not self.cache_bytes:
+        if self.engine_check or not self.cache_bytes or kernel_modules.CALL is None:
             return None
         parts = call_parts_of(self.encoding, self.facts, self._source, self._disallowed_specials)
         return None if parts is None else LaterCall(parts)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokpar import kernel_modules
 from tokpar.cache.merges import GateError
 from tokpar.errors import ChangedError
 from tokpar.foreign_errors import raise_foreign
@@ -63,8 +62,6 @@ class LaterCall:
     def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
         self.call: CompiledCall | None = None
         self._thread: threading.Thread | None = None
-        if kernel_modules.CALL is None:
-            return
         if parts.is_known:
             self.call = _stored_call(parts, _key(parts))
         if self.call is None and (IN_BACKGROUND if in_background is None else in_background):

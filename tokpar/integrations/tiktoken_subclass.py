@@ -82,7 +82,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
     def encode_ordinary(self, text: str) -> list[int]:
         """Ids of `text`; special tokens are encoded as ordinary text."""
         path, text = self._tokpar, plain_text(text)
-        found = path.compiled_ids(text, path.ordinary)
+        found = path.compiled_ids(text, path.ordinary) if path.takes_all else None
         if found is not None:
             return found
         if isinstance(text, str) and len(text) >= path.smallest_text:
