@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
-from tests.support.tokenizers_drawn import named_tokenizers
+from tests.support.tokenizers_drawn import DATA, named_tokenizers
 from tokpar.cache import call_store, call_tables, compiled_build, compiled_call
 from tokpar.cache.compiled_call import CompiledCall
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
+from tokpar.pure.vocabulary import letters_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
@@ -66,7 +68,7 @@ def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
             assert not flags[k] or rows[k].tolist() == ids, text
 
 
-@pytest.mark.parametrize("name", ["default", "deepseek_part", "bert_part", "cl100k_part"])
+@pytest.mark.parametrize("name", ["default", "deepseek_part", "llama_style", "cl100k_part"])
 def test_eight_threads_have_the_serial_ids(name: str) -> None:
     adapter: Any = tokpar.load(named_tokenizers()[name])
     call = adapter.later_call.wait()
@@ -94,26 +96,55 @@ def test_long_texts_are_encoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(flags)
 
 
-class Mistaken:
-    """A compiled call with the first id of each answer changed."""
-
-    def __init__(self, call: Any) -> None:
-        self._call = call
-
-    def encode_plain(self, text: str) -> Any:
-        found = self._call.encode_plain(text)
-        return b"\1\0\0\0" + found[4:] if isinstance(found, bytes) and found else found
-
-    encode = encode_plain
-
-
 def test_a_call_that_the_engine_contradicts_at_load_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = call_tables.call_of
-    monkeypatch.setattr(call_tables, "call_of", lambda *given: Mistaken(made(*given)))
-    adapter: Any = tokpar.load(DRAWN["bytes"](random.Random(1)))
+    honest = CompiledCall.encode_plain
+
+    def mistaken(self: CompiledCall, text: str) -> Any:
+        found = honest(self, text)
+        return found if found is None else found + 1
+
+    monkeypatch.setattr(CompiledCall, "encode_plain", mistaken)
+    adapter: Any = tokpar.load(DRAWN["characters"](random.Random(1)))
     assert adapter.later_call.call is None
+
+
+def at_the_first_hit(arrays: Any) -> Any:
+    moves = arrays["moves"].copy()
+    moves[moves >> 31 > 0] |= np.uint32(1 << 30)
+    return arrays | {"moves": moves}
+
+
+def with_another_id(arrays: Any) -> Any:
+    words = arrays["words"].view(np.uint32).reshape(-1, 8).copy()
+    words[words[:, 3] > 0, 4] ^= 1
+    return arrays | {"words": words.reshape(-1).view(np.uint64)}
+
+
+MISTAKES = {"the first hit": at_the_first_hit, "another id": with_another_id}
+
+
+@pytest.mark.parametrize("name", ["the first hit", "another id"])
+def test_tables_with_a_mistake_are_not_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+    made = call_tables.byte_arrays
+    monkeypatch.setattr(call_tables, "byte_arrays", lambda *given: MISTAKES[name](made(*given)))
+    path = str(DATA / "default.json")
+    assert tokpar.load(Tokenizer.from_file(path)).later_call.call is None  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ignore_merges", [True, False])
+def test_a_token_is_looked_up_as_a_whole_word_where_the_file_says_so(ignore_merges: bool) -> None:
+    vocab = {letters_of(bytes([byte])): byte for byte in range(256)}
+    vocab |= {"ab": 256, "aa": 257, "aab": 258, "bb": 259}
+    merges = [("a", "b"), ("a", "a"), ("aa", "b")]
+    own = Tokenizer(models.BPE(vocab, merges, ignore_merges=ignore_merges))
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    call = tokpar.load(own).later_call.call  # type: ignore[attr-defined]
+    for text, whole, parts in (("aab", [258], [97, 256]), ("bb", [259], [98, 98])):
+        assert own.encode(text).ids == (whole if ignore_merges else parts)
+        assert call.encode(text).tolist() == own.encode(text).ids
 
 
 def test_a_word_with_other_ids_is_an_error_and_then_the_engine_s(
@@ -134,12 +165,12 @@ def test_a_word_with_other_ids_is_an_error_and_then_the_engine_s(
 def test_tables_are_stored_once_and_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
     monkeypatch.setattr("tokpar.adapters.hf_call.LEAST_KEPT", 0)
-    tokenizer = DRAWN["bytes"](random.Random(3))
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     first: Any = tokpar.load(tokenizer)
     [path] = (tmp_path / call_store.KIND).iterdir()
     expected = first.later_call.call.encode("ab 12").tolist()
     made: list[object] = []
-    monkeypatch.setattr("tokpar.adapters.hf_call.byte_arrays", lambda *given: made.append(given))
+    monkeypatch.setattr(call_tables, "byte_arrays", lambda *given: made.append(given))
     again: Any = tokpar.load(type(tokenizer).from_str(tokenizer.to_str()))
     assert again.later_call.call.encode("ab 12").tolist() == expected
     assert not made

@@ -124,7 +124,7 @@ def test_cjk_does_not_separate_without_handle_chinese_chars() -> None:
 
 
 @pytest.mark.parametrize(
-    ("added", "text", "p"), [("<s>", "a <s>", 1), ("<s>", "<s> b", 3), (" b", "a b", 1)]
+    ("added", "text", "p"), [("<m>", "a <m>", 1), ("<m>", "<m> b", 3), (" b", "a b", 1)]
 )
 def test_absorbing_beside_an_added_token_is_refused(added: str, text: str, p: int) -> None:
     tokenizer = Tokenizer.from_str(part("llama_style").to_str())
