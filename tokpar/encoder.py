@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -108,9 +109,9 @@ class Encoder:
         self._uncut = never or TOO_SHORT
         self._short = serial_report(parts.name, self._uncut, own)
         self._own_call = own_call_of(own)
-        uses_call = parts.tunable and executor in ("auto", "memo")
+        uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
-        self._compiled_report = replace(self._short, plan=COMPILED, why="", executor="memo")
+        self._compiled_report = replace(self._short, plan=COMPILED, executor="memo")
         self._decode_tables: DecodeTables | None = None
 
     def __repr__(self) -> str:
@@ -147,6 +148,7 @@ class Encoder:
     def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
         """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
         seams: Sequence[Seam] = ()
+        start = time.perf_counter()
         if len(text) < LONGEST_ALONE:
             ids = call.encode(text)
         else:
@@ -157,15 +159,22 @@ class Encoder:
         if not call.is_final:
             own = cast(PostProcesses, self.tokenizer)
             final = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
-        return Encoding(final, partial(self._compiled_row, text, ids, call, seams))
+        seconds = time.perf_counter() - start
+        return Encoding(final, partial(self._compiled_row, text, ids, call, seams, seconds))
 
     def _compiled_row(
-        self, text: str, ids: IdArray, call: CompiledCall, seams: Sequence[Seam]
+        self,
+        text: str,
+        ids: IdArray,
+        call: CompiledCall,
+        seams: Sequence[Seam],
+        seconds: float,
     ) -> KnownRow:
         from tokpar.short_texts import licence_for  # importing tokpar does without it
 
         own = call.without_special(ids)
-        origin, report = Origin(text, self.tokenizer, own), self._compiled_report
+        origin = Origin(text, self.tokenizer, own)
+        report = replace(self._compiled_report, seconds={"tokenize": seconds})
         long = len(text) >= self._smallest_split
         licence = licence_for(self.tokenizer, text) if long else None
         if licence is not None:

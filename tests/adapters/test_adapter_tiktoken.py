@@ -332,6 +332,7 @@ def test_a_full_vocabulary_gives_the_ids_of_its_part(full_vocab: Callable[[str],
         assert tokenizer.facts.longest_token == 128
 
 
+@pytest.mark.usefixtures("engine_only")
 def test_a_text_of_short_pre_tokens_is_not_cut_for_threads() -> None:
     numbers = "12\n" * 100_000
     found = tokpar.Encoder(encoding()).encode(numbers)

@@ -152,6 +152,7 @@ def test_a_short_text_of_a_known_tokenizer_is_short() -> None:
     assert batch[1].report.why != NO_FACTS
 
 
+@pytest.mark.usefixtures("engine_only")
 def test_an_added_token_that_holds_a_space_leaves_one_number(tmp_path: Path) -> None:
     """The cache does not take such a text whole; its chunks are cut elsewhere."""
     own = Tokenizer.from_file(str(DEFAULT))

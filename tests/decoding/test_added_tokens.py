@@ -135,17 +135,14 @@ def test_a_token_that_was_special_once_is_skipped(in_vocabulary: bool) -> None:
     check_tokenizer(own, [], [2, id_, 2], True)
 
 
-def test_a_new_stream_sees_that_a_token_was_added_again() -> None:
+def test_a_token_that_was_added_again_is_skipped_as_the_own_call_does() -> None:
     """Its flags are as before, so the list of added tokens is equal."""
     plain, special = (AddedToken("<sep>", special=flag, normalized=False) for flag in (False, True))
-    own = bert_with(plain)
-    encoder = Encoder(own)
-    for expected in ("a <sep> here", "a here"):
+    for tokens, expected in (([plain], "a <sep> here"), ([plain, special, plain], "a here")):
+        own = bert_with(*tokens)
         assert own.decode([1, 4, 2], skip_special_tokens=True) == expected
-        stream = encoder.decode_stream(skip_special_tokens=True)
+        stream = Encoder(own).decode_stream(skip_special_tokens=True)
         assert stream.push([1, 4, 2]) + stream.finish() == expected
-        add(own, special)
-        add(own, plain)
 
 
 def test_a_special_token_of_which_the_decoder_leaves_nothing_divides_what_is_beside_it() -> None:

@@ -231,14 +231,14 @@ def test_skipping_special_tokens_needs_a_tokenizer_that_can() -> None:
             encoder.decode_stream(skip_special_tokens=True)
 
 
-def test_a_decoder_that_the_caller_changes_counts_from_the_next_stream_on() -> None:
+def test_a_decoder_that_the_caller_changes_counts_from_the_next_encoder_on() -> None:
     own = spec_of([], ("a", "▁b")).build()
     encoder = Encoder(own)
     before = encoder.decode_stream()
     assert encoder.decode_stream()._table is before._table
     own.decoder = decoders.Metaspace()
     own.add_tokens(["new"])
-    after = encoder.decode_stream()
+    after = Encoder(own).decode_stream()
     assert after.push([0, 1, 2]) + after.finish() == own.decode([0, 1, 2]) == "a bnew"
     assert before.push([0, 1]) + before.finish() == "a ▁b"
 

@@ -692,7 +692,18 @@ def tiktoken_specs() -> st.SearchStrategy[TiktokenSpec]:
 @cache
 def hf_tokenizers(*, finishing: bool = True) -> st.SearchStrategy[Tokenizer]:
     """Any `tokenizers.Tokenizer`; without `finishing` no template, truncation or padding."""
-    return hf_specs(finishing=finishing).map(build)
+    return hf_specs(finishing=finishing).map(build).map(with_own_call_only)
+
+
+def with_own_call_only(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, without truncation and padding where nothing can replace its own call: the
+    ids that other calls need then cannot be had."""
+    if tokenizer.truncation is not None or tokenizer.padding is not None:
+        adapter = tokpar.load(tokenizer)
+        if getattr(adapter, "why_live", None) is not None:
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
+    return tokenizer
 
 
 @cache

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from tokpar.cache.call_tables import Arrays
 
 
+LONGEST_WORD = 1 << 17
+"""Bytes of a pre-token. The regex of the engine gives up on some of a million characters."""
+
+
 def call_parts_of(
     encoding: tiktoken.Encoding,
     facts: Facts,
@@ -50,6 +54,7 @@ def call_parts_of(
         encode_many=partial(_encode_many, encoding, frozenset(allowed_specials)),
         tokenize=partial(_tokenize, encoding),
         find_cut=partial(find_cut, facts),
+        longest_word=LONGEST_WORD,
     )
 
 

@@ -387,7 +387,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (!self)
         return NULL;
     Tables *t = &self->tables;
-    const i64 *settings = take_array(self, arrays, "settings", 8, 10, NULL);
+    const i64 *settings = take_array(self, arrays, "settings", 8, 11, NULL);
     int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
     if (is_done) {
@@ -396,6 +396,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
         t->most_learned = settings[7];
         t->secret = (u64)settings[8];
         t->sample_mask = (u64)settings[9];
+        t->longest_word = settings[10];
         is_done = t->is_characters  ? take_characters(self, arrays, settings)
                   : t->is_wordpiece ? take_wordpiece(self, arrays, settings)
                                     : take_machine(self, arrays, settings);

@@ -26,7 +26,7 @@ typedef struct {
     const u8 *flags;
     const u32 *added_ids;
     u64 secret, sample_mask;
-    i64 most_learned;
+    i64 most_learned, longest_word; /* longest_word: bytes from which on the engine's regex may give up */
 } Tables;
 
 typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
@@ -193,6 +193,8 @@ static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i
     Group g;
     g.p = p, g.count = 0;
     for (i64 k = 0; k < ends; start = s->ends[k++]) {
+        if (s->ends[k] - start > t->longest_word)
+            return OUTSIDE;
         add_to_group(t, s, &g, start, s->ends[k]);
         if (g.count == GROUP || k + 1 == ends)
             if ((count = encode_group(t, s, &g, ends == 1, count)) < 0)

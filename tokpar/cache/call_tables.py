@@ -120,14 +120,17 @@ def call_of(
     added_tokens: Mapping[str, tuple[int, int, bool]],
     special: tuple[Sequence[int], Sequence[int]],
     learns: bool = True,
+    longest_word: int = 1 << 40,
 ) -> Any:
     """Returns the `Call` of a tokenizer.
 
     `added_tokens`: (id, flags, is_normalized) of each token, by its content; see `added_flags`.
-    `special`: the ids before and after a text."""
+    `special`: the ids before and after a text. `longest_word`: a text with a pre-token of more
+    bytes has no answer."""
     assert kernel_modules.CALL is not None
     secret = np.frombuffer(secrets.token_bytes(8), dtype=np.int64)
-    rest = np.array([MOST_LEARNED if learns else 0, 0, SAMPLED - 1], dtype=np.int64)
+    learned = MOST_LEARNED if learns else 0
+    rest = np.array([learned, 0, SAMPLED - 1, longest_word], dtype=np.int64)
     rest[1] = secret[0]
     before, after = (np.array(ids, dtype=np.uint32) for ids in special)
     given = {

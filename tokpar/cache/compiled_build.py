@@ -51,6 +51,7 @@ class CallParts:
     encode_many: EncodeMany
     tokenize: TokenizeWord
     find_cut: FindCut
+    longest_word: int = 1 << 40
 
 
 class LaterCall:
@@ -136,7 +137,8 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
     from tokpar.cache.compiled_call import CompiledCall
 
     try:
-        found: Any = call_of(arrays, parts.added_tokens, parts.special or ((), ()))
+        special = parts.special or ((), ())
+        found: Any = call_of(arrays, parts.added_tokens, special, longest_word=parts.longest_word)
     except (KeyError, ValueError):  # the arrays of a damaged file
         return None
     call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
