@@ -30,7 +30,7 @@ from tokpar.decoding.stages import (
     byte_of,
 )
 from tokpar.decoding.tables import divided_stages
-from tokpar.errors import ChangedError, FileFormatError, OptionError
+from tokpar.errors import ChangedError, EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import DecodingParts
 
@@ -158,17 +158,17 @@ def _tokens(parts: DecodingParts, changes: Sequence[EachToken]) -> list[Token | 
     while count < parts.id_count and len(tokens) < 2 * parts.id_count:  # ids may leave holes
         try:
             token = parts.token_of(len(tokens))
-        except (LookupError, OptionError):
+            for stage in changes if token is not None else ():
+                token = stage.change(cast("str", token))
+        except (
+            EngineError,
+            LookupError,
+            OptionError,
+        ):  # as the own call may fail
             tokens.append(_ASKED)
-            count += 1
-            continue
-        if token is None:
-            tokens.append(_LEFT_OUT)
-            continue
-        for stage in changes:
-            token = stage.change(cast("str", token))
-        tokens.append(token)
-        count += 1
+        else:
+            tokens.append(_LEFT_OUT if token is None else token)
+        count += tokens[-1] != _LEFT_OUT
     return tokens
 
 
