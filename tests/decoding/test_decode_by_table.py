@@ -221,6 +221,17 @@ def test_a_tokenizer_with_a_refused_table_decodes_by_its_own_call() -> None:
     assert later.wait() is None
 
 
+def test_tokens_of_any_length_are_copied_whole() -> None:
+    letters = "".join(map(chr, range(0x21, 0x21 + 90)))
+    tokens = [letters[:length] for length in range(1, 90)] + [letters * 800]
+    own = spec_of([{"type": "Fuse"}], tokens).build()
+    table = table_for(own)
+    rows = [[k, k, k + 1] for k in range(89)]
+    assert table.texts(tuple(rows[:-1])) == [own.decode(row) for row in rows[:-1]]
+    assert table.texts((rows[-1],)) == [None]
+    assert Encoder(own).decode(rows[-1]) == own.decode(rows[-1])
+
+
 def test_places_outside_of_the_data_are_left_to_the_own_call() -> None:
     table = table_for(spec_of([{"type": "ByteLevel"}], [*HALVES, "ab"]).build())
     ab = len(HALVES)

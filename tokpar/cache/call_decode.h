@@ -1,4 +1,4 @@
-/* Texts of ids: the bytes of the tokens side by side, read as UTF-8 once (proofs/decoding.md, "The table").
+/* Texts of ids: the bytes of the tokens side by side, read as UTF-8 once (proofs/decoding.md, (f)).
 
    A table has the bytes of all tokens in one array, which is PAD bytes longer, and two places for each id, in
    the first token of a text and in a later one: start << 16 | size. */

@@ -1,7 +1,7 @@
 """The table of a decoder whose text is the bytes of its tokens, side by side.
 
 One compiled call copies the bytes of all ids of a text, and reads them as UTF-8 once. Which
-decoders are of this kind: proofs/decoding.md, "The table"."""
+decoders are of this kind: proofs/decoding.md, (f)."""
 
 from __future__ import annotations
 
