@@ -61,6 +61,7 @@ def compiled(root, folder):
             ".".join((*FOLDER.parts, name)),
             [str(root / FOLDER / source)],
             include_dirs=[str(root / FOLDER)],
+            depends=sorted(map(str, (root / FOLDER).glob("*.h"))),
             define_macros=macros,
             py_limited_api=STABLE,
             extra_compile_args=[] if sys.platform == "win32" else ["-g0"],

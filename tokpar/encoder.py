@@ -367,6 +367,9 @@ class Encoder:
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
         tokenizer = self.tokenizer
+        [text] = _texts_by_table(tokenizer, [ids])
+        if text is not None:
+            return text
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
@@ -374,13 +377,17 @@ class Encoder:
     def decode_batch(self, rows: Iterable[Sequence[int] | IdArray | Encoding]) -> list[str]:
         """Returns `decode` of each row of ids, in order; on all cores if the engine has a batch
         call. `rows`: lists, arrays, or a `Batch`. Raises LookupError as `decode` does."""
-        tokenizer = self.tokenizer
-        lists: list[list[int]] = [np.asarray(row, dtype=np.int64).tolist() for row in rows]
+        tokenizer, given = self.tokenizer, list(rows)
+        if not isinstance(tokenizer, Decodes):
+            raise LookupError(f"{tokenizer.name} cannot decode")
+        texts = _texts_by_table(tokenizer, given)
+        left = [k for k, text in enumerate(texts) if text is None]
+        lists: list[list[int]] = [np.asarray(given[k], dtype=np.int64).tolist() for k in left]
         many = getattr(tokenizer, "decode_batch", None)
-        if many is None:
-            return [self.decode(row) for row in lists]
-        texts: list[str] = many(lists)
-        return texts
+        own = map(tokenizer.decode, lists) if many is None or not left else many(lists)
+        for k, text in zip(left, own, strict=True):
+            texts[k] = text
+        return cast("list[str]", texts)
 
     def decode_stream(
         self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
@@ -484,6 +491,12 @@ class _Plans:
     facts: Facts | None
     fit: Fit
     by_executor: dict[str, Plan] = field(default_factory=dict)
+
+
+def _texts_by_table(tokenizer: TokenizerAdapter, rows: Sequence[object]) -> list[str | None]:
+    """Returns the text of each row of ids; None where the tokenizer has no table that knows it."""
+    by_table = getattr(tokenizer, "decode_by_table", None)
+    return [None] * len(rows) if by_table is None else list(by_table(rows))
 
 
 def _known_executor(executor: str | Executor) -> str | Executor:

@@ -260,6 +260,7 @@ class Decodes(Protocol):
     """An adapter that turns ids back into text.
 
     It may also have `decode_batch(rows)`, one call of the engine for many rows of ids;
+    `decode_by_table(rows)`, the texts of `decode`, None for each row that only `decode` knows;
     `decoding_parts(skip_special_tokens)`, the `DecodingParts` of `decode` as the tokenizer is now,
     which raises OptionError if they are not known; and `token_bytes(id_)`, see `token_bytes_of`."""
 

@@ -62,6 +62,7 @@ BETWEEN_PARTS = {
     ("adapters", "facts"),
     ("adapters", "cuts"),
     ("adapters", "cache"),
+    ("adapters", "decoding"),
     ("cache", "patterns"),
     ("cache", "facts"),
     ("cache", "cuts"),

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_trimming import Trimming
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.segment_cache import SegmentCache
+    from tokpar.decoding.text_table import LaterTable
 
 MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
@@ -452,6 +453,17 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._require_unchanged()
         return list(self._decoder.decode_batch(rows, skip_special_tokens=False))
 
+    def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
+        """Returns `decode` of each row; None where only `decode` knows it. Raises: see `decode`."""
+        self._require_unchanged()
+        return self._later_table.texts(rows)
+
+    @cached_property
+    def _later_table(self) -> LaterTable:
+        from tokpar.decoding.text_table import LaterTable  # encoding does without it
+
+        return LaterTable(partial(self.decoding_parts, False))
+
     @property
     def _decoder(self) -> Any:
         """The object whose `decode` decodes."""
@@ -567,6 +579,9 @@ class LiveTokenizer(HuggingFaceTokenizer):
         except BaseException as error:
             raise_panic(error, "the tokenizer", texts)
             raise
+
+    def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
+        return [None] * len(rows)
 
     @property
     def _decoder(self) -> Any:

@@ -10,7 +10,7 @@ from copy import copy
 from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -42,6 +42,9 @@ from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows
+
+if TYPE_CHECKING:
+    from tokpar.decoding.text_table import LaterTable
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
@@ -348,6 +351,16 @@ class TiktokenTokenizer(EncodingAdapter):
         twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
+
+    def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
+        """Returns `decode` of each row; None where only `decode` knows it."""
+        return self._later_table.texts(rows)
+
+    @cached_property
+    def _later_table(self) -> LaterTable:
+        from tokpar.decoding.text_table import LaterTable  # encoding does without it
+
+        return LaterTable(partial(self.decoding_parts, False))
 
     def is_current(self, source: Any) -> bool:
         """True if tiktoken's own code still decides the ids of `source`."""

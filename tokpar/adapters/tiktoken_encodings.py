@@ -89,7 +89,10 @@ class EncodingAdapter:
                 )
         encoding = self.encoding
         return DecodingParts(
-            encoding.decode_single_token_bytes, self.decode, encoding.n_vocab, in_bytes=True
+            encoding.decode_single_token_bytes,
+            lambda ids: str(encoding.decode(list(ids))),
+            encoding.n_vocab,
+            in_bytes=True,
         )
 
 

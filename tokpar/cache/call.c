@@ -8,7 +8,7 @@
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
    call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_merges.h encodes
-   new ones, call_section.h leads the text through all of this. */
+   new ones, call_section.h leads the text through all of this. call_decode.h is the way back. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "call_words.h"
@@ -21,6 +21,8 @@
 #include "call_model.h"
 
 enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
+
+#include "call_decode.h"
 
 typedef struct {
     PyObject_HEAD
@@ -528,6 +530,8 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"read_characters", read_characters, METH_VARARGS, "Reads the model of a BPE over characters."},
+    {"texts_of", texts_of, METH_VARARGS,
+     "texts_of(rows, data, first, later, errors) -> the text of each row of ids, None if only the engine knows it."},
     {NULL, NULL, 0, NULL},
 };
 

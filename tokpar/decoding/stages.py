@@ -136,13 +136,13 @@ class ByteRuns:
     (chain before, text), because copying it for each byte would take quadratic time."""
 
     def step(self, state: State, token: str) -> Step:
-        found = _BYTE.fullmatch(token)
-        if found is None:
+        byte = byte_of(token)
+        if byte is None:
             return (*self.finish(state), token), None
         if state == 0:
             return (REPLACEMENT,), 0
         pending, chain, count = state or (b"", None, 0)
-        pending += bytes((int(found[1], 16),))
+        pending += byte
         try:
             text, pending = read_utf8(pending, "strict")
         except UnicodeDecodeError:
@@ -181,6 +181,12 @@ class Utf8:
 
     def most_held(self, most_before: int | None) -> int | None:
         return None if most_before is None else most_before + 1
+
+
+def byte_of(token: str) -> bytes | None:
+    """Returns the byte of a token such as "<0xE4>"; None for other tokens."""
+    found = _BYTE.fullmatch(token)
+    return None if found is None else bytes((int(found[1], 16),))
 
 
 def read_utf8(data: bytes, errors: str) -> tuple[str, bytes]:

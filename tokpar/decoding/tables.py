@@ -38,18 +38,27 @@ class Row(dict[int, tuple[str, "Row"]]):
         return self.table.add(self, id_)
 
 
+def divided_stages(parts: DecodingParts) -> tuple[list[EachToken], list[Stage]]:
+    """Returns the first stages of a decoder, which look at one token only, and the others.
+
+    Raises OptionError and FileFormatError: see `interpret_stages`."""
+    stages = [Utf8()] if parts.in_bytes else interpret_stages(parts)
+    stages += replacement_stages(parts.replacements)
+    changes: list[EachToken] = []
+    while stages and isinstance(stage := stages[0], EachToken):
+        changes.append(stage)
+        del stages[0]
+    return changes, stages
+
+
 class DecodeTable:
     """The decoder of one tokenizer, with its settings. Thread-safe.
 
     Raises OptionError if the text of the decoder may change without bound."""
 
     def __init__(self, parts: DecodingParts) -> None:
-        read = [Utf8()] if parts.in_bytes else interpret_stages(parts)
-        self._stages: list[Stage] = [*read, *replacement_stages(parts.replacements)]
+        self._changes, self._stages = divided_stages(parts)
         self._token_of = parts.token_of
-        self._changes = []
-        while self._stages and isinstance(self._stages[0], EachToken):
-            self._changes.append(self._stages.pop(0))
         self._tokens: dict[int, Token | None] = {}
         self._rows: dict[tuple[State, ...], Row] = {}
         self._entry_count = 0
@@ -107,7 +116,7 @@ class DecodeTable:
             return self._tokens[id_]
         token = self._token_of(id_)
         for stage in self._changes if token is not None else ():
-            [token] = stage.step(None, token)[0]
+            token = stage.change(cast("str", token))
         if self._entry_count < MOST_KEPT:
             self._tokens[id_] = token
         return token

@@ -1,0 +1,262 @@
+"""The table of a decoder whose text is the bytes of its tokens, side by side.
+
+One compiled call copies the bytes of all ids of a text, and reads them as UTF-8 once. Which
+decoders are of this kind: proofs/decoding.md, (f)."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
+
+from tokpar import kernel_modules
+from tokpar.arrays import IdArray
+from tokpar.decoding.stages import (
+    ByteRuns,
+    EachToken,
+    FirstToken,
+    ReplaceText,
+    Stage,
+    StripText,
+    Token,
+    Utf8,
+    byte_of,
+)
+from tokpar.decoding.tables import divided_stages
+from tokpar.errors import ChangedError, EngineError, FileFormatError, OptionError
+from tokpar.foreign_errors import raise_foreign
+from tokpar.types import DecodingParts
+
+IN_BACKGROUND = True
+"""The table is made on a thread of its own, so nobody waits for it."""
+LEAST_IDS = 1 << 13
+"""Ids that a tokenizer decodes by its own call before its table is made."""
+COMPARED_ROWS = 200
+"""Rows of drawn ids on which a new table is compared with the tokenizer's own `decode`."""
+_ASKED, _LEFT_OUT, _PAD = 0xFFFF, 0xFFFE, bytes(16)  # see call_decode.h
+_IDS, _MOST = np.dtype(np.uint32), (1 << 32) - 1
+ChangeText = Callable[[str], str]
+ReadToken = Callable[[Any], bytes | None]
+Row = Sequence[int] | IdArray
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """The bytes of each token, of a text's first token and of a later one, as call_decode.h reads
+    them. `errors`: what becomes of bytes that are no UTF-8: "replace", or "strict", where only the
+    engine knows the text. `changes` are made in the whole text, in order."""
+
+    data: bytes
+    first: Any
+    later: Any
+    errors: str
+    changes: tuple[ChangeText, ...]
+
+    def texts(self, rows: tuple[list[int] | IdArray, ...]) -> list[str | None]:
+        """Returns the text of each row of ids; None where only the engine knows it."""
+        call: Any = kernel_modules.CALL
+        texts: list[str | None]
+        texts = call.texts_of(rows, self.data, self.first, self.later, self.errors)
+        for change in self.changes:
+            texts = [None if text is None else change(text) for text in texts]
+        return texts
+
+
+class LaterTable:
+    """The table of a tokenizer as soon as there is one; it is made when it pays.
+
+    `parts`: see `TokenizerAdapter.decoding_parts`; it may raise OptionError."""
+
+    def __init__(self, parts: Callable[[], DecodingParts]) -> None:
+        self.table: TextTable | None = None
+        self._parts: Callable[[], DecodingParts] | None = parts
+        self._ids_to_come = LEAST_IDS
+        self._thread: threading.Thread | None = None
+
+    def texts(self, rows: Sequence[Row]) -> list[str | None]:
+        """Returns the text of each row of ids; None where only the engine knows it."""
+        given = tuple(row if type(row) is list else _array(row) for row in rows)
+        if self._parts is not None:
+            self._ids_to_come -= sum(map(len, given))
+            if self._ids_to_come <= 0:
+                self._start()
+        return [None] * len(given) if self.table is None else self.table.texts(given)
+
+    def wait(self) -> TextTable | None:
+        """Returns the table, after it was made; None if there is none."""
+        self._start()
+        if self._thread is not None:
+            self._thread.join()
+        return self.table
+
+    def _start(self) -> None:
+        parts, self._parts = self._parts, None
+        if parts is None or kernel_modules.CALL is None:
+            return
+        if IN_BACKGROUND:
+            self._thread = threading.Thread(target=self._build, args=(parts,), daemon=True)
+            self._thread.start()
+        else:
+            self._build(parts)
+
+    def _build(self, parts: Callable[[], DecodingParts]) -> None:
+        try:
+            self.table = checked_table(parts())
+        except (ChangedError, FileFormatError, OptionError):  # not known, or not any more
+            return
+
+
+def checked_table(parts: DecodingParts) -> TextTable | None:
+    """Returns the table of a decoder; None if it has none, or if the tokenizer's own `decode` has
+    another text for a drawn row. Raises OptionError or FileFormatError for a decoder that is not
+    known."""
+    made = table_of(parts)
+    if made is None:
+        return None
+    table, odd = made
+    rows = tuple(_drawn_rows(len(table.later), odd))
+    pairs = zip(rows, table.texts(rows), strict=True)
+    answered = ((row, text) for row, text in pairs if text is not None)
+    for row, text in islice(answered, COMPARED_ROWS):
+        try:
+            own = parts.decode(row)
+        except BaseException as error:  # a panic of the engine is no Exception
+            raise_foreign(error)
+            return None
+        if own != text:
+            return None
+    return table
+
+
+def table_of(parts: DecodingParts) -> tuple[TextTable, list[int]] | None:
+    """Returns the table, and some ids whose tokens alone are no text or that have no token; None
+    for a decoder that has no table."""
+    token_changes, stages = divided_stages(parts)
+    head = stages.pop(0) if stages and isinstance(stages[0], FirstToken | Utf8 | ByteRuns) else None
+    changes = [change for stage in stages if (change := _change_of(stage)) is not None]
+    if len(changes) < len(stages):
+        return None
+    tokens = _tokens(parts, token_changes)
+    read_first, read_later, errors = _readings_of(head)
+    data = bytearray()
+    later, odd = _places(tokens, read_later, data)
+    first = later if read_first is read_later else _places(tokens, read_first, data)[0]
+    return TextTable(bytes(data) + _PAD, first, later, errors, tuple(changes)), odd
+
+
+def _tokens(parts: DecodingParts, changes: Sequence[EachToken]) -> list[Token | int]:
+    """Returns the token of each id; or _ASKED, or _LEFT_OUT."""
+    tokens: list[Token | int] = []
+    count = 0
+    while count < parts.id_count and len(tokens) < 2 * parts.id_count:  # ids may leave holes
+        try:
+            token = parts.token_of(len(tokens))
+            for stage in changes if token is not None else ():
+                token = stage.change(cast("str", token))
+        except (
+            EngineError,
+            LookupError,
+            OptionError,
+        ):  # as the own call may fail
+            tokens.append(_ASKED)
+        else:
+            tokens.append(_LEFT_OUT if token is None else token)
+        count += tokens[-1] != _LEFT_OUT
+    return tokens
+
+
+def _readings_of(head: Stage | None) -> tuple[ReadToken, ReadToken, str]:
+    """Returns what writes the bytes of a first token and of a later one, and `TextTable.errors`."""
+    match head:
+        case Utf8():
+            return bytes, bytes, "replace"
+        case FirstToken(first, later):
+            return (
+                lambda token: first(token).encode(),
+                lambda token: later(token).encode(),
+                "strict",
+            )
+        case ByteRuns():
+            return _byte_or_text, _byte_or_text, "strict"
+    return str.encode, str.encode, "strict"
+
+
+def _byte_or_text(token: str) -> bytes | None:
+    """Returns the bytes of a token of ByteFallback. None for an empty token, which ends a run of
+    byte tokens, as no empty bytes do."""
+    byte = byte_of(token)
+    return (token.encode() or None) if byte is None else byte
+
+
+def _places(
+    tokens: Sequence[Token | int], read: ReadToken, data: bytearray
+) -> tuple[Any, list[int]]:
+    """Appends the bytes of the tokens to `data`. Returns their places, and the odd ids."""
+    places, odd = np.empty(len(tokens), np.uint64), []
+    for id_, token in enumerate(tokens):
+        part = b"" if isinstance(token, int) else read(token)
+        if isinstance(token, int):
+            place = token
+        elif part is None or len(part) >= _LEFT_OUT:
+            place = _ASKED
+        else:
+            place = len(data) << 16 | len(part)
+            data += part
+        places[id_] = place
+        if not part or not _is_text(part):
+            odd.append(id_)
+    return places, odd
+
+
+def _is_text(part: bytes) -> bool:
+    try:
+        part.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _change_of(stage: Stage) -> ChangeText | None:
+    """Returns what a stage makes of the whole text; None if only its steps tell it."""
+    match stage:
+        case ReplaceText(old, new):
+            return lambda text: text.replace(old, new)
+        case StripText(character, count, 0):
+            return partial(_strip_front, character, count)
+    return None
+
+
+def _strip_front(character: str, count: int, text: str) -> str:
+    run = 0
+    while run < count and text.startswith(character, run):
+        run += 1
+    return text[run:]
+
+
+def _drawn_rows(count: int, odd: Sequence[int]) -> Iterator[list[int]]:
+    """Yields rows of ids: any, odd ones, the lowest, the highest, and unknown ones."""
+    draw = random.Random(0)
+    kinds = range(count), odd, range(300), range(max(0, count - 300), count + 4)
+    some = [kind for kind in kinds if kind]
+    for _ in range(5 * COMPARED_ROWS):  # the engine alone knows many texts of odd ids
+        kinds_of_row = draw.choices(some, k=draw.randrange(1, 3))
+        yield [draw.choice(draw.choice(kinds_of_row)) for _ in range(draw.randrange(12))]
+
+
+def _array(row: Row) -> IdArray:
+    """Returns ids as uint32; an id that no table has, for a row of anything else."""
+    if type(row) is np.ndarray and row.dtype == _IDS and row.ndim == 1:
+        return np.ascontiguousarray(row)
+    with suppress(OverflowError, TypeError, ValueError):
+        array = np.asarray(row)
+        fits = array.dtype.kind in "iu" and array.min(initial=0) >= 0
+        if array.ndim == 1 and fits and array.max(initial=0) <= _MOST:
+            return np.ascontiguousarray(array, _IDS)
+    return np.array([_MOST], _IDS)
