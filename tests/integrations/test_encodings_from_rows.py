@@ -30,7 +30,7 @@ from tests.support.tokenizers_drawn import contents, texts_with, token_texts
 pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
 pytest.importorskip("jinja2", reason="jinja2 is missing")
 
-from tokpar.integrations.hf_encodings import EncodedTexts, RowEncoding
+from tokpar.integrations.hf_encodings import EncodedCall, RowEncoding
 
 pytestmark = pytest.mark.compiled_at_once
 
@@ -45,7 +45,7 @@ TEXT = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! <s
 def no_second_encode() -> Iterator[None]:
     """A block in which the engine's own encodings cannot be made."""
     made = mock.PropertyMock(side_effect=AssertionError("the engine encodes again"))
-    with mock.patch.object(EncodedTexts, "own_encodings", made):
+    with mock.patch.object(EncodedCall, "own_encodings", made):
         yield
 
 
@@ -57,9 +57,10 @@ def numbers(own: Any, text: str) -> list[Any]:
 def assert_same_answers(mine: Any, own: Any, text: str) -> None:
     """Methods are called of new stand-ins, because the first one that only the engine answers
     decides the later ones."""
-    for name in METHODS:
+    # of overlapping sequences, the engine takes any
+    for name in METHODS if own.n_sequences == 1 else METHODS[:2]:
         for asked in numbers(own, text):
-            new = RowEncoding(mine._encoded, mine._number)
+            new = RowEncoding(mine._call, mine._number)
             expected = outcome(lambda a=asked, m=name: getattr(own, m)(a))
             assert outcome(lambda a=asked, m=name, e=new: getattr(e, m)(a)) == expected, name
     for asked in range(len(text)):
@@ -218,7 +219,7 @@ def test_an_encoding_is_one_for_isinstance_pickle_and_copy() -> None:
 def test_a_model_that_is_trained_after_the_call_leaves_the_answers_to_the_engine() -> None:
     own = fresh("left")
     batch = tokpar.as_hf(own, smallest_text=1)(TEXT)
-    adapter = batch[0]._encoded.adapter
+    adapter = batch[0]._call.adapter
     with mock.patch.object(
         type(adapter), "_require_unchanged", side_effect=tokpar.ChangedError("changed")
     ):

@@ -21,7 +21,7 @@ class TokenNames(dict[int, "str | None"]):
         name = self[id_] = self._find(id_)
         return name
 
-    def of(self, ids: Sequence[int]) -> list[str]:
+    def names_of(self, ids: Sequence[int]) -> list[str]:
         """Returns the names of ids. Raises LookupError if one of them depends on the text."""
         names = list(map(self.__getitem__, ids))
         if None in names:

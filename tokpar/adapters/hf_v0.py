@@ -405,7 +405,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns the `tokens` of the engine's own encoding for ids of a text. Raises LookupError
         if the name of one of them depends on the text, and ChangedError."""
         self._require_unchanged()
-        return self._token_names.of(ids)
+        return self._token_names.names_of(ids)
 
     @cached_property
     def _token_names(self) -> TokenNames:

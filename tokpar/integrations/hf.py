@@ -31,7 +31,7 @@ from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
 from tokpar.errors import ChangedError, EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
-from tokpar.integrations.hf_encodings import EncodedTexts, LazyEncodings
+from tokpar.integrations.hf_encodings import EncodedCall, LazyEncodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
@@ -205,8 +205,8 @@ class Acceleration:
             return None  # the engine has its own error for them
         try:
             rows = encoder.rows_of_parts(texts)
-            encoded = EncodedTexts(adapter, texts, rows, frame, columns, add_special_tokens)
-            spans = encoded.kept_spans if "offset_mapping" in columns.names else None
+            call = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
+            spans = call.kept_spans if "offset_mapping" in columns.names else None
         except (EngineError, LookupError, ChangedError):
             return None  # the engine has its own error, or its own offsets
         self._count(len(texts))
@@ -217,7 +217,7 @@ class Acceleration:
             data = {name: v if name == "length" else v[0] for name, v in data.items()}
         elif columns.tensors is not None and len({*map(len, data["input_ids"])}) == 1:
             data = {name: np.array(v, dtype=np.int64) for name, v in data.items()}
-        encodings = LazyEncodings(encoded)
+        encodings = LazyEncodings(call)
         return BatchEncoding(data, encodings, columns.tensors, n_sequences=frame.sequences)
 
     def with_private_engine(self) -> Any:

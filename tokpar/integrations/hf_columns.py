@@ -137,25 +137,27 @@ class Columns:
             elif name == "offset_mapping":
                 assert spans is not None
                 pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
-                around = [(0, 0)] * len(frame.types[0]), [(0, 0)] * len(frame.types[2])
-                columns[name] = self._framed(pairs, around, (0, 0), kept_counts, pads)
+                specials = [(0, 0)] * len(frame.types[0]), [(0, 0)] * len(frame.types[2])
+                columns[name] = self._between_specials(pairs, specials, (0, 0), kept_counts, pads)
             elif name == "tokens":
                 filling = "" if self.padding is None else self.padding["pad_token"]
-                columns[name] = self._framed(names, frame.tokens, filling, kept_counts, pads)
+                columns[name] = self._between_specials(
+                    names, frame.tokens, filling, kept_counts, pads
+                )
             else:
                 columns[name] = self._masks(name, kept_counts, pads, frame)
         return columns
 
-    def _framed(
+    def _between_specials(
         self,
         items: Sequence[_Item],
-        around: tuple[list[_Item], list[_Item]],
+        specials: tuple[list[_Item], list[_Item]],
         filling: _Item,
         kept_counts: IntArray,
         pads: IntArray,
     ) -> list[list[_Item]]:
         """One list for each text: its own of `items`, between those of the special tokens."""
-        before, behind = around
+        before, behind = specials
         edges = pairwise(offsets_of(kept_counts).tolist())
         rows = [[*before, *items[a:b], *behind] for a, b in edges]
         return [self._pad(row, filling, pad) for row, pad in zip(rows, pads.tolist(), strict=True)]

@@ -25,7 +25,7 @@ _ENDLESS = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedTexts:
+class EncodedCall:
     """What one call encoded, and how.
 
     `rows`: the ids of the texts before post-processing."""
@@ -112,8 +112,8 @@ class RowEncoding:
     The first question that ids do not answer, such as `word_ids`, makes the engine's own, which
     answers all later questions: some of its methods change it."""
 
-    def __init__(self, encoded: EncodedTexts, number: int) -> None:
-        self._encoded, self._number = encoded, number
+    def __init__(self, call: EncodedCall, number: int) -> None:
+        self._call, self._number = call, number
         self._own: Any = None
 
     @property  # type: ignore[misc]  # of object, which lets it be set
@@ -182,8 +182,9 @@ class RowEncoding:
 
     @property
     def _places(self) -> Places | None:
-        """Where the tokens of the text are; None if only the engine tells."""
-        if self._own is not None:
+        """Where the tokens of the text are; None if only the engine tells. It does where
+        post-processors made several sequences of the text."""
+        if self._own is not None or self._call.frame.sequences != 1:
             return None
         try:
             return self._known_places
@@ -192,14 +193,14 @@ class RowEncoding:
 
     @cached_property
     def _known_places(self) -> Places:
-        encoded, k = self._encoded, self._number
-        edges = encoded.kept_rows.offsets
-        return Places(encoded.kept_spans[edges[k] : edges[k + 1]], int(encoded.first_tokens[k]))
+        call, k = self._call, self._number
+        edges = call.kept_rows.offsets
+        return Places(call.kept_spans[edges[k] : edges[k + 1]], int(call.first_tokens[k]))
 
     def _column(self, name: str, attribute: str) -> list[Any]:
         if self._own is None:
             try:
-                return list(self._encoded.column(name)[self._number])
+                return list(self._call.column(name)[self._number])
             except _OWN_ANSWERS:
                 pass
         found: list[Any] = getattr(self._own_encoding(), attribute)
@@ -207,7 +208,7 @@ class RowEncoding:
 
     def _own_encoding(self) -> Any:
         if self._own is None:
-            self._own = self._encoded.own_encodings[self._number]
+            self._own = self._call.own_encodings[self._number]
         return self._own
 
 
@@ -218,15 +219,15 @@ def _is_index(value: object) -> bool:
 class LazyEncodings(Sequence[Any]):
     """The encodings of all texts of a call."""
 
-    def __init__(self, encoded: EncodedTexts) -> None:
-        self._encoded = encoded
+    def __init__(self, call: EncodedCall) -> None:
+        self._call = call
 
     @cached_property
     def _encodings(self) -> list[RowEncoding]:
-        return [RowEncoding(self._encoded, k) for k in range(len(self))]
+        return [RowEncoding(self._call, k) for k in range(len(self))]
 
     def __len__(self) -> int:
-        return len(self._encoded.texts)
+        return len(self._call.texts)
 
     def __getitem__(self, k: Any) -> Any:
         return self._encodings[k]
