@@ -15,7 +15,7 @@ import pytest
 import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import at_most
@@ -103,6 +103,19 @@ def test_a_drawn_tokenizers_encodings_answer_as_the_engines_own(
             assert_same_answers(one, other, text)
 
 
+@pytest.mark.parametrize("name", [*BYTE_LEVEL, "template, trimmed", "bert_part"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_cut_and_padded_encodings_answer_as_the_engines_own(name: str, side: str) -> None:
+    own, mine = original(name), tokpar.as_hf(original(name), smallest_text=1)
+    texts = ["a b", TEXT[:28], " "]
+    options = {"padding": True, "truncation": True, "max_length": 9, "padding_side": side}
+    got, expected = mine(texts, **options), own(texts, **options)
+    assert type(got.encodings) is not list, "the engine's own call was made"
+    for one, other, text in zip(got.encodings, expected.encodings, texts, strict=True):
+        assert one.tokens == other.tokens
+        assert_same_answers(one, other, text)
+
+
 @pytest.mark.parametrize("name", BYTE_LEVEL)
 @given(data=st.data())
 def test_rows_answer_without_a_second_encode(name: str, data: st.DataObject) -> None:
@@ -164,6 +177,15 @@ def taking_spaces() -> Any:
 def test_names_of_tokens_that_take_spaces_are_those_of_the_text(parts: list[str]) -> None:
     own = taking_spaces()
     mine, text = tokpar.as_hf(own, smallest_text=1), "".join(parts)
+    assert mine.tokenize(text) == own.tokenize(text)
+
+
+def test_the_name_of_a_token_that_is_found_in_normalized_text_is_normalized() -> None:
+    tokenizer = Tokenizer.from_str(engine("untrimmed").to_str())
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_tokens([AddedToken("A<B>C", normalized=True), AddedToken("X<Y>")])
+    own = transformers_tokenizer(tokenizer)
+    mine, text = tokpar.as_hf(own, smallest_text=1), "the A<B>C and a<b>c, x<y>X<Y>"
     assert mine.tokenize(text) == own.tokenize(text)
 
 
