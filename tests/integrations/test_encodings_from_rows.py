@@ -15,13 +15,21 @@ import pytest
 import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, normalizers
+from tokenizers import AddedToken, Tokenizer, normalizers, processors
 
 import tokpar
 from tests.conftest import at_most
 from tests.support import hf_chats as chats
 from tests.support import model_files
-from tests.support.hf_sources import engine, fresh, original, transformers_tokenizer
+from tests.support.hf_sources import (
+    byte_level,
+    engine,
+    fresh,
+    in_order,
+    original,
+    template,
+    transformers_tokenizer,
+)
 from tests.support.hf_values import ENCODING, Raised, outcome
 from tests.support.offsets_drawn import drawn_texts
 from tests.support.offsets_drawn import tokenizers as tokenizers_drawn
@@ -114,6 +122,15 @@ def test_cut_and_padded_encodings_answer_as_the_engines_own(name: str, side: str
     for one, other, text in zip(got.encodings, expected.encodings, texts, strict=True):
         assert one.tokens == other.tokens
         assert_same_answers(one, other, text)
+
+
+def test_places_in_one_of_several_sequences_are_those_of_the_engine() -> None:
+    post = in_order(template("<s> $A </s>"), processors.ByteLevel())  # special tokens count as some
+    own = transformers_tokenizer(byte_level(post))
+    got, expected = tokpar.as_hf(own, smallest_text=1)(TEXT), own(TEXT)
+    assert type(got.encodings) is not list, "the engine's own call was made"
+    assert expected[0].n_sequences > 1
+    assert_same_answers(got[0], expected[0], TEXT)
 
 
 @pytest.mark.parametrize("name", BYTE_LEVEL)
