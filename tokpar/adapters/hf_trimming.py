@@ -5,17 +5,15 @@ encoding as a whole (theorem 53)."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.adapters.hf_postprocess import OTHER_IDS, parse_component
+from tokpar.adapters.hf_token_names import TokenNames
 from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of
 from tokpar.pure.parts import stages
 from tokpar.types import Facts, Rows
@@ -75,11 +73,11 @@ class Trimming:
 
 
 def trimming_of(
-    post_processor: Any, engine: Any, facts: Facts, add_special_tokens: bool
+    post_processor: Any, names: TokenNames, facts: Facts, add_special_tokens: bool
 ) -> Trimming:
     """Returns the trimming of a post-processor, which may be None.
 
-    `engine`: a tokenizer with the same tokens. `facts`: its facts."""
+    `names`: those of a tokenizer with the same tokens. `facts`: its facts."""
     found: list[TrimStage] = []
     prepended = False
     for stage in stages(parse_component(post_processor), "post-processor", "processors"):
@@ -88,7 +86,7 @@ def trimming_of(
             found.append(TrimStage(spares, spares and not prepended))
         prepended |= add_special_tokens and stage["type"] in _PREPENDING
     exact = facts.byte_level and not facts.normalizers
-    return Trimming(tuple(found), Blanks(engine, exact) if found else None)
+    return Trimming(tuple(found), Blanks(names, exact) if found else None)
 
 
 def _trim_spans(
@@ -123,7 +121,7 @@ class Blanks:
     an added token the text in which it was found, such as " <mask>". `exact`: True if a token of
     the model is, byte by byte, the text that it stands for."""
 
-    engine: Any
+    names: TokenNames
     exact: bool
     _tables: list[IntArray] = field(default_factory=lambda: [np.empty((0, 2), dtype=np.int64)])
 
@@ -160,19 +158,8 @@ class Blanks:
 
     def _count_blanks(self, id_: int) -> tuple[int, int]:
         """Returns the spaces of a token, or (-1, -1) if they depend on the text."""
-        if id_ in self._shared_ids:
-            return _DEPENDS
-        token = self._added_tokens.get(id_)
-        name = self.engine.model.id_to_token(id_)
-        if token is None:
-            return _blanks(name or "")
-        if token.lstrip or token.rstrip:
-            return _DEPENDS
-        content = token.content
-        if token.normalized and self.engine.normalizer is not None:
-            content = self.engine.normalizer.normalize_str(content)
-        found = _blanks(content)
-        return found if name is None or _blanks(name) == found else _DEPENDS
+        name = self.names[id_]
+        return _DEPENDS if name is None else _blanks(name)
 
     def _in_text(self, text: str, ids: IdArray, spans: SpanArray, counts: IntArray) -> IntArray:
         """Returns `counts` of a text, with the counts that depend on the text filled in."""
@@ -185,33 +172,19 @@ class Blanks:
     def _found_as_written(self, id_: int) -> bool:
         """True if only an added token has this id, and the token was found in the text itself, not
         in normalized text."""
-        token = self._added_tokens.get(id_)
-        if token is None or id_ in self._shared_ids:
+        token = self.names.added_tokens.get(id_)
+        if token is None or id_ in self.names.shared_ids:
             return False
-        if token.normalized and self.engine.normalizer is not None:
+        if token.normalized and self.names.engine.normalizer is not None:
             return False
-        return self.exact or self.engine.model.id_to_token(id_) is None
+        return self.exact or self.names.engine.model.id_to_token(id_) is None
 
     def _count_by_engine(self, text: str, ids: IdArray) -> IntArray:
-        encoding = self.engine.encode(text, add_special_tokens=False)
+        encoding = self.names.engine.encode(text, add_special_tokens=False)
         if encoding.ids != ids.tolist():
             raise LookupError(OTHER_IDS)
         counted = [_blanks(token) for token in encoding.tokens]
         return np.array(counted, dtype=np.int64).reshape(-1, 2)
-
-    @cached_property
-    def _added_tokens(self) -> dict[int, Any]:
-        return dict(self.engine.get_added_tokens_decoder())
-
-    @cached_property
-    def _shared_ids(self) -> frozenset[int]:
-        """The ids that several tokens share, and the id of unknown pieces of a Unigram model."""
-        counts = Counter(self.engine.get_vocab(with_added_tokens=False).values())
-        shared = {id_ for id_, count in counts.items() if count > 1}
-        if type(self.engine.model).__name__ == "Unigram":
-            unknown = json.loads(self.engine.model.__getstate__())["unk_id"]
-            shared |= set() if unknown is None else {unknown}
-        return frozenset(shared)
 
 
 def _blanks(token: str) -> tuple[int, int]:

@@ -68,6 +68,7 @@ from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Row
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
+    from tokpar.adapters.hf_token_names import TokenNames
     from tokpar.adapters.hf_trimming import Trimming
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.segment_cache import SegmentCache
@@ -413,6 +414,18 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         spans = self._engine_offsets.spans_of(texts, rows)
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
+    def token_names(self, ids: Sequence[int]) -> list[str]:
+        """Returns the `tokens` of the engine's own encoding for ids of a text. Raises LookupError
+        if the name of one of them depends on the text, and ChangedError."""
+        self._require_unchanged()
+        return self._token_names.names_of(ids)
+
+    @cached_property
+    def _token_names(self) -> TokenNames:
+        from tokpar.adapters.hf_token_names import TokenNames  # encoding does without it
+
+        return TokenNames(self._chunks)
+
     @cached_property
     def _engine_offsets(self) -> EngineOffsets:
         from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
@@ -428,7 +441,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         known = self._trimmings.get(add_special_tokens)
         if known is None:
             post_processor = self._whole.post_processor
-            known = trimming_of(post_processor, self._chunks, self.facts, add_special_tokens)
+            known = trimming_of(post_processor, self._token_names, self.facts, add_special_tokens)
             self._trimmings[add_special_tokens] = known
         return known
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from tokpar.arrays import has_surrogate, plain_text
 from tokpar.encoder import Encoder
 from tokpar.errors import ChangedError, EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
-from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
+from tokpar.integrations.hf_encodings import EncodedCall, LazyEncodings
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
@@ -203,14 +203,10 @@ class Acceleration:
         texts = [text] if isinstance(text, str) else list(text)
         if any(map(has_surrogate, texts)):
             return None  # the engine has its own error for them
-        spans = None
         try:
             rows = encoder.rows_of_parts(texts)
-            if "offset_mapping" in columns.names:
-                cut = columns.cut(frame, np.diff(rows.offsets))
-                spans = adapter.offset_mapping(
-                    texts, rows, add_special_tokens=add_special_tokens, cut=cut
-                )
+            call = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
+            spans = call.kept_spans if "offset_mapping" in columns.names else None
         except (EngineError, LookupError, ChangedError):
             return None  # the engine has its own error, or its own offsets
         self._count(len(texts))
@@ -221,8 +217,7 @@ class Acceleration:
             data = {name: v if name == "length" else v[0] for name, v in data.items()}
         elif columns.tensors is not None and len({*map(len, data["input_ids"])}) == 1:
             data = {name: np.array(v, dtype=np.int64) for name, v in data.items()}
-        how = add_special_tokens, columns.truncation, columns.padding
-        encodings = LazyEncodings(partial(own_encodings, adapter.engine, texts, *how), len(texts))
+        encodings = LazyEncodings(call)
         return BatchEncoding(data, encodings, columns.tensors, n_sequences=frame.sequences)
 
     def with_private_engine(self) -> Any:
@@ -328,12 +323,6 @@ def accelerate_class(base: Any) -> type:
         def convert_to_native_format(cls, *args: Any, **kwargs: Any) -> Any:
             # how from_pretrained reads files: `base` looks for an __init__ of its own class
             return base.convert_to_native_format(*args, **kwargs)
-
-        @wraps(base.tokenize)
-        def tokenize(self, *args: Any, **kwargs: Any) -> Any:
-            # the engine's own encoding alone has the tokens
-            state = self._tokpar_state()
-            return state.own_call(lambda own: own.tokenize(*args, **kwargs), object())
 
         def __reduce__(self) -> tuple[Any, ...]:
             # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer

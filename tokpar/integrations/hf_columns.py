@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -32,11 +32,12 @@ class Frame:
     """The special tokens that post-processing puts around one text.
 
     `postprocess` has the ids before and after the text. `types`: the type ids of the tokens before
-    the text, of each token of the text, and of the tokens after it. `sequences`: the `n_sequences`
-    of a result."""
+    the text, of each token of the text, and of the tokens after it. `tokens`: the names of the
+    tokens before and after the text. `sequences`: the `n_sequences` of a result."""
 
     postprocess: PostProcess
     types: tuple[list[int], int, list[int]]
+    tokens: tuple[list[str], list[str]]
     sequences: int
 
     @property
@@ -57,7 +58,8 @@ def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
     encoding = one.encode("a", add_special_tokens=add_special_tokens)
     types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
     around = types[:at], types[at], types[at + 1 :]
-    return Frame(postprocess, around, encoding.n_sequences)
+    tokens = encoding.tokens[:at], encoding.tokens[at + 1 :]
+    return Frame(postprocess, around, tokens, encoding.n_sequences)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,9 +100,28 @@ class Columns:
         gone = lengths - postprocess.truncation.kept_lengths(lengths)
         return (gone, none) if postprocess.truncation.direction == "left" else (none, gone)
 
-    def values(self, rows: Rows, frame: Frame, spans: SpanArray | None) -> dict[str, list[Any]]:
+    def kept_rows(self, frame: Frame, rows: Rows) -> Rows:
+        """The ids that truncation leaves of `rows`, without special tokens and padding."""
+        return PostProcess(truncation=self.postprocess(frame).truncation).rows(rows)
+
+    def first_tokens(self, frame: Frame, rows: Rows) -> IntArray:
+        """Behind how many ids of padding and special tokens the first token of each text is."""
+        before = np.full(len(rows), len(frame.types[0]), dtype=np.int64)
+        if self.padding is None or self.padding["direction"] == "right":
+            return before
+        final, kept = self.postprocess(frame).rows(rows), self.kept_rows(frame, rows)
+        return before + np.diff(final.offsets) - np.diff(kept.offsets) - frame.special_count
+
+    def values(
+        self,
+        rows: Rows,
+        frame: Frame,
+        spans: SpanArray | None,
+        names: Sequence[str] = (),
+    ) -> dict[str, list[Any]]:
         """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
-        of the texts before post-processing. `spans`: the offsets that truncation leaves."""
+        of the texts before post-processing. `spans`, `names`: the offsets and the names of the
+        tokens that truncation leaves, for the columns "offset_mapping" and "tokens"."""
         lengths = np.diff(rows.offsets)
         kept_counts = lengths - sum(self.cut(frame, lengths))
         final = self.postprocess(frame).rows(rows)
@@ -115,22 +136,31 @@ class Columns:
                 columns[name] = np.diff(final.offsets).tolist()
             elif name == "offset_mapping":
                 assert spans is not None
-                columns[name] = self._offsets(spans, kept_counts, pads, frame)
+                pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
+                specials = [(0, 0)] * len(frame.types[0]), [(0, 0)] * len(frame.types[2])
+                columns[name] = self._between_specials(pairs, specials, (0, 0), kept_counts, pads)
+            elif name == "tokens":
+                filling = "" if self.padding is None else self.padding["pad_token"]
+                columns[name] = self._between_specials(
+                    names, frame.tokens, filling, kept_counts, pads
+                )
             else:
                 columns[name] = self._masks(name, kept_counts, pads, frame)
         return columns
 
-    def _offsets(
-        self, spans: SpanArray, kept_counts: IntArray, pads: IntArray, frame: Frame
-    ) -> list[list[tuple[int, int]]]:
-        pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
-        before, behind = (
-            [(0, 0)] * len(frame.postprocess.prefix),
-            [(0, 0)] * len(frame.postprocess.suffix),
-        )
+    def _between_specials(
+        self,
+        items: Sequence[_Item],
+        specials: tuple[list[_Item], list[_Item]],
+        filling: _Item,
+        kept_counts: IntArray,
+        pads: IntArray,
+    ) -> list[list[_Item]]:
+        """One list for each text: its own of `items`, between those of the special tokens."""
+        before, behind = specials
         edges = pairwise(offsets_of(kept_counts).tolist())
-        rows = [before + pairs[a:b] + behind for a, b in edges]
-        return [self._pad(row, (0, 0), pad) for row, pad in zip(rows, pads.tolist(), strict=True)]
+        rows = [[*before, *items[a:b], *behind] for a, b in edges]
+        return [self._pad(row, filling, pad) for row, pad in zip(rows, pads.tolist(), strict=True)]
 
     def _masks(
         self, name: str, kept_counts: IntArray, pads: IntArray, frame: Frame

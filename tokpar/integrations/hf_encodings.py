@@ -1,30 +1,236 @@
-"""The engine's own `tokenizers.Encoding` objects of a result, made only when somebody asks."""
+"""The `tokenizers.Encoding` objects of a result: from the ids of its texts where ids tell, and from
+the engine, which encodes the texts again, where they do not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import tokenizers
+
 from tokpar.adapters.hf_copy import private_copy
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import IntArray, SpanArray
+from tokpar.errors import ChangedError, EngineError
+from tokpar.integrations.hf_columns import Columns, Frame
+from tokpar.types import Rows
+
+_OWN_ANSWERS = (EngineError, LookupError, ChangedError)
+"""Errors where the engine has an error, or an answer, of its own."""
+_ENDLESS = 1 << 31
+"""The engine refuses numbers from here on, or from further on."""
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedCall:
+    """What one call encoded, and how.
+
+    `rows`: the ids of the texts before post-processing."""
+
+    adapter: HuggingFaceTokenizer
+    texts: Sequence[str]
+    rows: Rows
+    frame: Frame
+    columns: Columns
+    add_special_tokens: bool
+
+    @cached_property
+    def kept_spans(self) -> SpanArray:
+        """The offsets of the tokens that truncation leaves, in code points, int64 (n, 2).
+
+        Raises LookupError, EngineError or ChangedError where the engine has its own."""
+        cut = self.columns.cut(self.frame, np.diff(self.rows.offsets))
+        add = self.add_special_tokens
+        return self.adapter.offset_mapping(self.texts, self.rows, add_special_tokens=add, cut=cut)
+
+    def column(self, name: str) -> list[list[Any]]:
+        """One column of the result, with a list for each text. Raises as `kept_spans` does."""
+        found = self._columns.get(name)
+        if found is None:
+            spans, names = None, list[str]()
+            if name == "offset_mapping":
+                spans = self.kept_spans
+            elif name == "tokens":
+                names = self.adapter.token_names(self.kept_rows.ids.tolist())
+            columns = replace(self.columns, names=(name,))
+            found = columns.values(self.rows, self.frame, spans, names)[name]
+            self._columns[name] = found
+        return found
+
+    @cached_property
+    def _columns(self) -> dict[str, list[list[Any]]]:
+        return {}
+
+    @cached_property
+    def kept_rows(self) -> Rows:
+        """The ids that truncation leaves, without special tokens and padding."""
+        return self.columns.kept_rows(self.frame, self.rows)
+
+    @cached_property
+    def first_tokens(self) -> IntArray:
+        """Behind how much padding and how many special tokens the tokens of each text begin."""
+        return self.columns.first_tokens(self.frame, self.rows)
+
+    @cached_property
+    def own_encodings(self) -> list[Any]:
+        """What the engine gives for the texts with the settings of the call, which are set on a
+        copy: other threads may be using the engine."""
+        copy, _ = private_copy(self.adapter.engine)
+        if self.columns.truncation is not None:
+            copy.enable_truncation(**self.columns.truncation)
+        if self.columns.padding is not None:
+            copy.enable_padding(**self.columns.padding)
+        add = self.add_special_tokens
+        encodings: list[Any] = copy.encode_batch(list(self.texts), add_special_tokens=add)
+        return encodings
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the tokens of a text are: code points, int64 (n, 2). `first`: the index of the first of
+    them in the encoding."""
+
+    spans: SpanArray
+    first: int
+
+    def first_behind(self, place: int) -> int:
+        """The first token that ends behind `place`, or how many tokens there are."""
+        return int(np.searchsorted(self._furthest, place, side="right"))
+
+    @cached_property
+    def _furthest(self) -> IntArray:
+        """The furthest end of the tokens up to each token, which are mostly in order."""
+        return np.maximum.accumulate(self.spans[:, 1])
+
+
+class RowEncoding:
+    """Stands for the engine's own encoding of text `number`.
+
+    The first question that ids do not answer, such as `word_ids`, makes the engine's own, which
+    answers all later questions: some of its methods change it."""
+
+    def __init__(self, call: EncodedCall, number: int) -> None:
+        self._call, self._number = call, number
+        self._own: Any = None
+
+    @property  # type: ignore[misc]  # of object, which lets it be set
+    def __class__(self) -> type:  # for isinstance
+        return tokenizers.Encoding
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._own_encoding(), name)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return repr(self._own_encoding())
+
+    def __reduce__(self) -> Any:
+        return self._own_encoding().__reduce_ex__(2)
+
+    @property
+    def ids(self) -> list[int]:
+        return self._column("input_ids", "ids")
+
+    @property
+    def type_ids(self) -> list[int]:
+        return self._column("token_type_ids", "type_ids")
+
+    @property
+    def tokens(self) -> list[str]:
+        return self._column("tokens", "tokens")
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        return self._column("offset_mapping", "offsets")
+
+    @property
+    def attention_mask(self) -> list[int]:
+        return self._column("attention_mask", "attention_mask")
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        return self._column("special_tokens_mask", "special_tokens_mask")
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first token in which this code point of the text is."""
+        asked = char_pos, sequence_index
+        places = self._places if all(map(_is_index, asked)) else None
+        if places is None:
+            found: int | None = self._own_encoding().char_to_token(*asked)
+            return found
+        (starts, stops), k = places.spans.T, places.first_behind(char_pos)
+        if k < len(stops) and starts[k] > char_pos:  # a gap, or tokens that are not in order
+            inside = np.flatnonzero((starts[k:] <= char_pos) & (stops[k:] > char_pos))
+            k = k + int(inside[0]) if len(inside) else len(stops)
+        return places.first + k if k < len(stops) else None
+
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
+        """Where in the text a token is: code points."""
+        places = self._places if _is_index(token_index) else None
+        if places is None or not 0 <= token_index - places.first < len(places.spans):
+            own: tuple[int, int] | None = self._own_encoding().token_to_chars(token_index)
+            return own  # a special token, padding, or no token
+        start, stop = places.spans[token_index - places.first].tolist()
+        return start, stop
+
+    @property
+    def _places(self) -> Places | None:
+        """Where the tokens of the text are; None if only the engine tells. It does where
+        post-processors made several sequences of the text."""
+        if self._own is not None or self._call.frame.sequences != 1:
+            return None
+        try:
+            return self._known_places
+        except _OWN_ANSWERS:
+            return None
+
+    @cached_property
+    def _known_places(self) -> Places:
+        call, k = self._call, self._number
+        edges = call.kept_rows.offsets
+        return Places(call.kept_spans[edges[k] : edges[k + 1]], int(call.first_tokens[k]))
+
+    def _column(self, name: str, attribute: str) -> list[Any]:
+        if self._own is None:
+            try:
+                return list(self._call.column(name)[self._number])
+            except _OWN_ANSWERS:
+                pass
+        found: list[Any] = getattr(self._own_encoding(), attribute)
+        return found
+
+    def _own_encoding(self) -> Any:
+        if self._own is None:
+            self._own = self._call.own_encodings[self._number]
+        return self._own
+
+
+def _is_index(value: object) -> bool:
+    return type(value) is int and 0 <= value < _ENDLESS
 
 
 class LazyEncodings(Sequence[Any]):
-    """The encodings of `count` texts: `make` gives them all, at the first question."""
+    """The encodings of all texts of a call."""
 
-    def __init__(self, make: Callable[[], list[Any]], count: int) -> None:
-        self._make = make
-        self._count = count
+    def __init__(self, call: EncodedCall) -> None:
+        self._call = call
 
     @cached_property
-    def _own_encodings(self) -> list[Any]:
-        return self._make()
+    def _encodings(self) -> list[RowEncoding]:
+        return [RowEncoding(self._call, k) for k in range(len(self))]
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._call.texts)
 
     def __getitem__(self, k: Any) -> Any:
-        return self._own_encodings[k]
+        return self._encodings[k]
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -32,22 +238,4 @@ class LazyEncodings(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]  # as the list that it stands for
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self._own_encodings,)
-
-
-def own_encodings(
-    engine: Any,
-    texts: Sequence[str],
-    add_special_tokens: bool,
-    truncation: Mapping[str, Any] | None,
-    padding: Mapping[str, Any] | None,
-) -> list[Any]:
-    """What `engine`, a `tokenizers.Tokenizer`, gives for the texts with these settings, which are
-    set on a copy: other threads may be using `engine`."""
-    copy, _ = private_copy(engine)
-    if truncation is not None:
-        copy.enable_truncation(**truncation)
-    if padding is not None:
-        copy.enable_padding(**padding)
-    encodings: list[Any] = copy.encode_batch(list(texts), add_special_tokens=add_special_tokens)
-    return encodings
+        return list, (self._encodings,)
