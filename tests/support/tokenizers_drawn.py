@@ -28,6 +28,7 @@ from tokenizers import (
     processors,
 )
 
+import tokpar
 from tests.support.paths import DATA, VOCAB
 from tests.support.texts import texts
 
