@@ -63,6 +63,7 @@ def used(make: Callable[[], Any]) -> list[weakref.ref[Any]]:
     return [weakref.ref(each) for each in alive]
 
 
+@pytest.mark.compiled_at_once  # a thread that makes tables has the tokenizer
 @pytest.mark.parametrize("name", SOURCES)
 def test_nothing_of_a_tokenizer_that_was_used_and_dropped_stays(name: str) -> None:
     references = used(SOURCES[name])

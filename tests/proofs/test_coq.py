@@ -21,8 +21,8 @@ from tokpar.pure.pairs import PairBPE, PairSettings
 from tokpar.pure.patterns import compile_pattern
 
 PROOFS = ROOT / "proofs"
-FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
-REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 14, 15, 18, 22, 24)]
+KNOWN = ROOT / "tokpar" / "data" / "tables" / "patterns.json"
+REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 14, 15, 18, 24)]
 LINKED = re.compile(r"\]\(\.\./([\w.-]+)\)")
 ATOMS = "ab"
 
@@ -171,7 +171,7 @@ def test_merging_in_coq_is_merging_by_rank_or_score(compiled: tuple[Path, str]) 
 
 @pytest.mark.parametrize("family", ["gpt2", "cl100k", "cl100k_tiktoken"])
 def test_patterns_in_coq_cut_as_the_regexes_do(compiled: tuple[Path, str], family: str) -> None:
-    source = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"][family]["sources"][0]
+    source = json.loads(KNOWN.read_text(encoding="utf-8"))["patterns"][family]["sources"][0]
     pattern = compile_pattern(source["patterns"][0], source["engine"])
     random_ = random.Random(18)
     texts = [drawn(random_, 0, 14, "aeLs'17.!/ \t\r\n\n  1") for _ in range(100)]

@@ -69,6 +69,8 @@ def call_parts_of(
         from tokpar.cache.call_tables import byte_arrays  # only where tables are made
         from tokpar.cache.character_tables import character_arrays
 
+        if kernel_modules.VOCABULARY is None:
+            raise GateError("nothing reads its vocabulary without the kernel")
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
         if file_bytes is None and not is_dense(copy.model, size):

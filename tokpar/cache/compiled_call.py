@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, frozen_ids, offsets_of
+from tokpar.arrays import IdArray, IntArray, concatenate_ids, frozen_ids, offsets_of
 from tokpar.cache.text_parts import in_threads
 from tokpar.cache.utf8_texts import Utf8Texts
 from tokpar.concatenation import parts_between, place_seams
@@ -83,8 +83,10 @@ class CompiledCall:
         if not all(is_answered):
             return None
         before, after = self._special
-        ids = frozen_ids(np.concatenate([before, rows.ids, after]))
-        return ids, [*place_seams(cuts, rows.offsets)]
+        ids = (
+            rows.ids if not len(before) + len(after) else np.concatenate([before, rows.ids, after])
+        )
+        return frozen_ids(ids), [*place_seams(cuts, rows.offsets)]
 
     def _cuts(self, text: str, count: int) -> list[Seam]:
         """Returns certified cuts that part a text into at most `count` parts of about one size."""
@@ -104,7 +106,7 @@ class CompiledCall:
             encode = partial(self._encode_block, texts)
         jobs = [partial(encode, block) for block in _blocks(sizes, workers)]
         results = in_threads(jobs, workers)
-        ids = np.concatenate([np.zeros(0, _IDS), *(each[0] for each in results)])
+        ids = concatenate_ids([each[0] for each in results])
         lengths = np.concatenate([np.zeros(0, _LENGTHS), *(each[1] for each in results)])
         return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
 
