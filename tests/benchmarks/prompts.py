@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
-from transformers import PreTrainedTokenizerFast
 
 import tokpar
 
@@ -29,6 +28,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="50,200,1000,2000,4000")
     parser.add_argument("--rows", type=int, default=200)
     options = parser.parse_args()
+    from transformers import PreTrainedTokenizerFast  # an optional package
+
     own = Tokenizer.from_file(str(options.file))
     own.no_truncation()
     own.no_padding()

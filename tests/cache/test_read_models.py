@@ -48,6 +48,7 @@ def facts_of(tokenizer: Any) -> dict[str, Any]:
     facts: Any = adapter.facts  # type: ignore[attr-defined]
     found = {f.name: getattr(facts, f.name) for f in dataclasses.fields(facts)}
     tokens, sizes = found.pop("tokens"), found.pop("sizes")
+    found.pop("_derived_values")
     found["tokens"] = None if tokens is None else tokens()
     lengths = adapter._lengths  # type: ignore[attr-defined]
     some = np.arange(2000, dtype=np.uint32)

@@ -93,6 +93,8 @@ def call_parts_of(
         encode_many=partial(_encode_many, copy, is_same_model),
         tokenize=partial(_pieces if is_words else _tokenize, copy, replaces, is_same_model),
         find_cut=partial(find_cut, facts),
+        # a model with words in its cache panics where it encodes after a training
+        forget=getattr(copy.model, "_clear_cache", int),
     )
 
 

@@ -52,6 +52,8 @@ class CallParts:
     tokenize: TokenizeWord
     find_cut: FindCut
     longest_word: int = 1 << 40
+    forget: Callable[[], object] = int
+    """Called after drawn texts were compared: the engine forgets their words."""
 
 
 class LaterCall:
@@ -154,6 +156,8 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
     except BaseException as error:  # a panic of the engine is no Exception
         raise_foreign(error)
         return None
+    finally:
+        parts.forget()
     return call
 
 

@@ -306,7 +306,9 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
         require(scheme == "dummy", "scheme", f"spaces are absorbed by a prefix, not by {scheme}")
         return  # as above
     known = licence.rule, licence.theorem, licence.witness
-    rules = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
+    # the rule alone is asked; `_near_added_tokens` looks for tokens, which may be "x " themselves
+    probed = replace(facts, added_tokens=())
+    rules = RuleChecker(CheckContext("x ", probed, ground.tables, ground.proofs))
     rules.require_licence(replace(licence, position=1))
     only_there = f"{licence.witness} does not hold at every space"
     require(at_spaces(known), "witness", only_there)
