@@ -44,6 +44,12 @@ def test_the_picture_is_what_the_script_draws_of_the_page(drawing: ModuleType) -
     assert drawing.PICTURE.read_text(encoding="utf-8") == drawn, said
 
 
+def test_the_picture_of_prompts_is_what_the_script_draws_of_the_page() -> None:
+    prompts = script("draw_prompts")
+    said = "run `python docs/pictures/draw_prompts.py`"
+    assert prompts.PICTURE.read_text(encoding="utf-8") == prompts.draw(prompts.times(PAGE)), said
+
+
 def test_each_figure_stands_in_the_picture(drawing: ModuleType) -> None:
     texts = re.findall(r">([^<]+)</text>", drawing.PICTURE.read_text(encoding="utf-8"))
     known = drawing.speeds(PAGE)
@@ -60,23 +66,6 @@ def test_another_figure_is_another_picture(drawing: ModuleType) -> None:
     row = next(line for line in PAGE.splitlines() if line.startswith("| deepseek"))
     other = PAGE.replace(row, row.replace(" | 2.00 | ", " | 2.00 | 9", 1))
     assert drawing.draw(drawing.speeds(other)) != drawing.draw(drawing.speeds(PAGE))
-
-
-def test_the_readme_tells_the_figures_of_tiktoken(drawing: ModuleType) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    part = text[
-        text.index("cl100k with tiktoken") : text.index("[Benchmarks](docs/benchmarks.md): ten")
-    ]
-    told = [float(number) for number in re.findall(r"\d+\.\d+", part)]
-    rows = {
-        row["text"]: row
-        for row in drawing.rows(PAGE)
-        if row["tokenizer"] == "cl100k_base, tiktoken"
-    }
-    columns = ("own call", f"tokpar {drawing.COLD}", f"tokpar {drawing.SEEN}")
-    assert told == [
-        float(rows[kind][column].partition(" ")[0]) for column in columns for kind in drawing.TEXTS
-    ]
 
 
 def test_the_readme_has_at_most_120_lines() -> None:
