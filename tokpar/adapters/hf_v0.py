@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property, partial
@@ -106,19 +107,38 @@ _trained_objects: WeakSet[Any] = WeakSet()
 """The `tokenizers.Tokenizer` objects whose model changed while a snapshot of them was kept. If it
 was trained in place, the engine goes on returning old ids for words that it encoded before, and no
 file shows them (docs/findings.md)."""
+_without_weak: OrderedDict[int, tuple[object, dict[Hashable, HuggingFaceTokenizer]]] = OrderedDict()
+"""The last objects of early releases, which have no weak references, and their snapshots."""
+_MOST_WITHOUT_WEAK = 4
+
+
+def has_weak_references(own: object) -> bool:
+    """False for the objects of early releases below 0.22."""
+    return type(own).__weakrefoffset__ != 0
+
+
+def _snapshots_of(own: object) -> dict[Hashable, HuggingFaceTokenizer]:
+    if has_weak_references(own):
+        return _snapshots.setdefault(own, {})
+    _, known = _without_weak.pop(id(own), (own, {}))
+    _without_weak[id(own)] = own, known
+    if len(_without_weak) > _MOST_WITHOUT_WEAK:
+        _without_weak.popitem(last=False)
+    return known
 
 
 def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
     """Returns a snapshot of the caller's tokenizer: the kept one, if nothing was changed since."""
     if caller.is_fixed:
         return _live_or_copied(HuggingFaceTokenizer(caller, settings), caller)
-    known = _snapshots.setdefault(caller.own, {})
+    known = _snapshots_of(caller.own)
     cleans_up = getattr(caller.wrapper, "clean_up_tokenization_spaces", None)
     skips = skips_special_tokens(caller.own, caller.wrapper)
     key = type(caller.wrapper), cleans_up, skips, settings
     snapshot = known.get(key)
     if snapshot is None or not snapshot.look.is_same(caller.own, caller.wrapper):
-        if snapshot is not None and not snapshot.look.is_same_model(caller.own):
+        was_trained = snapshot is not None and not snapshot.look.is_same_model(caller.own)
+        if was_trained and has_weak_references(caller.own):
             _trained_objects.add(caller.own)
         known[key] = snapshot = HuggingFaceTokenizer(caller, settings)
     return _live_or_copied(snapshot, caller)
@@ -146,7 +166,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._file_bytes = caller.file_bytes
         self.look = Look.of(own, wrapper)
         self._model_look = None if caller.is_fixed else self.look.model
-        self._may_be_stale = not caller.is_fixed and own in _trained_objects
+        is_watched = has_weak_references(own) and own not in _trained_objects
+        self._may_be_stale = not (caller.is_fixed or is_watched)
         self._whole, custom = private_copy(own)
         replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
         self.why_live = next(iter(replaced), None) or custom or why_copy_differs(own, self._whole)

@@ -241,7 +241,7 @@ def test_a_fresh_object_has_a_cache_of_its_own_and_the_kept_one_has_none() -> No
         assert one is not two
         adapters = one, two, subject.adapter
         assert [has_cache(each) for each in adapters] == [True, True, False]
-        assert vars(one)["_segment_cache"] is not vars(two)["_segment_cache"]
+        assert vars(one)["later_call"] is not vars(two)["later_call"]
 
 
 def has_cache(adapter: object) -> bool:
