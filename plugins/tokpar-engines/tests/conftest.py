@@ -7,6 +7,5 @@ from tests.conftest import compiled_calls as compiled_calls
 from tests.conftest import pytest_collection_modifyitems as pytest_collection_modifyitems
 from tests.conftest import shared_classes as shared_classes
 from tests.conftest import tables_folder as tables_folder
-from tests.conftest import tables_of_merges as tables_of_merges
 from tests.conftest import twelfths_but_for as twelfths_but_for
 from tests.conftest import twelfths_in_quick as twelfths_in_quick
