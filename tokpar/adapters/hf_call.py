@@ -71,10 +71,12 @@ def call_parts_of(
 
         if kernel_modules.VOCABULARY is None:
             raise GateError("nothing reads its vocabulary without the kernel")
+        # the engine writes a model in time and memory for every id below its greatest
+        has_holes = file_bytes is None and not is_dense(copy.model, size)
+        if has_holes and (not facts.byte_level or _greatest_id(copy) > max(4 * size, 1 << 20)):
+            raise GateError("its ids have holes")
         if facts.byte_level:
             return byte_arrays(facts, make_merges())
-        if file_bytes is None and not is_dense(copy.model, size):
-            raise GateError("its ids have holes")
         if is_words:
             from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
 
@@ -96,6 +98,10 @@ def call_parts_of(
         # a model with words in its cache panics where it encodes after a training
         forget=getattr(copy.model, "_clear_cache", int),
     )
+
+
+def _greatest_id(copy: Any) -> int:
+    return max(copy.get_vocab(with_added_tokens=False).values(), default=0)
 
 
 def _written_model(model: Any, file_bytes: bytes | None) -> tuple[bytes, Parts]:
