@@ -374,15 +374,17 @@ import tokpar.adapters.hf_call
 tokpar.adapters.hf_call.LEAST_KEPT = 0
 tokpar.Encoder(sys.argv[1]).prepare()
 """
+READ_ALL_TABLES = """
+import tokpar.adapters.hf_call
+tokpar.adapters.hf_call.LEAST_KEPT = 0
+"""
 LOADED_BY_AN_ENCODE = """
 import sys
 import tokpar
-import tokpar.adapters.hf_call
-tokpar.adapters.hf_call.LEAST_KEPT = 0
 tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
 print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
 """
-MOST_FILES, MOST_LINES = 86, 16_500
+MOST_FILES, MOST_LINES = 85, 16_500
 
 
 @needs_package
@@ -393,7 +395,9 @@ def test_an_encode_loads_few_of_our_files(
     """With the tables of the compiled call on disk; another thread would make them."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
     run(STORE_TABLES, str(VOCAB / f"{name}.json"))
-    loaded = run(LOADED_BY_AN_ENCODE, str(VOCAB / f"{name}.json")).split()
+    # Unigram has no compiled call: it needs none of the files that are imported to read its tables
+    first = "" if name == "metaspace_unigram" else READ_ALL_TABLES
+    loaded = run(first + LOADED_BY_AN_ENCODE, str(VOCAB / f"{name}.json")).split()
     paths = [PACKAGE.parent / each.replace(".", "/") for each in loaded]
     files = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in paths]
     files = [path for path in files if path.is_file()]  # `_call` is written in C
