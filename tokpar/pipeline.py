@@ -68,7 +68,7 @@ def _check(result: Result, long: Sequence[int]) -> None:
     texts, traits = result.texts, result.plan.traits
     forbidden, checked = traits.forbidden, long
     if forbidden:
-        from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
+        from tokpar.cache.utf8_texts import to_check  # importing tokpar does without it
 
         checked = to_check(texts, forbidden, long)
     if checked and traits.check_text is not None:
@@ -85,15 +85,12 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.text_arrays import (  # importing tokpar does without it
-        lengths_of,
-        select_texts,
-    )
+    from tokpar.cache.utf8_texts import plain_texts, select_texts  # see `_check`
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
     if plan.licence is not None:
-        asked = lengths_of(texts) > 0
+        asked = plain_texts(texts)[1] > 0
         asked[np.array(long, dtype=np.int64)] = False
     numbers = np.flatnonzero(asked)
     if plan.look_up is None or not len(numbers):

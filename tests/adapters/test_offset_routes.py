@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import normalizers
+from tokpar.cache.cache_policy import LEAST_BYTES
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -34,7 +35,6 @@ from tests.support.tokenizers_drawn import (
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
-from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.offset_rows import LONGEST_SEGMENT, pack_rows, unpack_rows
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar.cache.added_token_parts import AddedParts, SegmentParts
+from tokpar.cache.segments import SegmentIds
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -17,8 +19,6 @@ from tests.support.kernel_edges import segments
 from tests.support.tokenizers_drawn import hf_tokenizers, is_panic, texts_with
 from tokpar import kernel_modules
 from tokpar.arrays import IdArray, has_surrogate, offsets_of
-from tokpar.cache.added_token_parts import AddedParts, SegmentParts
-from tokpar.cache.segments import SegmentIds
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts
 

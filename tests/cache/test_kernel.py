@@ -19,6 +19,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar.cache.cache_policy import LEAST_BYTES
+from tokpar.cache.generations import LONGEST_KEPT
+from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
+from tokpar.cache.text_parts import ANYTHING, neighbours_of, next_cut
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -29,11 +33,7 @@ from tests.support.texts import texts
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import kernel_modules
 from tokpar.arrays import SPACES, offsets_of, spaces_behind_text, utf8_bytes
-from tokpar.cache.cache_policy import LEAST_BYTES
-from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segment_cache import SegmentCache
-from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
-from tokpar.cache.text_parts import ANYTHING, neighbours_of, next_cut
 from tokpar.certificate.stage_rule import places as places_of
 from tokpar.errors import OptionError
 from tokpar.facts.space_stages import SpaceCut

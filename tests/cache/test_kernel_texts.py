@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tokpar.cache.text_arrays import PAD, lengths_of, utf8_rows
 
 from tests.conftest import needs_kernel
 from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
-from tokpar.cache.text_arrays import PAD, lengths_of, utf8_rows
 from tokpar.errors import OptionError
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]

@@ -14,6 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, normalizers
+from tokpar.cache.generations import LONGEST_KEPT
+from tokpar.cache.segments import Segments, separator_of
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -22,8 +24,6 @@ from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, nam
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cache.generations import LONGEST_KEPT
-from tokpar.cache.segments import Segments, separator_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError

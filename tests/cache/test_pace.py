@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tiktoken
 from tokenizers import Tokenizer
+from tokpar.cache.cache_policy import CacheState
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -17,7 +18,6 @@ from tests.support.paths import DEFAULT, VOCAB
 from tests.support.seams import serial
 from tests.support.tiktoken_parts import encoding
 from tokpar.adapters.tiktoken_encodings import arguments_of
-from tokpar.cache.cache_policy import CacheState
 
 FILE = str(VOCAB / "deepseek_part.json")
 ENGLISH = "The quick brown fox jumps over the lazy dog. " * 900

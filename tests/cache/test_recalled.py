@@ -17,14 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer
-
-import tokpar
-from tests.conftest import needs_kernel
-from tests.support.cached_texts import ALWAYS, DIVIDED, ENGLISH, encoded
-from tests.support.drawn_runs import named, own_call
-from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
-from tokpar import kernel_modules, pipeline
-from tokpar.arrays import SPACES, utf8_bytes
 from tokpar.cache.cache_policy import (
     FAST_ENGINE,
     MOST_BUDGET,
@@ -33,9 +25,17 @@ from tokpar.cache.cache_policy import (
     CacheState,
     CallState,
 )
-from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import unbatcher_for
 from tokpar.cache.text_parts import next_cut
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.support.cached_texts import ALWAYS, DIVIDED, ENGLISH, encoded
+from tests.support.drawn_runs import named, own_call
+from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
+from tokpar import kernel_modules, pipeline
+from tokpar.arrays import SPACES, utf8_bytes
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.native import CachedExecutor

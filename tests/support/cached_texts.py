@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-from tokpar import pipeline
 from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.cache_policy import LEAST_BYTES, CachePolicy
+
+from tokpar import pipeline
 from tokpar.executors.native import CachedExecutor
 from tokpar.interfaces import HasSegmentCache
 from tokpar.methods import cut

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tokpar.cache.cache_policy import LEAST_BYTES
-from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import unbatcher_for
+
+from tokpar.cache.segment_cache import SegmentCache
 
 ALL = 2**64 - 1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from tokpar.cache.segments import Segments
 
 from tokpar.arrays import offsets_of
-from tokpar.cache.segments import Segments
 
 
 def segments(some: Sequence[str]) -> Segments:

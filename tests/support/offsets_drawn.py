@@ -11,6 +11,7 @@ from unittest import mock
 from hypothesis import assume
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokpar.cache.cache_policy import CACHE_BYTES, LEAST_BYTES
 
 import tokpar
 from tests.support.charsmaps import NMT_LIKE
@@ -27,7 +28,6 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.cache.cache_policy import CACHE_BYTES, LEAST_BYTES
 from tokpar.errors import EngineError
 from tokpar.types import Rows
 

@@ -29,7 +29,6 @@ from tokpar.arrays import IntArray, offsets_of
 from tokpar.corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernel_modules import SEGMENTS
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import byte_alphabet
@@ -107,9 +106,6 @@ class Tokens:
         sizes = lengths[ids]
         edges = offsets_of(sizes)
         data = np.empty(int(edges[-1]), np.uint8)
-        if SEGMENTS is not None:
-            SEGMENTS.gather(blob, starts[ids], sizes, data, edges)
-            return data, edges
         for k in range(0, len(ids), _BLOCK):
             some = slice(k, k + _BLOCK)
             first, stop = edges[k], edges[min(k + _BLOCK, len(ids))]
