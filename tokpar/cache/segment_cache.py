@@ -147,9 +147,8 @@ class SegmentCache:
         cut = self._cut
         is_sure = np.array([cut is None or cut.ends(each) for each in segments], dtype=np.bool_)
         sure = [each for each, may in zip(segments, is_sure.tolist(), strict=True) if may]
-        absorbed = " " if self._absorbs else ""
         try:
-            rows = encode_many([each.removeprefix(absorbed) for each in sure])
+            rows = encode_many([self._encoded_alone(each) for each in sure])
         except BaseException as error:  # a panic is no Exception
             raise_foreign(error)
             return None
@@ -160,6 +159,10 @@ class SegmentCache:
         counts = np.zeros(len(segments), dtype=np.int64)
         counts[is_sure] = np.diff(rows.offsets)
         return Rows(ids, offsets_of(counts)), is_sure
+
+    def _encoded_alone(self, segment: str) -> str:
+        """Returns what the engine encodes for a segment."""
+        return segment.removeprefix(" ") if self._absorbs else segment
 
 
 def _waves(texts: Sequence[str]) -> Iterator[Sequence[str]]:
