@@ -234,19 +234,19 @@ class Acceleration:
         rows = self._rows(encoder, adapter, texts)
         if rows is None:
             return None
-        encoded = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
+        row_encodings = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
         try:
-            data = encoded.values()
+            data = row_encodings.values()
         except OWN_ANSWERS:
             return None
         self._count(len(texts))
         for row in data["input_ids"]:
             self.original._eventual_warn_about_too_long_sequence(row, columns.max_length, verbose)
         if columns.tensors is not None:
-            return BatchEncoding(data, encoded, columns.tensors, n_sequences=frame.sequences)
+            return BatchEncoding(data, row_encodings, columns.tensors, n_sequences=frame.sequences)
         if isinstance(text, str):
             data = {name: v if name == "length" else v[0] for name, v in data.items()}
-        return _batch_encoding(data, encoded, frame.sequences)
+        return _batch_encoding(data, row_encodings, frame.sequences)
 
     def _rows(
         self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]
@@ -320,12 +320,14 @@ _FIELDS = {"data": {}, "_encodings": [], "_n_sequences": 1}
 _HAS_PLAIN_FIELDS = vars(BatchEncoding({}, [], n_sequences=1)) == _FIELDS
 
 
-def _batch_encoding(data: dict[str, Any], encoded: EncodedCall, sequences: int) -> BatchEncoding:
+def _batch_encoding(
+    data: dict[str, Any], row_encodings: EncodedCall, sequences: int
+) -> BatchEncoding:
     """What the constructor makes, which takes more time than a short text."""
     if not _HAS_PLAIN_FIELDS:
-        return BatchEncoding(data, encoded, n_sequences=sequences)
+        return BatchEncoding(data, row_encodings, n_sequences=sequences)
     found = object.__new__(BatchEncoding)
-    found.__dict__.update(data=data, _encodings=encoded, _n_sequences=sequences)
+    found.__dict__.update(data=data, _encodings=row_encodings, _n_sequences=sequences)
     return found
 
 
@@ -353,10 +355,10 @@ def _plain(text: Any) -> Any:
 
 def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any]) -> object:
     """What a call of `_encode_plus` sets on the engine."""
-    named = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
+    kwargs = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
     sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
     pad = str(tokenizer._special_tokens_map.get("pad_token")), tokenizer.pad_token_type_id
-    return how, args, named, sides, pad
+    return how, args, kwargs, sides, pad
 
 
 @cache
@@ -368,12 +370,12 @@ def accelerate_class(base: Any) -> type:
         __doc__ = base.__doc__
 
         @wraps(base.__call__)
-        def __call__(self, text: Any = None, *args: Any, **named: Any) -> Any:
-            if not args and named.keys() <= _PLAIN_ARGUMENTS and _is_followed(self, kind):
-                found = self._tokpar_state().call(text, **named)
+        def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if not args and kwargs.keys() <= _PLAIN_ARGUMENTS and _is_followed(self, kind):
+                found = self._tokpar_state().call(text, **kwargs)
                 if found is not None:
                     return found
-            return base.__call__(self, text, *args, **named)
+            return base.__call__(self, text, *args, **kwargs)
 
         @property
         def tokpar_calls(self) -> int:

@@ -87,7 +87,7 @@ class Columns:
         """The truncation leaves room for a token of the text beside the special tokens."""
         return self.truncation is None or self.truncation["max_length"] > frame.special_count
 
-    def kept(self, frame: Frame, rows: Sequence[Any]) -> Sequence[Any]:
+    def kept_of(self, frame: Frame, rows: Sequence[Any]) -> Sequence[Any]:
         """What truncation leaves of `rows`: the ids of each text, without special tokens."""
         if self.truncation is None:
             return rows
@@ -95,11 +95,11 @@ class Columns:
         own = slice(None, most) if self.truncation["direction"] == "right" else slice(-most, None)
         return [row[own] for row in rows]
 
-    def pads(self, frame: Frame, kept: Sequence[Any]) -> list[int]:
-        """How many ids of padding each text gets. `kept`: the ids that truncation leaves."""
+    def pads(self, frame: Frame, kept_ids: Sequence[Any]) -> list[int]:
+        """How many ids of padding each text gets. `kept_ids`: the ids that truncation leaves."""
         if self.padding is None:
-            return [0] * len(kept)
-        counts = [len(row) + frame.special_count for row in kept]
+            return [0] * len(kept_ids)
+        counts = [len(row) + frame.special_count for row in kept_ids]
         length, multiple = self.padding["length"], self.padding["pad_to_multiple_of"]
         wanted = max(counts, default=0) if length is None else length
         wanted += -wanted % multiple if multiple else 0
@@ -111,15 +111,15 @@ class Columns:
         return self.padding is not None and self.padding["direction"] == "left"
 
     def values(
-        self, frame: Frame, kept: Sequence[Any], parts: Mapping[str, Sequence[Any]]
+        self, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
     ) -> dict[str, Any]:
         """A list for each column, in it a list for each text (of "length", a number); an int64
         array (texts, ids) if the call asks for tensors and all texts have as many ids.
 
-        `kept`: the ids of each text that truncation leaves, uint32 arrays. `parts`: what their
+        `kept_ids`: the ids of each text that truncation leaves, uint32 arrays. `parts`: what their
         tokens have in "offset_mapping" and "tokens", if these columns are asked for."""
-        pads = self.pads(frame, kept)
-        sizes = [len(row) + pad for row, pad in zip(kept, pads, strict=True)]
+        pads = self.pads(frame, kept_ids)
+        sizes = [len(row) + pad for row, pad in zip(kept_ids, pads, strict=True)]
         is_array = self.tensors is not None and len(set(sizes)) == 1
         columns: dict[str, Any] = {}
         for name in self.names:
@@ -127,22 +127,22 @@ class Columns:
                 lengths = [size + frame.special_count for size in sizes]
                 columns[name] = np.array(lengths, dtype=np.int64) if is_array else lengths
                 continue
-            part = self._part(name, frame, kept, parts)
+            part = self._part(name, frame, kept_ids, parts)
             if not is_array:
-                columns[name] = self._lists(part, kept, pads)
+                columns[name] = self._lists(part, kept_ids, pads)
             elif name == "offset_mapping":
-                columns[name] = np.array(self._lists(part, kept, pads), dtype=np.int64)
+                columns[name] = np.array(self._lists(part, kept_ids, pads), dtype=np.int64)
             else:
-                columns[name] = self._array(part, kept, pads)
+                columns[name] = self._array(part, kept_ids, pads)
         return columns
 
     def _part(
-        self, name: str, frame: Frame, kept: Sequence[Any], parts: Mapping[str, Sequence[Any]]
+        self, name: str, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
     ) -> _Part:
         (before, behind), (first, middle, last) = frame.ids, frame.types
         pad = self.padding or {"pad_id": 0, "pad_type_id": 0, "pad_token": ""}
         if name == "input_ids":
-            return before, kept, behind, pad["pad_id"]
+            return before, kept_ids, behind, pad["pad_id"]
         if name == "attention_mask":
             return [1] * len(before), 1, [1] * len(behind), 0
         if name == "special_tokens_mask":
@@ -153,12 +153,12 @@ class Columns:
             return frame.tokens[0], parts[name], frame.tokens[1], pad["pad_token"]
         return [(0, 0)] * len(before), parts[name], [(0, 0)] * len(behind), (0, 0)
 
-    def _lists(self, part: _Part, kept: Sequence[Any], pads: Sequence[int]) -> list[list[Any]]:
+    def _lists(self, part: _Part, kept_ids: Sequence[Any], pads: Sequence[int]) -> list[list[Any]]:
         before, middle, behind, filling = part
-        if middle is kept:
-            rows = [row.tolist() for row in kept]
+        if middle is kept_ids:
+            rows = [row.tolist() for row in kept_ids]
         elif isinstance(middle, int):
-            rows = [[middle] * len(row) for row in kept]
+            rows = [[middle] * len(row) for row in kept_ids]
         else:
             rows = list(middle)
         if before or behind:
@@ -170,15 +170,17 @@ class Columns:
             return [more + row for row, more in zip(rows, fillings, strict=True)]
         return [row + more for row, more in zip(rows, fillings, strict=True)]
 
-    def _array(self, part: _Part, kept: Sequence[Any], pads: Sequence[int]) -> NDArray[np.int64]:
+    def _array(
+        self, part: _Part, kept_ids: Sequence[Any], pads: Sequence[int]
+    ) -> NDArray[np.int64]:
         before, middle, behind, filling = part
-        width = len(before) + len(kept[0]) + len(behind) + pads[0]
-        found = np.full((len(kept), width), filling, dtype=np.int64)
-        for row, ids, pad in zip(found, kept, pads, strict=True):
+        width = len(before) + len(kept_ids[0]) + len(behind) + pads[0]
+        found = np.full((len(kept_ids), width), filling, dtype=np.int64)
+        for row, ids, pad in zip(found, kept_ids, pads, strict=True):
             start = len(before) + (pad if self.pads_left else 0)
             stop = start + len(ids)
             row[start - len(before) : start] = before
-            row[start:stop] = ids if middle is kept else middle
+            row[start:stop] = ids if middle is kept_ids else middle
             row[stop : stop + len(behind)] = behind
         return found
 
@@ -190,7 +192,9 @@ def _plain_columns(
     wanted = {"input_ids": True, "token_type_ids": has_types, "attention_mask": has_mask}
     names = tuple(name for name, is_wanted in wanted.items() if is_wanted)
     strategy = TruncationStrategy.LONGEST_FIRST
-    return Columns(names, max_length, None if most is None else _truncated(most, strategy, side))
+    return Columns(
+        names, max_length, None if most is None else _truncation_to(most, strategy, side)
+    )
 
 
 def plain_columns_of(tokenizer: Any, truncation: Any, max_length: Any) -> Columns | None:
@@ -255,10 +259,10 @@ def _truncation(
     counted = _is_count(most) and _is_zero(arguments.get("stride", 0))
     if not known or not counted or side not in ("left", "right"):
         raise _OwnCallError
-    return _truncated(most, TruncationStrategy(strategy), side)
+    return _truncation_to(most, TruncationStrategy(strategy), side)
 
 
-def _truncated(most: int, strategy: TruncationStrategy, side: str) -> dict[str, Any]:
+def _truncation_to(most: int, strategy: TruncationStrategy, side: str) -> dict[str, Any]:
     return {"max_length": most, "stride": 0, "strategy": strategy.value, "direction": side}
 
 

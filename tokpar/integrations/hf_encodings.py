@@ -28,8 +28,8 @@ _ENDLESS = 1 << 31
 class EncodedCall(Sequence[Any]):
     """What one call encoded, and how. The sequence has the encoding of each text.
 
-    `rows`: the ids of each text before post-processing. `kept`: the ids that truncation leaves of
-    them."""
+    `rows`: the ids of each text before post-processing. `kept_ids`: the ids that truncation leaves
+    of them."""
 
     def __init__(
         self,
@@ -42,18 +42,18 @@ class EncodedCall(Sequence[Any]):
     ) -> None:
         self.adapter, self.texts, self.rows, self.frame = adapter, texts, rows, frame
         self.columns, self.add_special_tokens = columns, add_special_tokens
-        self.kept = columns.kept(frame, rows)
+        self.kept_ids = columns.kept_of(frame, rows)
 
     def values(self) -> dict[str, Any]:
         """The columns of the result, see `Columns.values`. Raises as `kept_spans` does."""
-        return self.columns.values(self.frame, self.kept, self._parts(*self.columns.names))
+        return self.columns.values(self.frame, self.kept_ids, self._parts(*self.columns.names))
 
     def _parts(self, *names: str) -> dict[str, Sequence[Any]]:
         found: dict[str, Sequence[Any]] = {}
         if "offset_mapping" in names:
             found["offset_mapping"] = [[*map(tuple, each.tolist())] for each in self.kept_spans]
         if "tokens" in names:
-            found["tokens"] = [self.adapter.token_names(row.tolist()) for row in self.kept]
+            found["tokens"] = [self.adapter.token_names(row.tolist()) for row in self.kept_ids]
         return found
 
     @cached_property
@@ -62,7 +62,7 @@ class EncodedCall(Sequence[Any]):
         (n, 2).
 
         Raises LookupError, EngineError or ChangedError where the engine has its own."""
-        counts = np.array([*map(len, self.kept)], dtype=np.int64)
+        counts = np.array([*map(len, self.kept_ids)], dtype=np.int64)
         gone = np.array([*map(len, self.rows)], dtype=np.int64) - counts
         side = None if self.columns.truncation is None else self.columns.truncation["direction"]
         cut = (gone, 0 * gone) if side == "left" else (0 * gone, gone)
@@ -76,7 +76,7 @@ class EncodedCall(Sequence[Any]):
         if name not in self._columns:
             parts = self._parts(name)
             lists = replace(self.columns, names=(name,), tensors=None)
-            self._columns |= lists.values(self.frame, self.kept, parts)
+            self._columns |= lists.values(self.frame, self.kept_ids, parts)
         return self._columns[name]
 
     @cached_property
@@ -87,7 +87,7 @@ class EncodedCall(Sequence[Any]):
     def first_tokens(self) -> list[int]:
         """Behind how much padding and how many special tokens the tokens of each text begin."""
         before = len(self.frame.types[0])
-        pads = self.columns.pads(self.frame, self.kept)
+        pads = self.columns.pads(self.frame, self.kept_ids)
         return [before + pad * self.columns.pads_left for pad in pads]
 
     @cached_property
