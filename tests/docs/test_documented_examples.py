@@ -42,6 +42,7 @@ COMMANDS = {
     "audit.md": "corpus",
     "bench.md": "bench",
     "corpora.md": "corpus",
+    "explain.md": "explain",
     "train.md": "train",
 }
 """Pages on commands that are packages of their own."""
