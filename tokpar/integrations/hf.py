@@ -355,10 +355,10 @@ def _plain(text: Any) -> Any:
 
 def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any]) -> object:
     """What a call of `_encode_plus` sets on the engine."""
-    kwargs = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
+    arguments = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
     sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
     pad = str(tokenizer._special_tokens_map.get("pad_token")), tokenizer.pad_token_type_id
-    return how, args, kwargs, sides, pad
+    return how, args, arguments, sides, pad
 
 
 @cache
