@@ -85,12 +85,12 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.utf8_texts import plain_texts, select_texts  # see `_check`
+    from tokpar.cache.utf8_texts import lengths_of, select_texts  # see `_check`
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
     if plan.licence is not None:
-        asked = plain_texts(texts)[1] > 0
+        asked = lengths_of(texts) > 0
         asked[np.array(long, dtype=np.int64)] = False
     numbers = np.flatnonzero(asked)
     if plan.look_up is None or not len(numbers):

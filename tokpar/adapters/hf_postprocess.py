@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.adapters.cached import CachedAdapter
+from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError

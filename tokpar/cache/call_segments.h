@@ -140,7 +140,7 @@ static int put_segment(Segments *self, const char *utf8, i64 n, const u32 *ids, 
         return 1;
     if (w->slot && put_word(w, key, p, n, ids, count, 0))
         return 1;
-    return grow_words(w, self->most) && put_word(w, key, p, n, ids, count, 0);
+    return grow_words(w, self->most, 16, 2) && put_word(w, key, p, n, ids, count, 0);
 }
 
 static PyObject *segments_learn(Segments *self, PyObject *args)

@@ -250,11 +250,16 @@ def plain_texts(texts: Sequence[str]) -> tuple[Sequence[str], IntArray]:
     """Returns the texts, those of a subclass of str as plain str, and the code points of each text.
 
     Raises OptionError for a text that is no str."""
-    if isinstance(texts, Utf8Texts):
-        return texts, texts.lengths
-    if not {*map(type, texts)} <= {str}:
+    if not isinstance(texts, Utf8Texts) and not {*map(type, texts)} <= {str}:
         texts = [require_text(text, f"text {k}") for k, text in enumerate(texts)]
-    return texts, np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    return texts, lengths_of(texts)
+
+
+def lengths_of(texts: Sequence[str]) -> IntArray:
+    """Returns the code points of each text, int64, (texts,)."""
+    if isinstance(texts, Utf8Texts):
+        return texts.lengths
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
 def select_texts(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:
