@@ -308,6 +308,22 @@ def loader_of(tokenizer: TokenizerAdapter) -> Loader | None:
     return loader
 
 
+def vocabulary_of(tokenizer: TokenizerAdapter) -> Any:
+    """Returns what the adapter's `vocabulary()` returns, or None if no file can tell it.
+
+    For a tokenizer of Hugging Face: its ``tokenizer.json`` in format 1.0, parsed. For tiktoken, and
+    byte-level BPE in Python: a `tokpar.pure.vocabulary.Vocabulary`."""
+    call = _optional_method(tokenizer, "vocabulary")
+    return None if call is None else call()
+
+
+def special_ids_of(tokenizer: TokenizerAdapter) -> Mapping[str, int]:
+    """Returns the ids of the special tokens that the caller's object names, as transformers names
+    them: "bos_token", "eos_token". Empty if the object names none."""
+    ids: Mapping[str, int] = getattr(tokenizer, "special_ids", {})
+    return ids
+
+
 def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
     """Returns the engine's own serial call, post-processing included, or None."""
     return _optional_method(tokenizer, "encode_whole")

@@ -69,7 +69,7 @@ def incremental(name: str) -> PrefixTokenizer:
 
 @cache
 def pure(name: str) -> PureTokenizer:
-    return PureTokenizer(incremental(name).vocabulary)
+    return PureTokenizer(incremental(name).vocabulary())
 
 
 def expected(name: str, text: str) -> list[int]:

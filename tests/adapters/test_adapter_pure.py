@@ -173,7 +173,7 @@ def test_its_facts_are_those_of_a_shipped_pattern(name: str) -> None:
     assert facts.unprovable is None
     assert facts.byte_level
     assert facts.tiles
-    longest = max(len(pure(name)._bytes_of[id_]) for id_ in pure(name).vocabulary.tokens.values())
+    longest = max(len(pure(name)._bytes_of[id_]) for id_ in pure(name).vocabulary().tokens.values())
     assert facts.longest_token == longest
 
 

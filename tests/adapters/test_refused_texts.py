@@ -17,7 +17,6 @@ from tests.support.paths import VOCAB
 from tests.support.seams import part
 from tokpar import arrays
 from tokpar.errors import EngineError
-from tokpar.explain import trace
 from tokpar.pure.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
@@ -93,15 +92,6 @@ def test_a_refused_special_token_is_refused_by_the_view() -> None:
         with pytest.raises(ValueError, match="disallowed special token"):
             view.encode_batch([FAR, text])
         assert view.encode_ordinary(text) == refusing().encode_ordinary(text)
-
-
-@pytest.mark.parametrize("text", [REFUSED, FAR + REFUSED + FAR])
-@pytest.mark.parametrize("strategy", ["auto", "cut", "serial"])
-def test_a_refused_special_token_is_refused_where_seams_are_explained(
-    text: str, strategy: str
-) -> None:
-    with pytest.raises(ValueError, match="disallowed special token"):
-        trace(text, refusing(), strategy=strategy)
 
 
 # ------------------------------------------------------------------------------- giving up

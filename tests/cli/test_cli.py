@@ -24,7 +24,7 @@ from tests.support.paths import ROOT, VOCAB
 from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.cli import main
+from tokpar.cli import ELSEWHERE, main
 from tokpar.cli.options import _value
 from tokpar.cli.progress import ProgressExecutor
 from tokpar.cli.screen import visible
@@ -632,7 +632,7 @@ def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> 
 
 @pytest.mark.parametrize(
     ("command", "package"),
-    [("bench", "tokpar-bench"), ("tokentree", "tokpar-bench"), ("train", "tokpar-train")],
+    ELSEWHERE.items(),
 )
 def test_a_command_of_another_package_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str, package: str

@@ -1,4 +1,4 @@
-"""One number for the places where a text is cut: in `plan`, `explain`, `encode`, and why not."""
+"""One number for the places where a text is cut: in `plan`, `encode`, `check`, and why not."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def said(out: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     "how", [(), ("--chunk-chars", "900"), ("--strategy", "cut"), ("--strategy", "blocks")]
 )
-def test_plan_explain_encode_and_check_say_one_number(
+def test_plan_encode_and_check_say_one_number(
     tmp_path: Path, tokenizer: tuple[object, ...], how: tuple[str, ...]
 ) -> None:
     path = tmp_path / "text.md"
@@ -62,7 +62,6 @@ def test_plan_explain_encode_and_check_say_one_number(
     encoded = run("encode", *arguments, "--no-ids").err
     number, rules, between = said(encoded)
     assert number > 0
-    assert said(run("explain", *arguments, "--seam", "0").out) == (number, rules, between)
     if "when merged" in run("plan", *arguments).out:  # the rule is known when the ids are
         assert said(run("plan", *arguments).out)[0::2] == (number, between)
     else:
@@ -78,7 +77,6 @@ def test_readme_is_cut_at_one_number_of_places() -> None:
     readme = ROOT / "README.md"
     numbers = {
         said(run("plan", readme).out)[0],
-        said(run("explain", readme).out)[0],
         said(run("encode", readme, "--no-ids").err)[0],
         len(tokpar.encode(readme.read_bytes().decode()).seams),
     }
@@ -95,14 +93,11 @@ def test_readme_is_cut_at_one_number_of_places() -> None:
         ("b" * 20001 + "\u2e43", "no place in the text is a certified cut"),
     ],
 )
-def test_plan_explain_and_encode_say_why_nothing_is_cut(
-    tmp_path: Path, text: str, why: str
-) -> None:
+def test_plan_and_encode_say_why_nothing_is_cut(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(text.encode())
     encoded = run("encode", path, "--chunk-chars", "30000").err  # not from the cache
-    for out in (run("plan", path).out, run("explain", path).out):
-        assert f"not cut: {why}" in out
+    assert f"not cut: {why}" in run("plan", path).out
     assert f"not cut: {len(text):,} code points fit one chunk" in encoded
 
 
@@ -162,5 +157,5 @@ def test_an_added_token_that_holds_a_space_leaves_one_number(tmp_path: Path) -> 
     path.write_bytes(MARKDOWN.replace("naïve 中文", "", 150).encode())
     arguments = (path, "--tokenizer", tmp_path / "tokenizer.json")
     found = said(run("encode", *arguments, "--no-ids").err)
-    assert found == said(run("plan", *arguments).out) == said(run("explain", *arguments).out)
+    assert found == said(run("plan", *arguments).out)
     assert f"ok: {found[0]:,} seams" in run("check", *arguments).out

@@ -58,8 +58,6 @@ def test_help_fits(width: int) -> None:
         ("plan", "--gaps"),
         ("plan", "--why", "29"),
         ("encode",),
-        ("explain",),
-        ("explain", "--color", "always"),
         ("check",),
         ("try", "default"),
     ],
@@ -105,7 +103,7 @@ def test_an_approximate_strategy_is_allowed_as_in_a_shell() -> None:
     error = run("encode", "--text", "a b", "--strategy", "overlap").error
     assert error.endswith("use --strategy auto for the exact ids, or --allow-approximate")
     paper = ("--option", "acceptance=paper", "--strategy", "lopt")
-    for command in ("encode", "count", "check", "explain"):
+    for command in ("encode", "count", "check"):
         error = run(command, "-", *paper, stdin=b"a b").error
         assert error.endswith("or --allow-approximate")
         assert "allow_approximate" not in error
@@ -151,7 +149,7 @@ def test_none_in_a_certificate_that_is_refused_either(text_file: Path, tmp_path:
 def test_none_in_the_name_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b[31mb.txt"
     path.write_bytes(TEXT.encode())
-    for command in ("encode", "count", "plan", "explain"):
+    for command in ("encode", "count", "plan"):
         outcome = run(command, path)
         assert not set(CONTROLS) & set(outcome.out + outcome.err)
         assert "a\\x1b[31mb.txt" in outcome.out + outcome.err

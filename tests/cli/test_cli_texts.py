@@ -159,7 +159,7 @@ def test_stream_takes_rows_one_after_the_other(tmp_path: Path) -> None:
     assert ids == [ids_of(text) for text in ROWS if text]
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "explain"])
+@pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_command_of_one_text_takes_a_row(tmp_path: Path, command: str) -> None:
     path = rows_of(tmp_path / "a.jsonl")
     outcome = run(command, path, "--row", "1")
@@ -169,7 +169,7 @@ def test_a_command_of_one_text_takes_a_row(tmp_path: Path, command: str) -> None
     assert outcome.out.replace(f"{path}:1", str(one)) == run(command, one).out
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "explain"])
+@pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_command_of_one_text_asks_for_the_row(tmp_path: Path, command: str) -> None:
     path = rows_of(tmp_path / "a.jsonl")
     assert run(command, path).error == f"{path} has more than one text: choose one with --row N"

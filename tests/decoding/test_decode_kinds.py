@@ -194,7 +194,7 @@ def test_a_table_that_decodes_other_texts_is_refused() -> None:
         def decode(self, ids: Sequence[int]) -> str:
             return super().decode(ids).upper()  # type: ignore[no-any-return]
 
-    tokenizer = Wrong(tokpar.load("default", engine="pure").vocabulary)  # type: ignore[attr-defined]
+    tokenizer = Wrong(tokpar.load("default", engine="pure").vocabulary())  # type: ignore[attr-defined]
     with pytest.raises(OptionError, match=r"gives '.*' for ids \[.*\], and its parts give"):
         Encoder(tokenizer).decode_stream()
 

@@ -23,13 +23,14 @@ import tokpar
 from tests.support.pages import PAGES as EXAMPLES
 from tests.support.pages import blocks, public_names
 from tests.support.paths import ROOT
-from tokpar import errors, explain, hooks, interfaces, plugin, pure, testing, types
+from tokpar import errors, hooks, interfaces, plugin, pure, testing, types
 
 API = ROOT / "docs" / "api"
 SOURCES_OF_PACKAGES = (
     ROOT,
-    *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in ("train", "engines")),
+    *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in ("explain", "train", "engines")),
 )
+OWN_PACKAGES = ("tokpar", "tokpar_explain", "tokpar_train")
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
 ALIASES = {
     "tokpar.hooks.hookimpl",
@@ -135,7 +136,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, plugin, testing, explain):
+    for package in (tokpar, plugin, testing):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)
@@ -162,7 +163,7 @@ def imported(source: str) -> Iterator[str]:
     """What an example imports of tokpar: "from tokpar.types import Chunk" -> tokpar.types.Chunk."""
     for node in ast.walk(ast.parse(source)):
         package = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
-        if isinstance(node, ast.ImportFrom) and package in ("tokpar", "tokpar_train"):
+        if isinstance(node, ast.ImportFrom) and package in OWN_PACKAGES:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 

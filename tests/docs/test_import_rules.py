@@ -40,7 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"integrations"}),
     frozenset({"run"}),
     frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
-    frozenset({"explain", "testing", "corpus"}),
+    frozenset({"testing", "corpus"}),
     frozenset({"cli", "__main__"}),
 )
 """Each layer may import the layers before it, and a part may import itself."""

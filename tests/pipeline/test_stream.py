@@ -50,7 +50,7 @@ def eager(name: str) -> PrefixTokenizer:
 
 @functools.cache
 def with_tokens(*tokens: AddedToken) -> PrefixTokenizer:
-    vocabulary = eager("cl100k_part").vocabulary
+    vocabulary = eager("cl100k_part").vocabulary()
     first = max(vocabulary.tokens.values()) + 1
     added = tuple(replace(token, id=first + n) for n, token in enumerate(tokens))
     return PrefixTokenizer(replace(vocabulary, added=added))

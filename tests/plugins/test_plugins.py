@@ -56,6 +56,23 @@ INNER = {
         "tokpar.pure.wordpiece",
         "tokpar.policy",
     },
+    "tokpar-explain": OF_COMMANDS - {"tokpar.limits"}
+    | {
+        "tokpar.arrays",
+        "tokpar.cli.cuts",
+        "tokpar.cli.encodings",
+        "tokpar.cli.files",
+        "tokpar.cli.texts",
+        "tokpar.combining",
+        "tokpar.encoder",
+        "tokpar.encoding",
+        "tokpar.executors.serial_executor",
+        "tokpar.joining",
+        "tokpar.loading",
+        "tokpar.plan",
+        "tokpar.policy",
+        "tokpar.results",
+    },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}
     | {
         "tokpar.executors.pipes",

@@ -24,8 +24,9 @@ files cannot be used; 2 the arguments or files cannot be used; 130 interrupted b
 [guide](guide.md#the-command-line) has examples.
 """
 ELSEWHERE = """
-`tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md), `tokpar train`
-with [tokpar-train](train.md). Plugins add [commands of their own](hooks/commands.md).
+`tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md),
+`tokpar explain` with [tokpar-explain](explain.md), `tokpar train` with [tokpar-train](train.md).
+Plugins add [commands of their own](hooks/commands.md).
 """
 VARIABLES_HEAD = """
 ## Environment variables

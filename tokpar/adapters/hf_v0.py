@@ -80,6 +80,10 @@ MODELS = "BPE", "WordPiece"
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
+SPECIAL_TOKENS = tuple(
+    f"{name}_token" for name in ["bos", "eos", "unk", "sep", "pad", "cls", "mask"]
+)
+"""The names that transformers has for special tokens."""
 
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
@@ -265,6 +269,21 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """The highest id plus one; at least the number of tokens."""
         tokens = self._whole.get_vocab(with_added_tokens=True)
         return max(len(tokens), 1 + max(tokens.values(), default=-1))
+
+    def vocabulary(self) -> dict[str, Any] | None:
+        """Returns the ``tokenizer.json`` of the private copy, parsed. None if the file would not be
+        complete."""
+        try:
+            config: dict[str, Any] = json.loads(tokenizer_json_of(self._whole))
+        except OptionError:
+            return None
+        return config
+
+    @property
+    def special_ids(self) -> Mapping[str, int]:
+        """The ids of the special tokens of a tokenizer of transformers, by their names there."""
+        found = {name: getattr(self._wrapper, f"{name}_id", None) for name in SPECIAL_TOKENS}
+        return {name: id_ for name, id_ in found.items() if id_ is not None}
 
     @property
     def traits(self) -> EngineTraits:

@@ -171,6 +171,10 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
         return max(len(vocabulary), 1 + max([*ids, *added], default=-1))
 
+    def vocabulary(self) -> dict[str, Any]:
+        """Returns the ``tokenizer.json`` of the caller's object, parsed, in format 1.0."""
+        return config_of(self._own)
+
     def encode(self, text: str) -> IdArray:
         try:
             ids: IdArray = self._own.encode(text, **_BARE).ids_array

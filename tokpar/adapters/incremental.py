@@ -53,7 +53,7 @@ def load(
             return adapter(**{**exact.spec()[1], **properize})
         except FileFormatError as error:
             raise FileFormatError(f"{source}: {error}") from None
-    return None if exact is None else PrefixTokenizer(exact.vocabulary, **properize)
+    return None if exact is None else PrefixTokenizer(exact.vocabulary(), **properize)
 
 
 def _has_all_bytes(config: Mapping[str, Any]) -> bool:
@@ -91,7 +91,7 @@ class PrefixTokenizer(_Prefixes, PureTokenizer):
 
     def spec(self) -> tuple[type[PrefixTokenizer], dict[str, Any]]:
         """Returns how to build the adapter again in another process."""
-        return PrefixTokenizer, {"vocabulary": self.vocabulary, "properize": self._properize}
+        return PrefixTokenizer, {"vocabulary": self.vocabulary(), "properize": self._properize}
 
 
 class PrefixFile(_Prefixes, FileTokenizer):

@@ -145,12 +145,12 @@ class PureTokenizer(_InPython):
         self, vocabulary: Vocabulary, engine: str = "pure", model: EncodesAll | None = None
     ) -> None:
         super().__init__(f"{engine}:{vocabulary.name}", tokenizer_of(vocabulary, model))
-        self.vocabulary = vocabulary
+        self._vocabulary = vocabulary
 
     @cached_property
     def facts(self) -> Facts:
         """The facts that proofs may use."""
-        vocabulary = self.vocabulary
+        vocabulary = self._vocabulary
         patterns = tuple(map(flatten_sets, vocabulary.patterns))
         known = shipped_pattern(ENGINE, patterns)
         tiles = vocabulary.keep_gaps or (known is not None and known.covers)
@@ -170,7 +170,11 @@ class PureTokenizer(_InPython):
     @property
     def origin(self) -> Origin | None:
         """The vocabulary, for a checker."""
-        return Origin(self.vocabulary)
+        return Origin(self._vocabulary)
+
+    def vocabulary(self) -> Vocabulary:
+        """Returns the vocabulary that the adapter was made of."""
+        return self._vocabulary
 
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of `encode`: nothing is applied to the whole text."""
@@ -187,8 +191,8 @@ class PureTokenizer(_InPython):
     @cached_property
     def _bytes(self) -> dict[int, bytes]:
         """The bytes of all tokens by id, added tokens as their contents."""
-        own = {id_: token for token, id_ in self.vocabulary.tokens.items()}
-        return own | {token.id: token.content.encode() for token in self.vocabulary.added}
+        own = {id_: token for token, id_ in self._vocabulary.tokens.items()}
+        return own | {token.id: token.content.encode() for token in self._vocabulary.added}
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of `ids`, with U+FFFD for bytes that are no UTF-8. Raises LookupError
@@ -209,12 +213,12 @@ class PureTokenizer(_InPython):
 
     def spec(self) -> tuple[type[PureTokenizer], dict[str, Any]]:
         """Returns how to build the adapter again in another process."""
-        return type(self), {"vocabulary": self.vocabulary}
+        return type(self), {"vocabulary": self._vocabulary}
 
     @cached_property
     def _bytes_of(self) -> dict[int, bytes]:
-        added = {token.id: token.content.encode("utf-8") for token in self.vocabulary.added}
-        return {id_: token for token, id_ in self.vocabulary.tokens.items()} | added
+        added = {token.id: token.content.encode("utf-8") for token in self._vocabulary.added}
+        return {id_: token for token, id_ in self._vocabulary.tokens.items()} | added
 
     @cached_property
     def _lengths(self) -> TokenLengths:
@@ -247,6 +251,10 @@ class FileTokenizer(_InPython):
         """The parsed file, for a checker."""
         postprocess_flags = {name: self._arguments.get(name, True) for name in POSTPROCESS_FLAGS}
         return Origin(self.config, postprocess_flags)
+
+    def vocabulary(self) -> dict[str, Any]:
+        """Returns the parsed ``tokenizer.json``."""
+        return self.config
 
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of `encode` after `postprocess`."""

@@ -41,6 +41,7 @@ from tokpar.interfaces import CachedRows
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows
 
 if TYPE_CHECKING:
@@ -231,6 +232,27 @@ class TiktokenTokenizer(EncodingAdapter):
     def vocabulary_size(self) -> int:
         """The highest id plus one."""
         return int(self.encoding.n_vocab)
+
+    def vocabulary(self) -> Vocabulary:
+        """Returns the ranks, the pattern and all special tokens of the encoding."""
+        encoding = self.encoding
+        special_tokens = encoding._special_tokens.items()
+        return Vocabulary(
+            name=encoding.name,
+            tokens=encoding._mergeable_ranks,
+            semantics="ranks",
+            patterns=(encoding._pat_str,),
+            merges={},
+            keep_gaps=False,
+            whole_piece=True,
+            added=tuple(AddedToken(content, id_) for content, id_ in special_tokens),
+        )
+
+    @property
+    def special_ids(self) -> Mapping[str, int]:
+        """The id of "<|endoftext|>" as "eos_token", if the encoding has that token."""
+        id_ = self.encoding._special_tokens.get("<|endoftext|>")
+        return {} if id_ is None else {"eos_token": id_}
 
     @cached_property
     def _segment_cache(self) -> SegmentCache | None:

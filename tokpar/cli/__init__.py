@@ -17,7 +17,12 @@ from tokpar.cli.screen import HelpFormatter
 if TYPE_CHECKING:
     from tokpar.hooks import Command
 
-ELSEWHERE = {"bench": "tokpar-bench", "tokentree": "tokpar-bench", "train": "tokpar-train"}
+ELSEWHERE = {
+    "bench": "tokpar-bench",
+    "explain": "tokpar-explain",
+    "tokentree": "tokpar-bench",
+    "train": "tokpar-train",
+}
 """Commands of this project that come with other packages: command -> package."""
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141

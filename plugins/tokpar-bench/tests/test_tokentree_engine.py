@@ -205,7 +205,7 @@ def test_it_has_the_abilities_of_the_exact_tokenizer() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
-    facts, exact = tree(name).facts, PureTokenizer(tree(name).vocabulary).facts
+    facts, exact = tree(name).facts, PureTokenizer(tree(name).vocabulary()).facts
     assert facts is tree(name).facts
     assert facts.model == "TokenTree"
     assert facts.tokens is None

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.vocabulary, engine="tokentree", **options.rank_settings(arguments)
     )
     assert isinstance(adapter, TreeTokenizer)
-    vocabulary, every = adapter.vocabulary, list(texts(arguments))
+    vocabulary, every = adapter.vocabulary(), list(texts(arguments))
     if not every:
         raise OptionError("there is no line to compare")
     comparison = Comparison(vocabulary)

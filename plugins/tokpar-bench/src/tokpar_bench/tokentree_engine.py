@@ -81,7 +81,7 @@ def load(source: Any, *, engine: str | None = None, **settings: Any) -> TreeToke
     exact = load_exact(source, **settings)
     if isinstance(exact, FileTokenizer):
         return TreeTokenizer(vocabulary_of(exact.config, source))
-    return None if exact is None else TreeTokenizer(exact.vocabulary)
+    return None if exact is None else TreeTokenizer(exact.vocabulary())
 
 
 class TreeTokenizer(PureTokenizer):

@@ -29,8 +29,8 @@ from tokpar.cli.texts import Source, read_source
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.explain import Trace
     from tokpar.interfaces import TokenizerAdapter
+    from tokpar_explain.trace import Trace
 
 MOST_SHOWN = 3
 CHARS_AROUND = 40
@@ -62,7 +62,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.explain import trace
+    from tokpar_explain.trace import trace
 
     if arguments.around < 1:
         raise OptionError(f"--around must be at least 1, got {arguments.around}")
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     seam_numbers = _choose_seams(seam_trace, arguments)
     if arguments.html is not None:
-        from tokpar.explain.page import page
+        from tokpar_explain.page import page
 
         shown = page(seam_trace, source.name, arguments.around, arguments.proofs)
         write_text(arguments.html, shown)
@@ -98,7 +98,7 @@ def _show_edit(
     arguments: argparse.Namespace, source: Source, new_source: Source, tokenizer: TokenizerAdapter
 ) -> int:
     """Show one edit of a session. Returns the exit code."""
-    from tokpar.explain.edit import lines, make_edit
+    from tokpar_explain.edit import lines, make_edit
 
     with blamed_on(new_source), working(arguments, "encoding both texts"):
         edit = make_edit(source.text, new_source.text, tokenizer)
@@ -134,7 +134,7 @@ def describe(
     seam_trace: Trace, source: Source, seam_numbers: Sequence[int], chars_around: int
 ) -> dict[str, Any]:
     """The JSON object of `explain`: the chosen seams, and the result for the whole text."""
-    from tokpar.explain import explain_seam
+    from tokpar_explain.seam import explain_seam
 
     explained = (explain_seam(seam_trace, n, chars_around) for n in sorted(seam_numbers))
     return {
@@ -158,8 +158,8 @@ def describe(
 def _print(
     seam_trace: Trace, source: Source, seam_numbers: Sequence[int], arguments: argparse.Namespace
 ) -> None:
-    from tokpar.explain import explain_seam
-    from tokpar.explain.terminal import LEGEND, Paint, lines
+    from tokpar_explain.seam import explain_seam
+    from tokpar_explain.terminal import LEGEND, Paint, lines
 
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # see no-color.org
     automatic = arguments.color == "auto" and sys.stdout.isatty() and not plain

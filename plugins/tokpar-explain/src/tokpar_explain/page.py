@@ -8,9 +8,9 @@ import re
 from importlib import resources
 from typing import Any
 
-from tokpar.explain.rows import Row
-from tokpar.explain.seam import Explained, explain_seam
-from tokpar.explain.trace import Trace
+from tokpar_explain.rows import Row
+from tokpar_explain.seam import Explained, explain_seam
+from tokpar_explain.trace import Trace
 
 MOST_DETAILED = 3000
 """For so many seams the page holds rows of tokens, about 4 kB each. Other seams are only listed."""
@@ -109,7 +109,7 @@ def _row(row: Row) -> list[Any]:
 
 
 def _part(name: str) -> str:
-    return (resources.files("tokpar.explain") / name).read_text(encoding="utf-8")
+    return (resources.files("tokpar_explain") / name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:

@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.explain.rows import DIFFERS_MARKS, EDGE, MATCHED_MARKS, SEAM, Row, TextPart, Token
-from tokpar.explain.seam import Explained
+from tokpar_explain.rows import DIFFERS_MARKS, EDGE, MATCHED_MARKS, SEAM, Row, TextPart, Token
+from tokpar_explain.seam import Explained
 
 WIDTH = 96
 LABEL = 10

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from importlib import resources
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.explain.trace import DifferingRange, Trace
 from tokpar.interfaces import Decodes
 from tokpar.types import Seam
+from tokpar_explain.trace import DifferingRange, Trace
 
 _SENTENCES = json.loads(
-    (resources.files("tokpar.explain") / "sentences.json").read_text(encoding="utf-8")
+    (resources.files("tokpar_explain") / "sentences.json").read_text(encoding="utf-8")
 )
 RULES: dict[str, str] = _SENTENCES["rules"]
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]

@@ -14,6 +14,20 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
+from tokpar_explain.rows import (
+    ABSORBED_SENTENCE,
+    CLAIMS,
+    RULES,
+    THEOREMS,
+    UNCERTIFIED_SENTENCE,
+    Row,
+    proof_page,
+    rule_sentence,
+    show_text,
+    theorem_sentence,
+)
+from tokpar_explain.seam import explain_seam
+from tokpar_explain.trace import differences, trace
 
 import tokpar
 from tests.support.bare import Bare
@@ -23,19 +37,6 @@ from tests.support.paths import ROOT, VOCAB
 from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tests.support.seams import every_lossless, part, serial
 from tokpar.cli import main
-from tokpar.explain import Row, explain_seam, trace
-from tokpar.explain.rows import (
-    ABSORBED_SENTENCE,
-    CLAIMS,
-    RULES,
-    THEOREMS,
-    UNCERTIFIED_SENTENCE,
-    proof_page,
-    rule_sentence,
-    show_text,
-    theorem_sentence,
-)
-from tokpar.explain.trace import differences
 from tokpar.types import Seam, Theorem
 
 PROSE = "The cat sat. A dog ran, and they met at the gate; nobody saw more of it than I did. "
@@ -623,7 +624,7 @@ def test_colour_is_only_where_it_is_wanted(run: Run, monkeypatch: pytest.MonkeyP
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain_out
     assert "\x1b" not in run(*text, "--color", "never")[1]
-    monkeypatch.setattr("tokpar.cli.explain.sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("tokpar_explain.command.sys.stdout.isatty", lambda: True, raising=False)
     assert "\x1b[" in run(*text)[1]
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in run(*text)[1]
@@ -648,7 +649,7 @@ def test_a_page_is_written_instead_of_the_seams(run: Run, tmp_path: Path) -> Non
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-# the page as a file; tests/explain/test_explain_page.py opens it in a browser
+# the page as a file; test_page.py opens it in a browser
 
 
 def data_of(page: str) -> Any:
@@ -658,7 +659,7 @@ def data_of(page: str) -> Any:
 
 
 def page_of(text: str, name: str = "a.txt", **options: Any) -> str:
-    from tokpar.explain.page import page
+    from tokpar_explain.page import page
 
     return page(trace(text, **options), name, 40)
 
@@ -683,7 +684,7 @@ def test_hostile_text_and_names_cannot_leave_their_place_in_the_page() -> None:
 
 
 def test_many_seams_are_listed_and_the_worst_detailed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokpar.explain.page.MOST_DETAILED", 5)
+    monkeypatch.setattr("tokpar_explain.page.MOST_DETAILED", 5)
     text = PROSE * 4 + " " * 40 + PROSE * 4
     traced = trace(text, strategy="delimiter", chunk_chars=12, allow_approximate=True)
     data = data_of(page_of(text, strategy="delimiter", chunk_chars=12, allow_approximate=True))

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokpar_explain.page import page
+from tokpar_explain.seam import explain_seam
+from tokpar_explain.trace import Trace, trace
 
 from tests.support.delimiter_sizes import plain
 from tests.support.seams import part
-from tokpar.explain import Trace, explain_seam, trace
-from tokpar.explain.page import page
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed: pip install selenium")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)

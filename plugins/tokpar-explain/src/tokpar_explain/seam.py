@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
-from tokpar.explain.rows import (
+from tokpar.types import Rule, Seam
+from tokpar_explain.rows import (
     TOKENS_AROUND,
     Row,
     TextPart,
@@ -19,8 +20,7 @@ from tokpar.explain.rows import (
     token_at,
     unequal,
 )
-from tokpar.explain.trace import IdRange, Mask, Trace
-from tokpar.types import Rule, Seam
+from tokpar_explain.trace import IdRange, Mask, Trace
 
 CHARS_AROUND = 40
 MOST_DIFFERENCES = 3

@@ -11,8 +11,8 @@ import numpy as np
 
 import tokpar
 from tokpar.arrays import IdArray
-from tokpar.explain.rows import DIFFERS_MARKS, EDGE, TOKENS_AROUND, describe_count, show_text
 from tokpar.interfaces import Decodes, TokenizerAdapter, token_bytes_of
+from tokpar_explain.rows import DIFFERS_MARKS, EDGE, TOKENS_AROUND, describe_count, show_text
 
 _KEPT_SIGN, _ENCODED_SIGN, _BAR_WIDTH = "█", "▒", 60
 LEGEND = (

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokpar_explain import edit
+from tokpar_explain.edit import bar, lines, make_edit
 
 import tokpar
 from tests.support.cli_runs import run
 from tests.support.drawn_runs import NAMES, adapter_of, named
-from tokpar.explain import edit
-from tokpar.explain.edit import bar, lines, make_edit
 
 BEFORE = (
     "user: hi\nassistant: <think>\n\n</think>\nHello\n" + "user: and now, what is a cut?\n" * 40

@@ -1,0 +1,125 @@
+"""`tokpar explain` beside the commands of tokpar: the same numbers, rows, errors and widths."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import tiktoken
+from tokenizers import AddedToken, Tokenizer
+from tokpar_explain.trace import trace
+
+from tests.support.cli_runs import run
+from tests.support.paths import DEFAULT, ROOT, VOCAB
+from tokpar.cli.screen import columns
+
+MARKDOWN = "".join(
+    f"# Title {n}\n\n| a | b |\n|---|---|\n| `x_{n}`  | naïve 中文 {n * 7919} |\n\n"
+    f"- one, two; [three](four.md)  \n\n```python\ndef f{n}(x):\n    return x\n```\n\n"
+    for n in range(200)
+)
+CUTS = re.compile(r"(?:cut at [\d,]+ places? \([^)]*\)|not cut: [^;]*)")
+
+
+def cuts(said: str) -> str:
+    """Where a summary says that the text is cut, and by which rules, or why it is not."""
+    found = CUTS.search(" ".join(said.split()))
+    assert found is not None, said
+    return found[0]
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        ("default",),
+        (VOCAB / "bert_part.json", "--no-padding", "--no-truncation"),
+        (VOCAB / "metaspace_unigram.json",),
+        (VOCAB / "llama_style.json",),
+    ],
+    ids=lambda tokenizer: Path(tokenizer[0]).stem,
+)
+@pytest.mark.parametrize(
+    "how", [(), ("--chunk-chars", "900"), ("--strategy", "cut"), ("--strategy", "blocks")]
+)
+def test_it_says_the_cuts_that_encode_says(
+    tmp_path: Path, tokenizer: tuple[object, ...], how: tuple[str, ...]
+) -> None:
+    path = tmp_path / "text.md"
+    path.write_bytes(MARKDOWN.encode())
+    arguments = (path, "--tokenizer", *tokenizer, *how)
+    explained = run("explain", *arguments, "--seam", "0").out
+    assert cuts(explained) == cuts(run("encode", *arguments, "--no-ids").err)
+
+
+@pytest.mark.parametrize("text", ["short", "b" * 20001 + "\u2e43"])
+def test_it_says_why_nothing_is_cut_as_plan_does(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(text, encoding="utf-8")
+    assert cuts(run("explain", path).out) == cuts(run("plan", path).out)
+
+
+@pytest.mark.usefixtures("engine_only")
+def test_an_added_token_that_holds_a_space_leaves_one_number(tmp_path: Path) -> None:
+    own = Tokenizer.from_file(str(DEFAULT))
+    own.add_special_tokens([AddedToken("naïve 中文 ", normalized=False)])
+    own.save(str(tmp_path / "tokenizer.json"))
+    path = tmp_path / "text.md"
+    path.write_bytes(MARKDOWN.replace("naïve 中文", "", 150).encode())
+    arguments = (path, "--tokenizer", tmp_path / "tokenizer.json")
+    assert cuts(run("explain", *arguments).out) == cuts(run("encode", *arguments, "--no-ids").err)
+
+
+def test_it_takes_a_row_of_a_file(tmp_path: Path) -> None:
+    path, one = tmp_path / "a.jsonl", tmp_path / "one.txt"
+    path.write_text('{"text": "one two"}\n{"text": "three"}\n', encoding="utf-8")
+    one.write_text("one two", encoding="utf-8")
+    explained = run("explain", path, "--row", "1").out
+    assert explained.replace(f"{path}:1", str(one)) == run("explain", one).out
+    assert run("explain", path).error == f"{path} has more than one text: choose one with --row N"
+
+
+def test_it_takes_two_parts_for_a_strategy(tmp_path: Path) -> None:
+    arguments = ("--strategy", "lopt+certified", "--chunk-chars", "500", "--option", "min_match=2")
+    printed = run("explain", ROOT / "LICENSE", *arguments, "--html", tmp_path / "page.html")
+    assert printed.code == 0
+    assert printed.out
+
+
+def test_an_approximate_strategy_is_allowed_as_in_a_shell() -> None:
+    paper = ("--option", "acceptance=paper", "--strategy", "lopt")
+    error = run("explain", "-", *paper, stdin=b"a b").error
+    assert error.endswith("or --allow-approximate")
+    assert "allow_approximate" not in error
+
+
+@pytest.mark.parametrize("color", ["auto", "always"])
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_what_it_prints_fits_the_terminal(
+    width: int, color: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for arguments in ((ROOT / "LICENSE", "--color", color), ("--help",)):
+        printed = run("explain", *arguments, terminal=True)
+        assert printed.code == 0
+        assert all(columns(line) <= width for line in printed.out.splitlines())
+
+
+def test_no_control_of_a_terminal_in_the_name_of_a_file_reaches_the_screen(tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b[31mb.txt"
+    path.write_text("one two", encoding="utf-8")
+    printed = run("explain", path)
+    assert "\x1b" not in printed.out + printed.err
+    assert "a\\x1b[31mb.txt" in printed.out
+
+
+@pytest.mark.parametrize("strategy", ["auto", "cut", "serial"])
+@pytest.mark.parametrize("around", ["", "one two three " * 40])
+def test_a_refused_special_token_is_refused(strategy: str, around: str) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    refusing = tiktoken.Encoding(
+        "refusing", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={"<| a b c|>": 256}
+    )
+    with pytest.raises(ValueError, match="disallowed special token"):
+        trace(f"{around}<| a b c|>{around}", refusing, strategy=strategy)
