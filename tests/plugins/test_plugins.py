@@ -56,6 +56,23 @@ INNER = {
         "tokpar.pure.wordpiece",
         "tokpar.policy",
     },
+    "tokpar-corpus": OF_COMMANDS
+    | {
+        "tokpar.adapters.directory",
+        "tokpar.arrays",
+        "tokpar.certificate.certificate_file",
+        "tokpar.certificate.checker",
+        "tokpar.cli.encodings",
+        "tokpar.decompression",
+        "tokpar.encoder",
+        "tokpar.encoding",
+        "tokpar.kernel_modules",
+        "tokpar.loading",
+        "tokpar.pure.format_upgrade",
+        "tokpar.pure.parts",
+        "tokpar.seams",
+        "tokpar.text_field",
+    },
     "tokpar-explain": OF_COMMANDS - {"tokpar.limits"}
     | {
         "tokpar.arrays",

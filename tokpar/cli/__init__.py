@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ELSEWHERE = {
     "bench": "tokpar-bench",
+    "corpus": "tokpar-corpus",
     "explain": "tokpar-explain",
     "tokentree": "tokpar-bench",
     "train": "tokpar-train",
