@@ -26,7 +26,7 @@ from tokpar.corpus.id_texts import tokens_of
 from tokpar.corpus.job import Request, prepare
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.named_tokenizers import OFFLINE
-from tokpar.plugin import chunks_between
+from tokpar.plugin.split import chunks_between
 from tokpar.registry import ENCODER_OPTIONS, registry
 
 OWN_OPTIONS = ("smallest_text", *ENCODER_OPTIONS)
