@@ -27,7 +27,7 @@ from tokpar.interfaces import (
 )
 
 COMMANDS = (
-    *("check", "chunks", "conform", "corpus", "count", "decode", "encode", "plan"),
+    *("check", "chunks", "conform", "count", "decode", "encode", "plan"),
     *("plugins", "strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed

@@ -67,7 +67,7 @@ def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
         module = import_module("zstandard")
     except ImportError:
         raise OptionError(
-            f"{name}: .zst is read by the package zstandard: pip install 'tokpar[zst]'"
+            f"{name}: .zst is read by the package zstandard: pip install zstandard"
         ) from None
     most = 1 << WINDOW_LOG
     make = module.ZstdDecompressor

@@ -32,6 +32,7 @@ PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
 ELSEWHERE = {
     "bench": "tokpar-bench",
+    "corpus": "tokpar-corpus",
     "explain": "tokpar-explain",
     "tokentree": "tokpar-bench",
     "train": "tokpar-train",

@@ -68,6 +68,28 @@ def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
             assert not flags[k] or rows[k].tolist() == ids, text
 
 
+@pytest.mark.parametrize("kind", DRAWN)
+@at_most(30)
+@given(seed=SEEDS)
+def test_runs_that_are_known_have_the_engine_s_ids(kind: str, seed: int) -> None:
+    """Long texts of the same few parts, side by side in other orders, again and again."""
+    tokenizer, contents, draw = drawn(kind, seed)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
+        adapter: Any = tokpar.load(tokenizer)
+    call = adapter.later_call and adapter.later_call.call
+    if call is None:
+        return
+    parts = [draw_text(draw, contents) for _ in range(8)]
+    parts += [(part + draw.choice(["\n", " "])) * draw.randrange(2, 20) for part in parts]
+    for _ in range(6):
+        text = "".join(draw.choices(parts, k=12))
+        expected = own_ids(tokenizer, text)
+        for _ in range(3):
+            found = call.encode(text)
+            assert found is None or found.tolist() == expected, text
+
+
 @pytest.mark.parametrize("name", ["default", "deepseek_part", "llama_style", "cl100k_part"])
 def test_eight_threads_have_the_serial_ids(name: str) -> None:
     adapter: Any = tokpar.load(named_tokenizers()[name])

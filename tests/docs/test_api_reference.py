@@ -27,11 +27,9 @@ from tokpar import errors, hooks, interfaces, plugin, pure, testing, types
 from tokpar.plugin import merge, split, tokenizer
 
 API = ROOT / "docs" / "api"
-SOURCES_OF_PACKAGES = (
-    ROOT,
-    *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in ("explain", "train", "engines")),
-)
-OWN_PACKAGES = ("tokpar", "tokpar_explain", "tokpar_train")
+PLUGINS = ("corpus", "explain", "train", "engines")
+SOURCES_OF_PACKAGES = (ROOT, *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in PLUGINS))
+IMPORTED_PACKAGES = {"tokpar", *(f"tokpar_{name}" for name in PLUGINS)}
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
 ALIASES = {
     "tokpar.hooks.hookimpl",
@@ -76,6 +74,8 @@ def definition(name: str) -> Definition:
         for alias in node.names:
             if (alias.asname or alias.name) == attribute:
                 return definition(f"{node.module}.{alias.name}")
+            if alias.name == "*":  # a package whose names another module lists
+                return definition(f"{node.module}.{attribute}")
     if (tree := parsed(name)) is None:
         raise KeyError(name)
     return Definition(name, ast.get_docstring(tree), tree)
@@ -164,7 +164,7 @@ def imported(source: str) -> Iterator[str]:
     """What an example imports of tokpar: "from tokpar.types import Chunk" -> tokpar.types.Chunk."""
     for node in ast.walk(ast.parse(source)):
         package = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
-        if isinstance(node, ast.ImportFrom) and package in OWN_PACKAGES:
+        if isinstance(node, ast.ImportFrom) and package in IMPORTED_PACKAGES:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 

@@ -38,7 +38,13 @@ from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
-COMMANDS = {"bench.md": "bench", "explain.md": "explain", "train.md": "train"}
+COMMANDS = {
+    "audit.md": "corpus",
+    "bench.md": "bench",
+    "corpora.md": "corpus",
+    "explain.md": "explain",
+    "train.md": "train",
+}
 """Pages on commands that are packages of their own."""
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""

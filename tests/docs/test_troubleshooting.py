@@ -28,10 +28,10 @@ def text_of(node: ast.expr) -> str:
 
 @cache
 def literals() -> list[str]:
-    """All strings of the sources, of what the plugins of engines share, too."""
+    """All strings of the sources, of the plugins, too."""
     found = set()
-    shared = ROOT / "plugins" / "tokpar-engines" / "src"
-    for path in (*(ROOT / "tokpar").rglob("*.py"), *shared.rglob("*.py")):
+    plugins = (ROOT / "plugins").glob("*/src/**/*.py")
+    for path in (*(ROOT / "tokpar").rglob("*.py"), *plugins):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.Constant, ast.JoinedStr, ast.BinOp)):
                 found.add(text_of(node))

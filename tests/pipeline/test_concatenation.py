@@ -135,7 +135,7 @@ def test_pieces_of_one_array_in_any_order_are_added_up_as_they_stand(cuts: list[
 
 OF_SEVERAL_TEXTS = {"types.py", "executors/serial_executor.py"}
 """These make `Rows`: the ids of several texts."""
-OWN_ARITHMETIC = ("cache/", "certificate/", "testing/", "corpus/", "data/")
+OWN_ARITHMETIC = ("cache/", "certificate/", "testing/", "data/")
 """The compiled call with its tables; the checker and the conformance kit, which use nothing of what
 they check; and shards, which hold the ids of many documents."""
 WHERE = {"arrays.py", "concatenation.py", *OF_SEVERAL_TEXTS}

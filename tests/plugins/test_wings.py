@@ -50,7 +50,8 @@ def imports_of(plugin: str) -> set[str]:
 
 
 def is_in(module: str, room: str) -> bool:
-    return module == room or module.startswith(f"{room}.")
+    """A room is one module, or with ".*" all modules of a package: "tokpar.pure.*"."""
+    return module == room or (room.endswith(".*") and module.startswith(room[:-1]))
 
 
 def refused(imported: set[str], rooms: list[str]) -> set[str]:

@@ -24,9 +24,10 @@ files cannot be used; 2 the arguments or files cannot be used; 130 interrupted b
 [guide](guide.md#the-command-line) has examples.
 """
 ELSEWHERE = """
-`tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md),
-`tokpar explain` with [tokpar-explain](explain.md), `tokpar train` with [tokpar-train](train.md).
-Plugins add [commands of their own](hooks/commands.md).
+`tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md), `tokpar
+corpus` with [tokpar-corpus](corpora.md), `tokpar explain` with [tokpar-explain](explain.md),
+`tokpar train` with [tokpar-train](train.md). Plugins add
+[commands of their own](hooks/commands.md).
 """
 VARIABLES_HEAD = """
 ## Environment variables
@@ -66,13 +67,8 @@ def page() -> str:
 def sections() -> Iterator[str]:
     """A heading and the help of `tokpar`, and of each of its own commands."""
     from tokpar.builtins import tokpar_commands
-    from tokpar.cli.corpus import COMMANDS
 
-    own: list[list[str]] = [[]]
-    for known in tokpar_commands():
-        own.append([known.name])
-        own += [["corpus", name] for name in COMMANDS if known.name == "corpus"]
-    for words in own:
+    for words in ([], *([command.name] for command in tokpar_commands())):
         command = " ".join(["tokpar", *words])
         yield f"\n## {command}\n\n```console\n$ {command} --help\n{help_of(words)}```\n"
 

@@ -1,10 +1,11 @@
 /* One compiled call: a str in, its ids out (docs/design.md). The module tokpar.cache._call.
 
    A `Call` is one tokenizer: tables that are only read, so any number of threads may use it at once.
-   What a call writes is in a `Scratch`: buffers, and the words that it learned. A call takes a scratch
+   What a call writes is in a `Scratch`: buffers, and the words and runs that it learned. A call takes a scratch
    from its `Call`, or makes one, and puts it back. No two calls share one, so there are no locks.
 
-     str -> UTF-8 -> added tokens -> sections -> segments between certain cuts -> words -> ids
+     str -> UTF-8 -> added tokens -> sections -> runs that are known            -> ids
+                                              -> segments between certain cuts -> words -> ids
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
    call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_merges.h encodes
@@ -60,7 +61,8 @@ static void free_scratch(Scratch *s)
     if (!s)
         return;
     free_buffers(s);
-    free_words(&s->learned);
+    free_words(&s->learned), free_words(&s->runs);
+    free(s->met);
     free(s);
 }
 
@@ -395,7 +397,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (is_done) {
         t->is_characters = settings[0] == 1;
         t->is_wordpiece = settings[0] == 2;
-        t->most_learned = settings[7];
+        t->most_learned = settings[7], t->most_runs = settings[7] / 2;
         t->secret = (u64)settings[8];
         t->sample_mask = (u64)settings[9];
         t->longest_word = settings[10];
@@ -516,14 +518,15 @@ static PyObject *read_characters(PyObject *module, PyObject *args)
     return fits ? Py_BuildValue("(LLL)", (long long)m.count, (long long)found, (long long)m.used) : NULL;
 }
 
-/* is_sure(a, b): true if a pre-token ends between the bytes a and b wherever they stand. */
+/* is_sure(a, b): true if a pre-token ends between two characters, given as numbers, wherever they stand. */
 static PyObject *call_is_sure(Call *self, PyObject *args)
 {
-    const SureCuts *sure = &self->tables.sure;
-    unsigned char a, b;
-    if (!PyArg_ParseTuple(args, "bb", &a, &b))
+    const Tables *t = &self->tables;
+    unsigned int a, b;
+    if (!PyArg_ParseTuple(args, "II", &a, &b))
         return NULL;
-    return PyBool_FromLong((long)(sure->sure_of[a] >> sure->class_of[b] & 1));
+    int is_inside = !t->is_characters && !t->is_wordpiece && a < 0x110000 && b < 0x110000;
+    return PyBool_FromLong(is_inside && is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, a, b));
 }
 
 /* ---- the module */
@@ -542,7 +545,7 @@ static PyMethodDef methods[] = {
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
     {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
      "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
-    {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two bytes."},
+    {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two code points."},
     {"encode_utf8", (PyCFunction)call_encode_utf8, METH_VARARGS,
      "encode_utf8(data, edges): as encode_rows, of texts side by side in one buffer of valid UTF-8."},
     {"seed", (PyCFunction)call_seed, METH_VARARGS, "seed(data, ends, ids, is_whole): fill the table of words."},

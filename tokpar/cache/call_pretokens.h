@@ -5,7 +5,8 @@
                            match ends before c. c: an ASCII byte; 128 + symbol of any other character;
                            END: the text ends
    begins                  the first state of each Split of the row
-   sure_of, class_of       sure_of[a] >> class_of[b] & 1: a pre-token ends between the bytes a and b */
+   pairs                   a bit: a pre-token ends between two symbols. An ASCII byte is its own symbol
+   sure_of, class_of       the same of two bytes: sure_of[a] >> class_of[b] & 1 */
 
 enum { END = 255, MOST_STAGES = 8 };
 #define HIT 0x80000000u
@@ -19,7 +20,7 @@ typedef struct {
     int stages;
 } Machine;
 
-typedef struct { u64 sure_of[256]; u8 class_of[256]; } SureCuts;
+typedef struct { u64 sure_of[256]; u8 class_of[256], pairs[256][32]; } SureCuts;
 
 /* Returns the end of the match of a stage that begins at i, i if there is none, -1 for a character
    about which nothing is known. `*read`: how far it looked. */
@@ -104,50 +105,76 @@ static void reach(const Machine *m, int stage, u8 *seen, u32 *open)
     }
 }
 
-/* True if every run of the stage that has just read `a` dies on `b`, and hits before `b` exactly if it hits
-   before the end of a text: so the stage does the same to the left side if the text ends there. */
-static int always_dies(const Machine *m, const u8 *seen, i64 states, u32 a, u32 b)
+/* Writes the states in which a run of the stage may be that has just read `a` to `after`, and returns how
+   many there are. `seen`: 1 for each state that the stage reaches, else 0. */
+static i64 states_after(const Machine *m, u8 *seen, i64 states, u32 a, u32 *after)
 {
+    i64 count = 0;
     for (i64 s = 0; s < states; s++) {
-        u32 go = seen[s] ? m->moves[s << 8 | a] : DIES;
-        if (go & DIES)
+        u32 go = seen[s] & 1 ? m->moves[s << 8 | a] : DIES, next = go & STATE;
+        if (go & DIES || seen[next >> 8] & 2)
             continue;
-        u32 next = m->moves[(go & STATE) | b], last = m->moves[(go & STATE) | END];
+        seen[next >> 8] |= 2;
+        after[count++] = next;
+    }
+    for (i64 k = 0; k < count; k++)
+        seen[after[k] >> 8] &= 1;
+    return count;
+}
+
+/* True if every run in one of these states dies on `b`, and hits before `b` exactly if it hits before the
+   end of a text: so the stage does the same to the left side if the text ends there. */
+static int always_dies(const Machine *m, const u32 *after, i64 count, u32 b)
+{
+    for (i64 k = 0; k < count; k++) {
+        u32 next = m->moves[after[k] | b], last = m->moves[after[k] | END];
         if (!(next & DIES) || (next ^ last) & HIT)
             return 0;
     }
     return 1;
 }
 
-/* Fills sure_of and class_of. A pair is sure if one stage always cuts there, and no match of the stages
-   before it reaches over the place. Bytes of other characters have class 63, which no pair has. Returns 0
-   without memory. */
-static int find_sure(const Machine *m, i64 states, SureCuts *found)
+enum { IS_SURE = 1, IS_CROSSED = 2 };
+
+/* Writes to sure[a][b] whether two symbols are IS_SURE, or IS_CROSSED. A pair is sure if one stage always
+   cuts there, and no match of the stages before it reaches over the place. */
+static void find_pairs(const Machine *m, i64 states, u8 (*sure)[256], u8 *seen, u32 *open)
 {
-    enum { IS_SURE = 1, IS_CROSSED = 2 };
-    u8 *sure = calloc(128 * 128, 1), *seen = malloc((size_t)states);
-    u32 *open = malloc(4 * (size_t)states);
-    int is_done = sure && seen && open, classes = 0;
-    for (int stage = 0; is_done && stage < m->stages; stage++) {
+    u32 symbols = 128 + m->symbols;
+    for (int stage = 0; stage < m->stages; stage++) {
         memset(seen, 0, (size_t)states);
         reach(m, stage, seen, open);
-        for (u32 a = 0; a < 128; a++) {
+        for (u32 a = 0; a < symbols; a++) {
+            i64 count = states_after(m, seen, states, a, open);
             u32 go = m->moves[m->begins[stage] | a];
-            for (u32 b = 0; b < 128; b++) {
-                u8 *pair = sure + (a << 7 | b);
-                if (!*pair && !always_dies(m, seen, states, a, b))
-                    *pair = IS_CROSSED;
-                if (!*pair && !(go & DIES) && m->moves[(go & STATE) | b] & HIT) /* `a` alone is a match before `b` */
-                    *pair = IS_SURE;
+            for (u32 b = 0; b < symbols; b++) {
+                if (!sure[a][b] && !always_dies(m, open, count, b))
+                    sure[a][b] = IS_CROSSED;
+                if (!sure[a][b] && !(go & DIES) && m->moves[(go & STATE) | b] & HIT) /* `a` alone is a match before `b` */
+                    sure[a][b] = IS_SURE;
             }
         }
     }
-    memset(found->sure_of, 0, sizeof found->sure_of);
+}
+
+/* Fills `found`. Bytes of characters that are not ASCII have class 63, which no pair has. Returns 0
+   without memory. */
+static int find_sure(const Machine *m, i64 states, SureCuts *found)
+{
+    u8 (*sure)[256] = calloc(256, 256), *seen = malloc((size_t)states);
+    u32 *open = malloc(4 * (size_t)states);
+    int is_done = sure && seen && open, classes = 0;
+    memset(found, 0, sizeof *found);
     memset(found->class_of, 63, sizeof found->class_of);
+    if (is_done)
+        find_pairs(m, states, sure, seen, open);
+    for (u32 a = 0; is_done && a < 256; a++)
+        for (u32 b = 0; b < 256; b++)
+            found->pairs[a][b >> 3] |= (u8)((sure[a][b] == IS_SURE) << (b & 7));
     for (u32 b = 0; is_done && b < 128; b++) {
         u32 like = 0, a;
         for (; like < b; like++) {
-            for (a = 0; a < 128 && (sure[a << 7 | like] == IS_SURE) == (sure[a << 7 | b] == IS_SURE); a++)
+            for (a = 0; a < 128 && (sure[a][like] == IS_SURE) == (sure[a][b] == IS_SURE); a++)
                 ;
             if (a == 128)
                 break;
@@ -156,12 +183,19 @@ static int find_sure(const Machine *m, i64 states, SureCuts *found)
             continue; /* too many kinds of bytes: no cut before this one */
         found->class_of[b] = like == b ? (u8)classes++ : found->class_of[like];
         for (a = 0; a < 128; a++)
-            found->sure_of[a] |= (u64)(sure[a << 7 | b] == IS_SURE && found->class_of[b] < 63) << found->class_of[b];
+            found->sure_of[a] |= (u64)(sure[a][b] == IS_SURE && found->class_of[b] < 63) << found->class_of[b];
     }
     free(sure);
     free(seen);
     free(open);
     return is_done;
+}
+
+/* True if a pre-token ends between two characters wherever they stand. `symbol_of`: of all characters. */
+static inline int is_sure(const SureCuts *sure, const u8 *symbol_of, u32 symbols, u32 left, u32 right)
+{
+    u32 a = left < 128 ? left : 128u + symbol_of[left], b = right < 128 ? right : 128u + symbol_of[right];
+    return a < 128 + symbols && b < 128 + symbols && sure->pairs[a][b >> 3] >> (b & 7) & 1;
 }
 
 /* Returns the sure cuts at places at to at + 63 as bits. p[at - 1] and 64 more bytes are read. */

@@ -9,6 +9,8 @@ enum {
     SAMPLED_BYTES = 1 << 14,
     MARGIN = 16,    /* bytes before a text: room for one space that is put before a section */
     OTHER_IDS = 64, /* special tokens around a text, and places that are written behind the ids */
+    LEAST_RUN = 64, NEAR = 48, /* bytes of a run, and how far behind them a line end is preferred */
+    MET = 1 << 16,
     KEPT_ROOM = 1 << 22
 };
 
@@ -26,7 +28,7 @@ typedef struct {
     const u8 *flags;
     const u32 *added_ids;
     u64 secret, sample_mask;
-    i64 most_learned, longest_word; /* longest_word: bytes from which on the engine's regex may give up */
+    i64 most_learned, most_runs, longest_word; /* longest_word: bytes from which on the engine's regex may give up */
 } Tables;
 
 typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
@@ -37,7 +39,9 @@ typedef struct {
     u32 *out, *ends;
     void *work;
     i64 text_room, copy_room, out_room, ends_room, work_room;
-    Words learned;
+    Words learned, runs;
+    i64 refused; /* runs, since the table of runs is full */
+    u32 *met; /* marks of runs that were met, each at one of four places of MET */
     Hole *holes;
     i64 hole_count, hole_room;
     Sample samples[MOST_SAMPLES];
@@ -94,7 +98,7 @@ static void learn(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, cons
                   int is_alone)
 {
     if (t->most_learned && !put_word(&s->learned, key, p, n, ids, count, is_alone))
-        if (grow_words(&s->learned, t->most_learned))
+        if (grow_words(&s->learned, t->most_learned, 16, 2))
             put_word(&s->learned, key, p, n, ids, count, is_alone);
 }
 
@@ -320,6 +324,121 @@ static i64 encode_words(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
     return encode_group(t, s, &g, 1, count);
 }
 
+/* ---- runs: parts of a section, each of several words, that are known from their second meeting on */
+
+typedef i64 (*Encode)(const Tables *, Scratch *, u8 *, i64, i64, i64);
+
+/* True if a segment may end before p[i]: then a section up to there has its ids, whatever follows. */
+static inline int ends_segment(const Tables *t, const u8 *p, i64 i)
+{
+    int size;
+    if ((p[i] & 0xC0) == 0x80)
+        return 0;
+    if (t->is_wordpiece) {
+        u32 kind = p[i] < 0x80 ? t->wordpiece.ascii_kind[p[i]] : t->wordpiece.forms[code_point(p + i, &size)] & 7;
+        return kind == BLANK || kind == ISOLATED;
+    }
+    u32 left = code_point_before(p, i, &size), right = code_point(p + i, &size);
+    if (t->is_characters)
+        return is_cut(&t->characters, left, right);
+    return !t->quick_of[left] && !t->quick_of[right] && !t->quick_of[code_point(p + i + size, &size)] &&
+           is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, left, right);
+}
+
+/* Returns the end of the run that begins at `start`. Line ends are preferred: so texts that share lines
+   share runs. */
+static inline i64 run_end(const Tables *t, const u8 *p, i64 start, i64 stop)
+{
+    i64 i = start + LEAST_RUN;
+    if (i + NEAR < stop) {
+        const u8 *line = memchr(p + i, '\n', NEAR);
+        for (i = line ? line - p + 1 : i + NEAR; i < stop; i++)
+            if (ends_segment(t, p, i))
+                return i;
+    }
+    return stop;
+}
+
+/* True if a run that looks like p[0 : n] was met lately; else it is noted. Reads 40 of its bytes: new text
+   pays little. */
+static inline int was_met(Scratch *s, const u8 *p, i64 n)
+{
+    u64 hash = mixed(mixed(word_at(p) + (u64)n, word_at(p + n / 4)), word_at(p + n / 2));
+    hash = mixed(hash ^ word_at(p + 3 * n / 4), word_at(p + n - 8));
+    u32 mark = (u32)hash | 1;
+    if (!s->met && !(s->met = calloc(MET, sizeof *s->met)))
+        return 0;
+    u32 *four = s->met + ((hash >> 32) % MET & ~3ull);
+    if ((four[0] == mark) | (four[1] == mark) | (four[2] == mark) | (four[3] == mark))
+        return 1;
+    four[3] = four[2], four[2] = four[1], four[1] = four[0], four[0] = mark;
+    return 0;
+}
+
+/* True if a run may be put into the table. A full table stays as it is until as many runs as it has slots were
+   refused: so a text that is larger than the table does not drive out what is known of it. */
+static int may_learn_run(const Tables *t, Scratch *s)
+{
+    if (!s->refused)
+        return 1;
+    if (s->refused++ <= t->most_runs)
+        return 0;
+    s->refused = 0;
+    return grow_words(&s->runs, t->most_runs, LEAST_RUN + NEAR + 16, 40);
+}
+
+static i64 encode_new_run(const Tables *t, Scratch *s, Encode part, Key key, u8 *p, i64 start, i64 stop, i64 count)
+{
+    i64 first = count, holes = s->hole_count;
+    Words *w = &s->runs;
+    count = part(t, s, p, start, stop, count);
+    if (count < first || s->hole_count > holes || put_word(w, key, p + start, stop - start, s->out + first, count - first, 0))
+        return count;
+    s->refused = w->slot && (i64)(w->mask + 1) >= t->most_runs;
+    if (!s->refused && grow_words(w, t->most_runs, LEAST_RUN + NEAR + 16, 40))
+        put_word(w, key, p + start, stop - start, s->out + first, count - first, 0);
+    return count;
+}
+
+/* Encodes a section by its runs. */
+static i64 encode_runs(const Tables *t, Scratch *s, Encode part, u8 *p, i64 start, i64 stop, i64 count)
+{
+    i64 done = start; /* what lies between `done` and `start` is new */
+    while (start < stop && t->most_runs) {
+        i64 end = run_end(t, p, start, stop), n = end - start;
+        if (n >= LEAST_RUN && n <= LONGEST_KEPT && was_met(s, p + start, n)) {
+            Key key = key_of(p + start, n);
+            const Word *known = s->runs.slot ? find_word(&s->runs, key, p + start, n) : NULL;
+            if (known || may_learn_run(t, s)) {
+                if (done < start && (count = part(t, s, p, done, start, count)) < 0)
+                    return count;
+                count = known ? count + copy_ids(&s->runs, known, s->out + count)
+                              : encode_new_run(t, s, part, key, p, start, end, count);
+                if (count < 0)
+                    return count;
+                done = end;
+            }
+        }
+        start = end;
+    }
+    return done < stop ? part(t, s, p, done, stop, count) : count;
+}
+
+static i64 runs_of_bytes(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    return encode_runs(t, s, encode_bytes, p, lo, hi, count);
+}
+
+static i64 runs_of_characters(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    return encode_runs(t, s, encode_characters, p, lo, hi, count);
+}
+
+static i64 runs_of_words(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    return encode_runs(t, s, encode_words, p, lo, hi, count);
+}
+
 /* Returns the place of U+2581 in p[i : stop], or stop. */
 static i64 find_mark(const u8 *p, i64 i, i64 stop)
 {
@@ -352,8 +471,6 @@ static i64 copy_section(Scratch *s, const u8 *p, i64 start, i64 stop)
 }
 
 /* ---- sections between added tokens */
-
-typedef i64 (*Encode)(const Tables *, Scratch *, u8 *, i64, i64, i64);
 
 /* Finds the tokens of a tree in the sentence p[lo : hi], and encodes the sections between them.
    Returns the new count. */
@@ -408,12 +525,12 @@ static i64 encode_marked(const Tables *t, Scratch *s, Encode part, u8 *p, i64 lo
 
 static i64 encode_metaspace(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
-    return encode_marked(t, s, encode_characters, p, lo, hi, count);
+    return encode_marked(t, s, runs_of_characters, p, lo, hi, count);
 }
 
 static i64 encode_normalized(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
-    return encode_sentence(t, s, &t->normalized, encode_characters, p, lo, hi, count);
+    return encode_sentence(t, s, &t->normalized, runs_of_characters, p, lo, hi, count);
 }
 
 /* Encodes a section between added tokens: a normalizer marks it before the second search for added
@@ -421,11 +538,11 @@ static i64 encode_normalized(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi,
 static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
     if (t->is_wordpiece)
-        return encode_sentence(t, s, &t->normalized, encode_words, p, lo, hi, count);
+        return encode_sentence(t, s, &t->normalized, runs_of_words, p, lo, hi, count);
     if (!t->is_characters && t->normalized.count && !is_normal(t->quick_of, p, lo, hi))
         return OUTSIDE; /* the second search for added tokens is in the normalized section */
     if (!t->is_characters)
-        return encode_sentence(t, s, &t->normalized, encode_bytes, p, lo, hi, count);
+        return encode_sentence(t, s, &t->normalized, runs_of_bytes, p, lo, hi, count);
     if (t->characters.is_normalizer)
         return encode_marked(t, s, encode_normalized, p, lo, hi, count);
     return encode_sentence(t, s, &t->normalized, encode_metaspace, p, lo, hi, count);

@@ -193,8 +193,9 @@ static void free_words(Words *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Doubles the slots, or empties a table that has `most`. Returns 0 without memory. */
-static int grow_words(Words *w, i64 most)
+/* Makes four times as many slots, or empties a table that has `most`. `bytes`, `ids`: room for each slot in
+   `keys` and `more`. Returns 0 without memory. */
+static int grow_words(Words *w, i64 most, i64 bytes, i64 ids)
 {
     i64 slots = w->slot ? (i64)(w->mask + 1) : 0;
     if (slots >= most) {
@@ -206,12 +207,12 @@ static int grow_words(Words *w, i64 most)
     if (wanted > most)
         wanted = most;
     Word *slot = calloc((size_t)wanted, sizeof(Word));
-    u8 *keys = realloc(w->keys, (size_t)wanted * 16 + LONGEST_KEPT + 16);
+    u8 *keys = realloc(w->keys, (size_t)(wanted * bytes + LONGEST_KEPT + 16));
     if (keys)
-        w->keys = keys, w->keys_room = wanted * 16 + LONGEST_KEPT;
-    u32 *more = realloc(w->more, 4 * ((size_t)wanted * 2 + LONGEST_KEPT));
+        w->keys = keys, w->keys_room = wanted * bytes + LONGEST_KEPT;
+    u32 *more = realloc(w->more, 4 * (size_t)(wanted * ids + LONGEST_KEPT));
     if (more)
-        w->more = more, w->more_room = wanted * 2 + LONGEST_KEPT;
+        w->more = more, w->more_room = wanted * ids + LONGEST_KEPT;
     if (!slot || !keys || !more) {
         free(slot);
         return 0;

@@ -28,6 +28,7 @@ LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
 _Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
+_NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
 
 
 class CompiledCall:
@@ -112,6 +113,9 @@ class CompiledCall:
 
     def _encode_block(self, parts: Sequence[str], block: slice) -> _Rows:
         texts = parts[block]
+        if len(texts) == 1:  # a row with a hole would be encoded twice
+            row = self.encode_plain(texts[0])
+            return _NO_ROW if row is None else (row, np.array([len(row)], dtype=_LENGTHS))
         return self._all_rows(self._call.encode_rows(tuple(texts)), texts)
 
     def _encode_utf8(self, texts: Utf8Texts, block: slice) -> _Rows:

@@ -1,0 +1,15 @@
+"""Tests of corpora share profiles of hypothesis and caches with the tests of tokpar. They write
+many small files, and none of them loses power."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import compiled_calls as compiled_calls
+from tests.conftest import tables_folder as tables_folder
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is synced, and when, lossy_disk.py knows without the real disk."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)

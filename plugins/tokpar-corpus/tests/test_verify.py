@@ -1,0 +1,290 @@
+"""`verify` names every difference from the manifest; what `build` writes has none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpus_texts import TEXTS, names_of
+from tokpar_corpus import VerifyReport, audit, build, manifest_of, stats, verify
+from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
+from tokpar_corpus.shards import open_shard
+from tokpar_corpus.tokenizer_source import load_for_corpus
+from written_shards import VOCAB, kind, write_input
+
+from tokpar import named_tokenizers
+from tokpar.errors import FileFormatError, OptionError
+
+DEEPSEEK = str(VOCAB / "deepseek_part.json")
+LONG = "The quick brown fox jumps over the lazy dog. " * 14_000
+
+
+def built(folder: Path, texts: list[str] = TEXTS, **options: object) -> tuple[Path, Path]:
+    """A folder of shards, and the input that they were made of."""
+    source = write_input(folder / "texts.jsonl", texts)
+    settings = {"tokenizer": DEEPSEEK, "append_eod": True, "eod_token": 1} | options
+    build([source], folder / "out", **settings)
+    return folder / "out", source
+
+
+def failed(report: VerifyReport) -> list[str]:
+    return [result.check for result in report.results if result.count]
+
+
+@pytest.mark.parametrize("name", ["deepseek_part", "llama_style", "metaspace_unigram", "bert_part"])
+@pytest.mark.parametrize("format_", ["megatron", "numpy", "parquet", "arrow"])
+def test_what_build_wrote_passes_audit_and_verify(format_: str, name: str, tmp_path: Path) -> None:
+    end = {"deepseek_part": True, "llama_style": True}.get(name, False)
+    options = {"append_eod": end, "eod_token": 2 if name == "llama_style" else 1}
+    tokenizer = str(VOCAB / f"{name}.json")
+    folder, source = built(tmp_path, [*TEXTS, ""], tokenizer=tokenizer, format=format_, **options)
+    report = audit(folder, tokenizer, against=source)
+    assert (names_of(report), report.documents) == ([], len(TEXTS) + 1)
+    for against in ([], [source]):
+        verified = verify(folder, sample=1, against=against)
+        assert failed(verified) == []
+        if against or name != "metaspace_unigram":
+            assert verified.sampled == len(TEXTS) + 1
+
+
+def test_seams_of_a_divided_document_are_found_again(tmp_path: Path) -> None:
+    folder, source = built(tmp_path, [TEXTS[0], LONG])
+    [divided] = [each for shard in manifest_of(folder).shards for each in shard.divided]
+    for against in ([], [source]):
+        report = verify(folder, sample=0, against=against)
+        assert report
+        assert (report.seams, report.sampled) == (divided.seams, 0)
+
+
+def rewrite(folder: Path, change: Callable[[Manifest], Manifest]) -> None:
+    """Changes the manifest of a folder."""
+    path = folder / MANIFEST_NAME
+    manifest = Manifest.from_json(path.read_text(encoding="utf-8"))
+    path.write_text(change(manifest).to_json(), encoding="utf-8")
+
+
+def test_another_certificate_or_number_of_seams_is_named(tmp_path: Path) -> None:
+    folder, _ = built(tmp_path, [LONG])
+
+    def other(certificate: str, more: int) -> Callable[[Manifest], Manifest]:
+        def change(manifest: Manifest) -> Manifest:
+            [shard] = manifest.shards
+            [divided] = shard.divided
+            divided = replace(divided, certificate=certificate, seams=divided.seams + more)
+            return replace(manifest, shards=(replace(shard, divided=(divided,)),))
+
+        return change
+
+    rewrite(folder, other("0" * 64, 0))
+    report = verify(folder, sample=0)
+    assert failed(report) == ["seams"]
+    assert report.of("seams").shown[0].expected == "0" * 64
+    rewrite(folder, other("0" * 64, 1))
+    assert "seams" in verify(folder, sample=0).of("seams").shown[0].found
+
+
+def test_a_changed_id_of_a_shard_is_named(tmp_path: Path) -> None:
+    folder, source = built(tmp_path)
+    [path] = folder.glob("*.bin")
+    data = bytearray(path.read_bytes())
+    data[4:8] = data[8:12]  # the second id becomes the third one
+    path.write_bytes(data)
+    for against in ([], [source]):
+        report = verify(folder, sample=1, against=against)
+        assert report.of("files").shown[0].shard == path.name
+    assert failed(report) == ["files", "samples"]
+    assert (report.of("samples").shown[0].document, report.of("samples").shown[0].place) == (0, 1)
+
+
+def test_ids_of_another_document_are_named_though_all_digests_agree(tmp_path: Path) -> None:
+    folder, source = built(tmp_path, format="numpy")
+    [path] = folder.glob("*.ids.npy")
+    ids = np.load(path)
+    assert kind("deepseek").adapter.decode(ids[:1].tolist()) == "Hello"
+    parts = [kind("deepseek").adapter.encode(part) for part in ("H", "ello")]
+    assert len(parts[0]) + len(parts[1]) < 5
+    ids = np.concatenate([*parts, ids[1:]]).astype(ids.dtype)
+    np.save(path, ids)
+    [beside] = folder.glob("*.offsets.npy")
+    offsets = np.load(beside)
+    offsets[1:] += len(ids) - offsets[-1]
+    np.save(beside, offsets)
+
+    def digest_again(manifest: Manifest) -> Manifest:
+        import hashlib
+
+        [shard] = manifest.shards
+        files = [
+            replace(
+                file,
+                bytes=(folder / file.name).stat().st_size,
+                sha256=hashlib.sha256((folder / file.name).read_bytes()).hexdigest(),
+            )
+            for file in shard.files
+        ]
+        return replace(manifest, shards=(replace(shard, files=tuple(files), tokens=len(ids)),))
+
+    rewrite(folder, digest_again)
+    assert failed(verify(folder, sample=1)) == ["samples"]
+    report = verify(folder, sample=1, against=source)
+    assert failed(report) == ["samples"]
+    assert report.of("samples").shown[0].document == 0
+
+
+def test_missing_files_and_files_of_nobody_are_named(tmp_path: Path) -> None:
+    folder, _ = built(tmp_path)
+    [index] = folder.glob("*.idx")
+    index.rename(folder / "shard-99999-0000.idx")
+    report = verify(folder)
+    assert failed(report) == ["files", "counts"]
+    assert [fault.found for fault in report.of("files").shown] == ["no such file", "a file"]
+
+
+def test_another_tokenizer_and_other_edges_are_named(tmp_path: Path) -> None:
+    folder, source = built(tmp_path)
+    report = verify(folder, tokenizer=str(VOCAB / "llama_style.json"), sample=1, against=source)
+    assert {"tokenizer", "edges", "samples"} <= set(failed(report))
+
+
+def llama_folder(tmp_path: Path) -> tuple[Path, Any]:
+    """A folder whose class in transformers encodes otherwise than its file alone."""
+    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    folder = tmp_path / "llama"
+    folder.mkdir()
+    shutil.copy(VOCAB / "llama_style.json", folder / "tokenizer.json")
+    config = {"tokenizer_class": "LlamaTokenizer", "eos_token": "</s>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def test_a_corpus_of_a_folder_has_the_ids_and_the_loader_of_transformers(tmp_path: Path) -> None:
+    tokenizer, own = llama_folder(tmp_path)
+    texts = [*TEXTS, "  two   cats"]
+    folder, source = built(tmp_path, texts, tokenizer=str(tokenizer), eod_token=None)
+    block = next(iter(open_shard(str(next(folder.glob("*.bin")))).blocks()))
+    assert [block[k].tolist() for k in range(len(block))] == [
+        [*own(text).input_ids, own.eos_token_id] for text in texts
+    ]
+    loader = json.loads((folder / MANIFEST_NAME).read_text())["tokenizer"]["loader"]
+    assert (loader["name"], loader["tokenizer_class"]) == ("AutoTokenizer", "LlamaTokenizer")
+    assert sorted(loader["versions"]) == ["tokenizers", "transformers"]
+    assert verify(folder, sample=1, against=source)
+    assert verify(folder, tokenizer=load_for_corpus(str(tokenizer), None, {}).adapter, sample=1)
+
+
+def test_the_end_of_a_document_is_that_of_the_tokenizers_object(tmp_path: Path) -> None:
+    own = llama_folder(tmp_path)[1]
+    assert load_for_corpus(own, None, {}).special_id("eod", None) == own.eos_token_id
+
+
+@pytest.mark.parametrize("made_of", ["file", "folder"])
+def test_verify_refuses_another_loader_than_that_of_the_build(
+    made_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer, own = llama_folder(tmp_path)
+    sources: dict[str, Any] = {"file": str(tokenizer / "tokenizer.json"), "folder": str(tokenizer)}
+    folder, _ = built(tmp_path, tokenizer=sources[made_of], eod_token=2)
+    assert verify(folder, sample=1)
+    for other in (own, *(sources[name] for name in sources if name != made_of)):
+        if made_of == "folder" or other is not own:
+            with pytest.raises(OptionError, match=r"AutoTokenizer, class LlamaTokenizer, tok"):
+                verify(folder, tokenizer=other)
+    (tokenizer / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
+    if made_of == "folder":
+        with pytest.raises(OptionError, match=r"class TokenizersBackend.*the same loader"):
+            verify(folder)
+        monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
+        with pytest.raises(OptionError, match=r"is loaded by tokenizer\.json: verify where"):
+            verify(folder)
+
+
+def test_verify_names_other_versions_of_the_loader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer, _ = llama_folder(tmp_path)
+    folder, _ = built(tmp_path, tokenizer=str(tokenizer), eod_token=2)
+    monkeypatch.setattr(sys.modules["transformers"], "__version__", "5.0.1")
+    report = verify(folder, sample=1)
+    assert failed(report) == ["tokenizer"]
+    assert "transformers 5.0.1" in report.of("tokenizer").shown[0].found
+
+
+def test_a_manifest_from_before_loaders_were_written_is_read(tmp_path: Path) -> None:
+    folder, _ = built(tmp_path)
+    path = folder / MANIFEST_NAME
+    record = json.loads(path.read_text())
+    assert record["tokenizer"].pop("loader") is None
+    path.write_text(json.dumps(record))
+    assert verify(folder, sample=1)
+
+
+def test_a_changed_input_is_named(tmp_path: Path) -> None:
+    folder, source = built(tmp_path)
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("document", "Document"), encoding="utf-8")
+    report = verify(folder, sample=1, against=source)
+    assert failed(report) == ["inputs", "samples"]
+    source.write_text(text + json.dumps({"text": "more"}) + "\n", encoding="utf-8")
+    report = verify(folder, sample=0, against=source)
+    assert failed(report) == ["counts", "inputs"]
+
+
+def test_a_sample_has_a_document_of_each_shard(tmp_path: Path) -> None:
+    folder, _ = built(tmp_path, TEXTS * 5, shard_size=2000)
+    shards = len(manifest_of(folder).shards)
+    assert shards > 1
+    one, other = (verify(folder, sample=0.001, seed=7) for _ in range(2))
+    assert one.sampled == other.sampled == shards
+
+
+def test_a_folder_without_manifest_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"no manifest\.json: no build was finished"):
+        verify(tmp_path)
+    folder, _ = built(tmp_path)
+    with pytest.raises(OptionError, match="from 0 to 1, got 2"):
+        verify(folder, sample=2)
+
+
+def test_a_tiktoken_file_is_built_audited_and_verified(tmp_path: Path) -> None:
+    """Its loader knows neither truncation nor padding, and names padding first."""
+    patterns = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
+    path = str(VOCAB / "cl100k_part.tiktoken")
+    settings = {"pat_str": patterns["cl100k_part"], "special_tokens": {"<|endoftext|>": 100257}}
+    loaded = load_for_corpus(path, None, settings)
+    folder, source = built(tmp_path, tokenizer=path, settings=settings, eod_token=None)
+    assert audit(folder, loaded.adapter, against=source)
+    assert verify(folder, tokenizer=loaded.adapter, sample=1, against=source)
+
+
+# --------------------------------------------------------------------------- stats
+
+
+def test_stats_are_those_of_the_documents(tmp_path: Path) -> None:
+    folder, source = built(tmp_path, TEXTS * 5, shard_size=2000)
+    report = stats(folder, DEEPSEEK)
+    rows = kind("deepseek").documents(TEXTS * 5)
+    lengths = sorted(map(len, rows))
+    assert report.total.documents == len(rows)
+    assert report.total.tokens == sum(lengths)
+    assert (report.total.shortest, report.total.longest) == (lengths[0], lengths[-1])
+    assert report.total.quantiles[3] == lengths[len(lengths) // 2 - 1]
+    assert report.total.text_bytes == sum(len(text.encode()) for text in TEXTS * 5)
+    assert report.total.tokens_per_byte == report.total.tokens / report.total.text_bytes
+    assert {each.sources for each in report.shards} == {(str(source),)}
+    assert sum(each.documents for each in report.shards) == report.total.documents
+
+
+def test_stats_count_unknown_tokens(tmp_path: Path) -> None:
+    texts = ["☃ the end ☃", "the"]
+    folder, _ = built(tmp_path, texts, tokenizer=str(VOCAB / "bert_part.json"), append_eod=False)
+    report = stats(folder, str(VOCAB / "bert_part.json"))
+    assert report.total.unknown == 2
+    assert report.total.unknown_rate == 2 / report.total.tokens
+    assert stats(folder).total.unknown is None
