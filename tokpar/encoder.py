@@ -307,8 +307,8 @@ class Encoder:
         back to, at which at most `overlap` tokens of the whole text lie before the end of this
         chunk. It does not overlap where it would not reach further than this chunk.
 
-        The whole text is encoded once, region by region. At certified cuts the ids of a chunk are
-        a slice of these ids (theorem 27). Elsewhere only the ends of the chunk are encoded alone.
+        The whole text is encoded once, region by region. Between certified cuts the ids of a chunk
+        are a slice of these ids (theorem 27). Other chunks are encoded alone, many together.
 
         Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
         below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a
