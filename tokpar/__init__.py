@@ -45,6 +45,7 @@ Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` and
 In a shell: `tokpar try TOKENIZER FILE`, `tokpar encode FILE`, `tokpar --help`."""
 
 import typing
+from importlib import import_module
 
 from tokpar.calls import (
     check,
@@ -57,7 +58,6 @@ from tokpar.calls import (
     strategies,
     stream,
 )
-from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
@@ -72,13 +72,16 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
-from tokpar.integrations import as_hf, as_tiktoken
 from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
 
 if typing.TYPE_CHECKING:
     from tokpar_train.trainer import train as train
 
+    from tokpar.certificate.findings import CheckReport as CheckReport
+    from tokpar.certificate.findings import Finding as Finding
+    from tokpar.integrations import as_hf as as_hf
+    from tokpar.integrations import as_tiktoken as as_tiktoken
     from tokpar.integrations.patch import TransformersPatch as TransformersPatch
     from tokpar.integrations.patch import patch_transformers as patch_transformers
     from tokpar.sessions.session import SessionPatch as SessionPatch
@@ -121,18 +124,23 @@ __all__ = [
     "stream",
 ]
 
+_LATER = {
+    "CheckReport": "certificate.findings",
+    "Finding": "certificate.findings",
+    "SessionPatch": "sessions.session",
+    "TransformersPatch": "integrations.patch",
+    "as_hf": "integrations",
+    "as_tiktoken": "integrations",
+    "patch_transformers": "integrations.patch",
+}
+"""What few programs need, and the modules that have it."""
+
 
 def __getattr__(name: str) -> object:
     """What few programs need is imported when it is asked for. The trainer is a package of its
     own."""
-    if name in ("TransformersPatch", "patch_transformers"):
-        from tokpar.integrations import patch
-
-        return getattr(patch, name)
-    if name == "SessionPatch":
-        from tokpar.sessions.session import SessionPatch
-
-        return SessionPatch
+    if name in _LATER:
+        return getattr(import_module(f"tokpar.{_LATER[name]}"), name)
     if name == "train":
         try:
             from tokpar_train.trainer import train

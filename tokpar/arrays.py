@@ -168,6 +168,14 @@ def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
     return offsets
 
 
+def lengths_of(texts: Sequence[str]) -> IntArray:
+    """Returns the code points of each text, int64, (texts,). `Utf8Texts` know them."""
+    known: IntArray | None = getattr(texts, "lengths", None)
+    if known is not None:
+        return known
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
 def copy_rows(
     source: IdArray, first: IntArray, lengths: IntArray, target: IdArray, start: IntArray
 ) -> None:

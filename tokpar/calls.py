@@ -11,10 +11,9 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from stat import S_ISDIR
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.arrays import IdArray
-from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Texts
 from tokpar.encoding import Batch, Encoding
@@ -23,6 +22,9 @@ from tokpar.interfaces import Executor
 from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.registry import PluginRecord, StrategyRecord, registry
+
+if TYPE_CHECKING:
+    from tokpar.certificate.findings import CheckReport
 
 MOST_KEPT = 4
 """How many encoders are kept for paths and names, and how many for each tokenizer object."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokpar import pipeline
-from tokpar.arrays import IdArray, frozen_ids
+from tokpar.arrays import IdArray, frozen_ids, lengths_of
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError
@@ -29,15 +28,12 @@ from tokpar.interfaces import (
     later_call_of,
     own_call_of,
 )
-from tokpar.joining import seams_of_cuts, seams_of_wholes
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.plan import Plan
+from tokpar.plan import Plan, serial_report
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
-from tokpar.results import divided_report, encode_by_own_call, serial_report
 from tokpar.seams import NO_SEAMS
-from tokpar.spans import Origin, postprocess_own
 from tokpar.types import Facts, Rows, Seam
 
 if TYPE_CHECKING:
@@ -146,6 +142,8 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < alone:
+            from tokpar.results import encode_by_own_call  # the compiled call does without it
+
             return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
@@ -161,6 +159,8 @@ class Encoder:
             return None
         final = ids
         if not call.is_final:
+            from tokpar.spans import postprocess_own  # most calls are final
+
             own = cast(PostProcesses, self.tokenizer)
             final = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
         seconds = time.perf_counter() - start
@@ -174,7 +174,13 @@ class Encoder:
         seams: Sequence[Seam],
         seconds: float,
     ) -> KnownRow:
-        from tokpar.short_texts import licence_for  # importing tokpar does without it
+        from tokpar.joining import (  # importing tokpar does without it
+            seams_of_cuts,
+            seams_of_wholes,
+        )
+        from tokpar.results import divided_report
+        from tokpar.short_texts import licence_for
+        from tokpar.spans import Origin
 
         own = call.without_special(ids)
         origin = Origin(text, self.tokenizer, own)
@@ -265,9 +271,13 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.utf8_texts import plain_texts  # importing tokpar does without it
+        from tokpar import pipeline  # importing tokpar does without it
 
-        texts, lengths = plain_texts(texts)
+        if type(texts) is not list or not {*map(type, texts)} <= {str}:
+            from tokpar.cache.utf8_texts import plain_texts  # few texts are no plain str
+
+            texts = plain_texts(texts)
+        lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)

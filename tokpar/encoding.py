@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,8 +15,10 @@ from numpy.typing import DTypeLike, NDArray
 from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.interfaces import Decodes
 from tokpar.seams import Seams
-from tokpar.spans import Origin
 from tokpar.types import Report, Rows
+
+if TYPE_CHECKING:
+    from tokpar.spans import Origin
 
 Mask = NDArray[np.bool_]
 """True for each id of a rectangle that belongs to a text and is not padding; (rows, longest)."""

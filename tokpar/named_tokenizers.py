@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from tokpar.adapters import directory_files
-from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.directory import load as directory_of_transformers
+from tokpar.adapters.settings import DirectoryTokenizer
 from tokpar.errors import FileFormatError, UnknownNameError
 
 SENTENCEPIECE = (

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import SpanArray
+from tokpar.arrays import SpanArray, lengths_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.foreign_errors import is_foreign
 from tokpar.foreign_parts import wrong_look_up
 from tokpar.joining import Watch, Work
-from tokpar.plan import Plan
-from tokpar.results import NO_ROWS, Result, encode_in_one_call, serial_report
+from tokpar.plan import Plan, serial_report
+from tokpar.results import NO_ROWS, Result, encode_in_one_call
 from tokpar.types import Chunk, Rows
 
 
@@ -85,8 +85,6 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.utf8_texts import lengths_of, select_texts  # see `_check`
-
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
     if plan.licence is not None:
@@ -95,7 +93,11 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     numbers = np.flatnonzero(asked)
     if plan.look_up is None or not len(numbers):
         return numbers, NO_ROWS
-    some = texts if len(numbers) == len(texts) else select_texts(texts, numbers)
+    some = texts
+    if len(numbers) < len(texts):
+        from tokpar.cache.utf8_texts import select_texts  # see `_check`
+
+        some = select_texts(texts, numbers)
     rows, flags = plan.look_up(some, plan.tokenizer)
     if not len(rows.offsets) - 1 == len(flags) == len(some):
         raise wrong_look_up(plan.executor, rows, flags, len(some))

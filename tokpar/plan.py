@@ -29,7 +29,7 @@ from tokpar.interfaces import (
     without_cache_of,
 )
 from tokpar.policy import TOO_SHORT
-from tokpar.types import Chunk, Chunks, EngineTraits, Facts, Rows, Seam, Split
+from tokpar.types import Chunk, Chunks, EngineTraits, Facts, Report, Rows, Seam, Split
 
 
 @dataclass(frozen=True)
@@ -136,3 +136,8 @@ class Plan:
             got = f"{len(rows)} rows" if isinstance(rows, Rows) else type(rows).__name__
             raise EngineError(f"executor {self.executor.name!r} gave {got} for {len(texts)} texts")
         return rows
+
+
+def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
+    """Returns the report of a text that is encoded by one serial call."""
+    return Report(method, "serial", why, agreement=traits_of(tokenizer).agreement)

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, SpanArray, frozen_ids
+from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
 from tokpar.encoding import Batch, Clock, Encoding
 from tokpar.executors.serial_executor import engine_error
 from tokpar.foreign_errors import raise_foreign
@@ -19,7 +19,6 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     inserted_ids,
     own_call_of,
-    traits_of,
 )
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
@@ -182,8 +181,6 @@ class Result:
 
     @cached_property
     def _batch_facts(self) -> BatchFacts:
-        from tokpar.cache.utf8_texts import lengths_of  # importing tokpar does without it
-
         code_points = max(1, int(lengths_of(self.texts).sum()))
         return BatchFacts(self.plan.tokenizer, self.report, self.plan.licence, code_points)
 
@@ -252,11 +249,6 @@ def encode_by_own_call(
         report.strategy, report.plan, report.why, seconds=seconds, agreement=report.agreement
     )
     return Encoding.of(frozen_ids(ids), NO_SEAMS, timed, Origin(text, tokenizer, None))
-
-
-def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
-    """Returns the report of a text that is encoded by one serial call."""
-    return Report(method, "serial", why, agreement=traits_of(tokenizer).agreement)
 
 
 def divided_report(report: Report) -> Report:

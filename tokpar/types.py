@@ -310,6 +310,8 @@ class NormalizerStage:
 
 Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none"]
 """How a text is split before the model; see `Facts`."""
+DIVIDED_SCHEMES = frozenset({"regex", "bert", "spaces", "dummy"})
+"""The schemes whose texts may be cut at every space that follows another character."""
 
 
 @dataclass(frozen=True, eq=False)

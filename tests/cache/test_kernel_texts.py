@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tokpar.arrays import lengths_of
 from tokpar.cache.utf8_texts import plain_texts
 from tokpar.errors import OptionError
 
@@ -25,10 +26,10 @@ many = st.lists(letters | letters.map(Text) | st.just("x" * 300), max_size=8)
 @example([])
 def test_lengths_are_code_points(texts: list[str]) -> None:
     for given_texts in (texts, tuple(texts)):
-        plain, lengths = plain_texts(given_texts)
+        plain = plain_texts(given_texts)
         assert [*plain] == texts
         assert {*map(type, plain)} <= {str}
-        assert lengths.tolist() == [len(text) for text in texts]
+        assert lengths_of(plain).tolist() == [len(text) for text in texts]
 
 
 @pytest.mark.parametrize("wrong", [b"a", None, 3, ["a"], np.str_])

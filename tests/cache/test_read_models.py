@@ -21,8 +21,8 @@ from tests.conftest import needs_kernel
 from tests.support.kernel_twins import TWINS, twin
 from tests.support.merges_drawn import DrawnBPE, plain_bpe, vocabularies
 from tests.support.tokenizers_drawn import VOCAB
-from tokpar.adapters import hf_copy, hf_model
-from tokpar.adapters.hf_model import read_model
+from tokpar.adapters import hf_copy, hf_look
+from tokpar.adapters.hf_look import read_model
 from tokpar.cache.call_store import KIND
 from tokpar.cache.merges import Source, vocabulary_arrays
 from tokpar.facts.hf_vocabulary import VocabularyArrays
@@ -59,7 +59,7 @@ def facts_of(tokenizer: Any) -> dict[str, Any]:
 
 def from_dictionaries(make: Callable[[], Any]) -> Any:
     """The same of an object whose vocabulary the engine gives as a dictionary."""
-    with patch.object(hf_model.kernel_modules, "VOCABULARY", None):
+    with patch.object(hf_look.kernel_modules, "VOCABULARY", None):
         return facts_of(make())
 
 

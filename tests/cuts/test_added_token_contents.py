@@ -19,8 +19,7 @@ from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
-from tokpar.cuts.added_token_contents import Contents
-from tokpar.cuts.content_automaton import build_automaton
+from tokpar.cuts.added_token_contents import Contents, build_automaton
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.types import AddedToken
 

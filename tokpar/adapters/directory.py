@@ -12,14 +12,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.settings import is_panic
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.adapters.settings import DirectoryTokenizer, is_panic
+from tokpar.errors import FileFormatError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Loader
 
@@ -35,40 +34,6 @@ _KEPT_IN_VERSION_4 = frozenset(
     )
 )
 """Classes of transformers 4 whose own `_encode_plus` only refuses pre-tokenized texts."""
-
-
-@dataclass(frozen=True, eq=False)
-class DirectoryTokenizer:
-    """What a directory or a repository named `name` means.
-
-    `tokenizer`: the tokenizer that transformers made, which nobody else holds, or None. `file`: the
-    tokenizer.json that means the same, if `tokenizer` is None. `settings`: the settings of `load`
-    with which it does. As a path, a DirectoryTokenizer is a tokenizer.json, which `json_of` makes
-    of `tokenizer`."""
-
-    name: str
-    loader: Loader
-    tokenizer: Any = None
-    file: Path | None = None
-    settings: Mapping[str, bool] = field(default_factory=dict)
-    json_of: Callable[[Any], str] = str
-
-    def __str__(self) -> str:
-        return self.name
-
-    def __fspath__(self) -> str:
-        """Returns the path of a tokenizer.json that means the same, for engines that read files.
-
-        Raises OptionError if no file does."""
-        if self.file is not None:
-            return os.fspath(self.file)
-        try:
-            return os.fspath(_write(self.json_of(self.tokenizer)))
-        except OptionError as error:
-            raise OptionError(
-                f"{self.name}: no tokenizer.json says what {self.loader.tokenizer_class} of "
-                f"transformers does ({error}): leave out the engine, or name a file"
-            ) from None
 
 
 def load(name: str, json_of: Callable[[Any], str] = str, **options: Any) -> DirectoryTokenizer:
@@ -176,7 +141,7 @@ def _folder() -> Path:
     return Path(folder)
 
 
-def _write(config: str) -> Path:
+def write_json(config: str) -> Path:
     """Returns a file with this text, which is kept until the process ends: adapters read it
     again."""
     data = config.encode("utf-8")

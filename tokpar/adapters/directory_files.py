@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.directory import DirectoryTokenizer
+from tokpar.adapters.settings import DirectoryTokenizer
 from tokpar.errors import FileFormatError
 from tokpar.pure.formats import read_config
 from tokpar.types import Loader

@@ -12,11 +12,11 @@ import numpy as np
 import tokenizers
 
 from tokpar import kernel_modules
-from tokpar.adapters.hf_model import is_dense
+from tokpar.adapters.hf_look import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.arrays import IdArray
 from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
-from tokpar.cache.merges import GateError, Merges, Parts, Source, model_parts, parts_of
+from tokpar.cache.merges import GateError, Merges, Parts, Source, merges_of, model_parts, parts_of
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
@@ -33,17 +33,16 @@ def call_parts_of(
     copy: Any,
     facts: Facts,
     source: Source | None,
-    make_merges: Callable[[], Merges],
     special: tuple[Sequence[int], Sequence[int]] | None,
     is_same_model: Callable[[], bool],
     file_bytes: bytes | None = None,
 ) -> CallParts | None:
     """Returns what the compiled call is made from; None for a tokenizer that has none.
 
-    `copy`: the private copy. `source`: of its model, if it was read. `make_merges`: makes the
-    merges of a byte-level BPE. `special`: the ids around a text, if that is all of post-processing.
-    `is_same_model`: returns False once somebody changed the model. `file_bytes`: the file that the
-    tokenizer was read from, which spares the engine to write its model."""
+    `copy`: the private copy. `source`: of its model, if it was read. `special`: the ids around a
+    text, if that is all of post-processing. `is_same_model`: returns False once somebody changed
+    the model. `file_bytes`: the file that the tokenizer was read from, which spares the engine to
+    write its model."""
     if facts.unprovable is not None:
         return None
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
@@ -56,6 +55,8 @@ def call_parts_of(
         return None  # the compiled call has no normalized text of WordPiece to search
 
     size = copy.get_vocab_size(with_added_tokens=False)
+    if file_bytes is not None:
+        source = Source.of(file_bytes)
 
     def identity() -> list[bytes | str] | None:
         known = source
@@ -76,7 +77,7 @@ def call_parts_of(
         if has_holes and (not facts.byte_level or _greatest_id(copy) > max(4 * size, 1 << 20)):
             raise GateError("its ids have holes")
         if facts.byte_level:
-            return byte_arrays(facts, make_merges())
+            return byte_arrays(facts, _merges(copy.model, file_bytes, size, source))
         if is_words:
             from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
 
@@ -98,6 +99,20 @@ def call_parts_of(
         # a model with words in its cache panics where it encodes after a training
         forget=getattr(copy.model, "_clear_cache", int),
     )
+
+
+def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source | None) -> Merges:
+    """Returns the merges of a model with `size` tokens. Raises GateError if the model no longer has
+    the digest `source`.
+
+    `file_bytes`: the file that the model was read from, or None."""
+    parts = None if file_bytes is None else model_parts(file_bytes)
+    if file_bytes is not None and parts is not None:
+        return merges_of(file_bytes, size, parts=parts)
+    state = model.__getstate__()
+    if file_bytes is None and source is not None and Source.of(state) != source:
+        raise GateError("its model was changed while it was read")
+    return merges_of(state, size)
 
 
 def _greatest_id(copy: Any) -> int:

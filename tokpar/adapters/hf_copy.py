@@ -7,23 +7,24 @@ import json
 from collections import defaultdict
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_look import COMPONENTS, MODEL_SETTINGS, SAMPLING
-from tokpar.adapters.hf_model import read_model
+from tokpar.adapters.hf_look import COMPONENTS, MODEL_SETTINGS, SAMPLING, read_model
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic
-from tokpar.cache.merges import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
-from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
+
+if TYPE_CHECKING:
+    from tokpar.cache.merges import Source
+    from tokpar.facts.token_lengths import TokenLengths
 
 _MOST_WRITTEN = 1 << 26
 """The highest id for which the library writes a file: writing takes memory for all ids below it."""

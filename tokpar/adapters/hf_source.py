@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.directory import DirectoryTokenizer
-from tokpar.adapters.settings import path_of, refusing
+from tokpar.adapters.settings import DirectoryTokenizer, path_of, refusing
 from tokpar.arrays import IdArray
 from tokpar.limits import CACHE_BYTES
 

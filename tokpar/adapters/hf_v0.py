@@ -22,7 +22,6 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from tokpar import kernel_modules
-from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.hf_copy import (
     FLAGS,
     bare_copy,
@@ -51,6 +50,7 @@ from tokpar.adapters.hf_source import Caller, Settings, caller_of, id_array
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
+    DirectoryTokenizer,
     bert_file,
     flags,
     is_panic,
@@ -60,12 +60,10 @@ from tokpar.adapters.settings import (
     take_engine_check,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
-from tokpar.cache.merges import GateError, Merges, Source, merges_of, model_parts
 from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
-from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
+from tokpar.types import DIVIDED_SCHEMES, DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
@@ -198,6 +196,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if self._whole.encode_special_tokens or self.why_live is not None:
             return None
+        if self.facts.scheme not in DIVIDED_SCHEMES:
+            return None
         from tokpar.cache.segment_cache import segment_cache_for  # short texts do without it
 
         return segment_cache_for(self.facts, self.settings.cache_bytes)
@@ -213,10 +213,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         from tokpar.cache.compiled_build import LaterCall
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
-        size = engine.get_vocab_size(with_added_tokens=False)
-        make = partial(_merges, engine.model, self._file_bytes, size, source)
         look = partial(_is_same_model, engine, self._model_look)
-        parts = call_parts_of(engine, self.facts, source, make, special, look, self._file_bytes)
+        parts = call_parts_of(engine, self.facts, source, special, look, self._file_bytes)
         return None if parts is None else LaterCall(parts)
 
     @property
@@ -544,6 +542,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         content = self._contents.get(id_)
         if content is not None:
             return content.encode("utf-8")
+        from tokpar.facts.hf_vocabulary import bytes_of_token  # encoding does without it
+
         token = self._chunks.model.id_to_token(id_) if self.facts.byte_level else None
         return None if token is None else bytes_of_token(token)
 
@@ -651,20 +651,6 @@ class LiveTokenizer(HuggingFaceTokenizer):
 
     def _require_unchanged(self) -> None:
         """Nothing: the caller's object answers as it is now."""
-
-
-def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source | None) -> Merges:
-    """Returns the merges of a model with `size` tokens. Raises GateError if the model no longer has
-    the digest `source`.
-
-    `file_bytes`: the file that the model was read from, or None."""
-    parts = None if file_bytes is None else model_parts(file_bytes)
-    if file_bytes is not None and parts is not None:
-        return merges_of(file_bytes, size, parts=parts)
-    state = model.__getstate__()
-    if file_bytes is None and source is not None and Source.of(state) != source:
-        raise GateError("its model was changed while it was read")
-    return merges_of(state, size)
 
 
 def _is_same_model(engine: Any, model_look: object) -> bool:

@@ -11,8 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tokpar.adapters.directory import DirectoryTokenizer
-from tokpar.adapters.settings import path_of
+from tokpar.adapters.settings import DirectoryTokenizer, path_of
 from tokpar.errors import EngineError, FileFormatError
 
 if TYPE_CHECKING:

@@ -1,15 +1,53 @@
-"""Helpers of all adapters: the settings that `tokpar.load` passes on, and panics of engines in
-Rust."""
+"""What all adapters share: what `tokpar.load` passes on, and panics of engines in Rust."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
+from tokpar.types import Loader
+
+
+@dataclass(frozen=True, eq=False)
+class DirectoryTokenizer:
+    """What a directory or a repository named `name` means.
+
+    `tokenizer`: the tokenizer that transformers made, which nobody else holds, or None. `file`: the
+    tokenizer.json that means the same, if `tokenizer` is None. `settings`: the settings of `load`
+    with which it does. As a path, a DirectoryTokenizer is a tokenizer.json, which `json_of` makes
+    of `tokenizer`."""
+
+    name: str
+    loader: Loader
+    tokenizer: Any = None
+    file: Path | None = None
+    settings: Mapping[str, bool] = field(default_factory=dict)
+    json_of: Callable[[Any], str] = str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __fspath__(self) -> str:
+        """Returns the path of a tokenizer.json that means the same, for engines that read files.
+
+        Raises OptionError if no file does."""
+        if self.file is not None:
+            return os.fspath(self.file)
+        from tokpar.adapters.directory import write_json  # few engines read files
+
+        try:
+            return os.fspath(write_json(self.json_of(self.tokenizer)))
+        except OptionError as error:
+            raise OptionError(
+                f"{self.name}: no tokenizer.json says what {self.loader.tokenizer_class} of "
+                f"transformers does ({error}): leave out the engine, or name a file"
+            ) from None
+
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""

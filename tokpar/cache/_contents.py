@@ -2,7 +2,7 @@
 # cython: initializedcheck=False, freethreading_compatible=True
 """Finds the contents of added tokens in UTF-8 bytes, by the automaton of Aho and Corasick.
 
-`table` is the automaton (`tokpar.cuts.content_automaton`). Its first 256 words have the child of
+`table` is the automaton (`tokpar.cuts.added_token_contents`). Its first 256 words have the child of
 the root for each byte, or 0. Then each node has four words, from the root, node 0, on. Children of
 one node are neighbours, in the order of their bytes:
 

@@ -20,7 +20,7 @@ from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
-from tokpar.types import Facts, Rows
+from tokpar.types import DIVIDED_SCHEMES, Facts, Rows
 
 EncodeMany = Callable[[Sequence[str]], Rows]
 """The engine's batch call, without special tokens."""
@@ -182,8 +182,7 @@ def segment_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
 
     None if texts may not be cut before every certified space, if the compiled kernel is missing, or
     if `cache_bytes` is 0."""
-    known = ("regex", "bert", "spaces", "dummy")
-    proved = facts.unprovable is None and facts.scheme in known
+    proved = facts.unprovable is None and facts.scheme in DIVIDED_SCHEMES
     if kernel_modules.CALL is None or not proved or facts.prefix_space or not cache_bytes:
         return None
     if facts.scheme == "dummy":

@@ -246,20 +246,12 @@ def check_column(data: NDArray[np.uint8], edges: IntArray, first: int) -> TextCo
     return TextColumn(data, edges, np.array(lengths, dtype=np.int64))
 
 
-def plain_texts(texts: Sequence[str]) -> tuple[Sequence[str], IntArray]:
-    """Returns the texts, those of a subclass of str as plain str, and the code points of each text.
-
-    Raises OptionError for a text that is no str."""
-    if not isinstance(texts, Utf8Texts) and not {*map(type, texts)} <= {str}:
-        texts = [require_text(text, f"text {k}") for k, text in enumerate(texts)]
-    return texts, lengths_of(texts)
-
-
-def lengths_of(texts: Sequence[str]) -> IntArray:
-    """Returns the code points of each text, int64, (texts,)."""
+def plain_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Returns the texts, those of a subclass of str as plain str. OptionError for a text that is no
+    str."""
     if isinstance(texts, Utf8Texts):
-        return texts.lengths
-    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        return texts
+    return [require_text(text, f"text {k}") for k, text in enumerate(texts)]
 
 
 def select_texts(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:

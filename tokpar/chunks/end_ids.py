@@ -14,7 +14,7 @@ from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, traits_of
 from tokpar.limits import require_choice, require_count, require_text
-from tokpar.results import serial_report
+from tokpar.plan import serial_report
 from tokpar.seams import NO_SEAMS
 
 Side = Literal["left", "right"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +25,12 @@ from tokpar.facts.hf_vocabulary import (
     vocabulary,
 )
 from tokpar.facts.space_stages import MARK, SpaceCut, bare, find_space_cut, only_marks
-from tokpar.facts.token_lengths import TokenLengths
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.parts import Json, stages
-from tokpar.pure.vocabulary import GPT2_PATTERN
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
+
+if TYPE_CHECKING:
+    from tokpar.facts.token_lengths import TokenLengths
 
 ENGINE = "oniguruma"
 MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
@@ -159,6 +161,8 @@ def with_tokens(facts: Facts, tokens: Callable[[], Collection[bytes]]) -> Facts:
 
 def token_lengths(config: Json) -> TokenLengths:
     """The number of UTF-8 bytes of text of each token, for facts with `tiles`."""
+    from tokpar.facts.token_lengths import TokenLengths  # many tokens do not tile a text
+
     vocab, added = config["model"]["vocab"], _added_tokens(config)
     if isinstance(vocab, VocabularyArrays):
         ids = np.array([token.id for token in added], dtype=np.int64)
@@ -208,6 +212,8 @@ def _pretokenizer_facts(
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
         return _PretokenizerFacts("metaspace")
     if kinds == ["ByteLevel"]:
+        from tokpar.pure.vocabulary import GPT2_PATTERN  # other kinds do without it
+
         use_regex = pieces[0].get("use_regex", True)
         return _by_patterns((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")
     mapped = bool(kinds) and kinds[-1] == "ByteLevel" and not pieces[-1].get("use_regex", True)

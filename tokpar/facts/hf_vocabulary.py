@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tokpar.arrays import IntArray
 from tokpar.facts.space_stages import MARK
 from tokpar.pure.parts import Json
-from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.types import AddedToken
 
 _BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
@@ -75,6 +74,8 @@ def shared_id(model: Json) -> str | None:
 
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     """The bytes of byte-level tokens. Other tokens, which no merge makes, give UTF-8 bytes."""
+    from tokpar.pure.vocabulary import byte_alphabet  # only byte-level tokens need it
+
     code = byte_alphabet()
     spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
     latin = str.maketrans({char: chr(byte) for char, byte in code.items()})
@@ -86,6 +87,8 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
 
 def bytes_of_token(token: str) -> bytes | None:
     """The bytes of one byte-level token: "Ġa" -> b" a". None for other tokens."""
+    from tokpar.pure.vocabulary import byte_alphabet  # only byte-level tokens need it
+
     code = byte_alphabet()
     values = [code.get(char) for char in token]
     return None if None in values else bytes(value for value in values if value is not None)
@@ -135,6 +138,8 @@ def tiles(pieces: list[Json], model: Json, added_tokens: tuple[AddedToken, ...])
         return False
     if any(token.lstrip or token.rstrip for token in added_tokens):
         return False
+    from tokpar.pure.vocabulary import byte_alphabet  # only byte-level tokens need it
+
     wanted, vocab, alphabet = (
         {token.id for token in added_tokens},
         model["vocab"],

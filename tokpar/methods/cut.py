@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
 from tokpar.limits import require_sizes
-from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licence_of_texts, licensed
 from tokpar.policy import chunk_chars_for
 from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split
 
@@ -30,9 +28,14 @@ class CutSplitter:
         require_sizes(self.chunk_chars)
 
     def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
+        from tokpar.overlap.chunks import licence_of_texts  # the compiled call does without cuts
+
         return licence_of_texts(tokenizer)
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        from tokpar.cuts.finder import finder_for  # see `licence`
+        from tokpar.overlap.chunks import chunks_between
+
         finder = finder_for(facts_of(tokenizer))
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         if attempt > 0 or len(text) <= size:
@@ -56,6 +59,8 @@ class CutMerger:
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
+        from tokpar.overlap.chunks import joins_at_cuts  # see `CutSplitter.licence`
+
         return joins_at_cuts(chunks, pieces)
 
 
@@ -63,6 +68,8 @@ def _make_split(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int
 ) -> Split:
     """Returns the split into these chunks. Much too long chunks become `serial_regions`."""
+    from tokpar.overlap.chunks import licensed  # see `CutSplitter.licence`
+
     if len(chunks) == 1:
         return Split.whole(text, "no place in the text is a certified cut")
     regions = tuple(

@@ -82,5 +82,5 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
 @lru_cache(maxsize=16)
 def read_table(name: str) -> Any:
     """The parsed JSON of a file of data/tables."""
-    path = files("tokpar.data") / "tables" / name
+    path = files("tokpar") / "data" / "tables" / name
     return json.loads(path.read_text(encoding="utf-8"))

@@ -4,10 +4,12 @@ FileFormatError.
 The error names the part. The function that opens the file adds its path."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.patterns import AnyPattern, compile_pattern
+
+if TYPE_CHECKING:
+    from tokpar.pure.patterns import AnyPattern
 
 Json = Mapping[str, Any]
 Choice = TypeVar("Choice", bound=str)
@@ -93,12 +95,14 @@ def choice(
     raise FileFormatError(f"{where}: {key} = {value!r} is not supported here, only {choices}")
 
 
-def pattern_of(part: Json, where: str) -> str | AnyPattern:
+def pattern_of(part: Json, where: str) -> "str | AnyPattern":
     """Returns the "pattern" of a part: a `str` to search for, or a compiled regex."""
     match part.get("pattern"):
         case {"String": str(wanted)} if wanted:
             return wanted
         case {"Regex": str(pattern)} if pattern:
+            from tokpar.pure.patterns import compile_pattern  # many parts have no regex
+
             try:
                 return compile_pattern(pattern, "oniguruma")
             except FileFormatError as error:
