@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -57,12 +56,8 @@ def test_clusters_are_those_of_a_search_at_each_place(
     functions = None if way == "none" else twin(way, "_contents")
     with patch.object(kernel_modules, "CONTENTS", functions):
         found = Contents.of(contents).clusters(text, lo, hi)
-        data = np.frombuffer(text[lo:hi].encode(errors="surrogatepass"), np.uint8)
-        in_bytes = Contents.of(contents).clusters_of_bytes(data)
     expected = clusters_of(contents, text[lo:hi])
     assert [*map(tuple, found.tolist())] == [(a + lo, b + lo, k) for a, b, k in expected]
-    sizes = [len(text[lo : lo + p].encode(errors="surrogatepass")) for p in range(hi - lo + 1)]
-    assert [*map(tuple, in_bytes.tolist())] == [(sizes[a], sizes[b], k) for a, b, k in expected]
 
 
 @WAYS

@@ -16,7 +16,7 @@ from tokpar.adapters.hf_look import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.arrays import IdArray
 from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
-from tokpar.cache.merges import GateError, Merges, Parts, Source, merges_of, model_parts, parts_of
+from tokpar.cache.merges import GateError, Parts, Source, merges_of, model_parts, parts_of
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
@@ -77,14 +77,15 @@ def call_parts_of(
         if has_holes and (not facts.byte_level or _greatest_id(copy) > max(4 * size, 1 << 20)):
             raise GateError("its ids have holes")
         if facts.byte_level:
-            return byte_arrays(facts, _merges(copy.model, file_bytes, size, source))
+            state, parts = _written_model(copy.model, file_bytes, source)
+            return byte_arrays(facts, merges_of(state, size, parts=parts))
         if is_words:
             from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
 
             written = copy.model.__getstate__() if file_bytes is None else file_bytes
             model = json.loads(written)
             return wordpiece_arrays(model.get("model", model), size, *stages)
-        return character_arrays(*_written_model(copy.model, file_bytes), size, *stages)
+        return character_arrays(*_written_model(copy.model, file_bytes, source), size, *stages)
 
     return CallParts(
         identity=identity,
@@ -101,30 +102,23 @@ def call_parts_of(
     )
 
 
-def _merges(model: Any, file_bytes: bytes | None, size: int, source: Source | None) -> Merges:
-    """Returns the merges of a model with `size` tokens. Raises GateError if the model no longer has
+def _greatest_id(copy: Any) -> int:
+    return max(copy.get_vocab(with_added_tokens=False).values(), default=0)
+
+
+def _written_model(
+    model: Any, file_bytes: bytes | None, source: Source | None
+) -> tuple[bytes, Parts]:
+    """Returns the model as JSON, and its parts. Raises GateError, also if the model no longer has
     the digest `source`.
 
     `file_bytes`: the file that the model was read from, or None."""
     parts = None if file_bytes is None else model_parts(file_bytes)
     if file_bytes is not None and parts is not None:
-        return merges_of(file_bytes, size, parts=parts)
-    state = model.__getstate__()
-    if file_bytes is None and source is not None and Source.of(state) != source:
-        raise GateError("its model was changed while it was read")
-    return merges_of(state, size)
-
-
-def _greatest_id(copy: Any) -> int:
-    return max(copy.get_vocab(with_added_tokens=False).values(), default=0)
-
-
-def _written_model(model: Any, file_bytes: bytes | None) -> tuple[bytes, Parts]:
-    """Returns the model as JSON, and its parts. Raises GateError."""
-    parts = None if file_bytes is None else model_parts(file_bytes)
-    if file_bytes is not None and parts is not None:
         return file_bytes, parts
     state: bytes = model.__getstate__()
+    if file_bytes is None and source is not None and Source.of(state) != source:
+        raise GateError("its model was changed while it was read")
     return state, parts_of(state, kernel_modules.VOCABULARY)
 
 

@@ -256,7 +256,7 @@ class EngineOffsets:
         try:
             encodings = self.engine.encode_batch(list(texts), add_special_tokens=False)
         except BaseException as error:
-            raise_panic(error, "the tokenizer", texts)
+            raise_panic(error, texts)
             raise
         ids, flat, counts = array("I"), array("q"), []
         for i, encoding in enumerate(encodings):

@@ -3,7 +3,7 @@
 
 An adapter is a snapshot: a private copy of the caller's tokenizer, which shares the model and
 nothing else, encodes and decodes. Where no copy has the ids of the caller's object, the object
-itself does (`LiveTokenizer`)."""
+itself does (`hf_live`)."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
     DirectoryTokenizer,
     bert_file,
+    call_engine,
     flags,
     is_panic,
     path_of,
-    raise_panic,
     take_cache_bytes,
     take_engine_check,
 )
@@ -147,7 +147,11 @@ def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
 
 
 def _live_or_copied(snapshot: HuggingFaceTokenizer, caller: Caller) -> HuggingFaceTokenizer:
-    return snapshot if snapshot.why_live is None else LiveTokenizer(snapshot, caller)
+    if snapshot.why_live is None:
+        return snapshot
+    from tokpar.adapters.hf_live import LiveTokenizer  # few tokenizers cannot be copied
+
+    return LiveTokenizer(snapshot, caller)
 
 
 def from_json(config: str, encode_special_tokens: bool, settings: Settings) -> HuggingFaceTokenizer:
@@ -302,20 +306,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """The private copy, a `tokenizers.Tokenizer`, with its post-processor."""
         return self._whole
 
-    @property
-    def truncates_or_pads(self) -> bool:
-        """True if the private copy truncates or pads."""
-        return self._whole.truncation is not None or self._whole.padding is not None
-
     def is_current(self, source: Any) -> bool:
         """True if `source`, the object that the adapter was loaded from, is what it was."""
         wrapper = None if isinstance(source, Tokenizer) else source
         own = source if wrapper is None else wrapper.backend_tokenizer
         return self.look.is_same(own, wrapper)
-
-    def _is_unchanged(self) -> bool:
-        """True if nobody changed the model, which the caller's tokenizer shares."""
-        return self._model_look is None or self._model_look == look_at_model(self._chunks)
 
     def _require_unchanged(self) -> None:
         """Raises ChangedError if somebody changed the model. Called before each use of it."""
@@ -326,15 +321,13 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def encode(self, text: str) -> IdArray:
         self._require_unchanged()
-        try:
-            if len(text) > _LONG:
-                self.check_text(text)
-                [encoding] = self._chunks.encode_batch_fast([text], add_special_tokens=False)
-            else:
-                encoding = self._chunks.encode(text, add_special_tokens=False)
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", [text])
-            raise
+        call: Any = self._chunks.encode
+        given: str | list[str] = text
+        if len(text) > _LONG:
+            self.check_text(text)
+            call, given = self._chunks.encode_batch_fast, [text]
+        found = call_engine([text], call, given, add_special_tokens=False)
+        encoding = found[0] if len(text) > _LONG else found
         return id_array(encoding.ids)
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -374,20 +367,13 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         ChangedError."""
         self._require_unchanged()
         add = self.settings.add_special_tokens
-        try:
-            return id_array(self._whole.encode(text, add_special_tokens=add).ids)
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", [text])
-            raise
+        return id_array(call_engine([text], self._whole.encode, text, add_special_tokens=add).ids)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         self._require_unchanged()
         add = self.settings.add_special_tokens
-        try:
-            encodings = self._whole.encode_batch(list(texts), add_special_tokens=add)
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", texts)
-            raise
+        batch = list(texts)
+        encodings = call_engine(texts, self._whole.encode_batch, batch, add_special_tokens=add)
         return Rows.of(id_array(encoding.ids) for encoding in encodings)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -573,84 +559,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             "encode_special_tokens": self._whole.encode_special_tokens,
             "settings": self.settings,
         }
-
-
-class LiveTokenizer(HuggingFaceTokenizer):
-    """A tokenizer of which no copy has the same ids: the caller's object encodes and decodes.
-
-    No text is cut, and nothing is cached. `snapshot`: what is known of the tokenizer."""
-
-    def __init__(self, snapshot: HuggingFaceTokenizer, caller: Caller) -> None:
-        self.__dict__ |= snapshot.__dict__
-        self._caller, self._wrapper = caller, caller.wrapper
-        own, settings = caller.own, self.settings
-        truncates = not settings.truncation and own.truncation is not None
-        if caller.wrapper is None and (truncates or (not settings.padding and own.padding)):
-            raise OptionError(
-                "its truncation and padding are a part of its own call, which nothing can replace: "
-                f"{self.why_live}"
-            )
-
-    @property
-    def origin(self) -> Origin:
-        """The caller's object, for a checker."""
-        return Origin(self._caller.native, self._postprocess_flags)
-
-    def encode(self, text: str) -> IdArray:
-        """Returns ids without special tokens. Raises OptionError if the own call truncates or
-        pads."""
-        own = self._caller.own
-        if self._caller.native is own and (own.truncation or own.padding):
-            raise OptionError(
-                "its truncation and padding are a part of its own call, which nothing can replace: "
-                f"{self.why_live}"
-            )
-        return self._own_ids(text, False)
-
-    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """Returns one row per text. Raises LookupError where the private copy has other ids."""
-        rows = [self.encode(text) for text in texts]
-        if not spans:
-            return Rows.of(rows)
-        located = zip(rows, texts, strict=True)
-        return Rows.of_pieces([Piece(ids, self.locate(ids, text)) for ids, text in located])
-
-    def encode_whole(self, text: str) -> IdArray:
-        return self._own_ids(text, self.settings.add_special_tokens)
-
-    def _own_ids(self, text: str, add_special_tokens: bool) -> IdArray:
-        try:
-            return self._caller.ids(text, add_special_tokens)
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", [text])
-            raise
-
-    def whole_batch(self, texts: Sequence[str]) -> Rows:
-        try:
-            return Rows.of(self._caller.batch(texts, self.settings.add_special_tokens))
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", texts)
-            raise
-
-    def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
-        return [None] * len(rows)
-
-    @property
-    def _decoder(self) -> Any:
-        return self._caller.wrapper or self._caller.own
-
-    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
-        from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
-
-        return parts_of_hf(self._caller.own, self._wrapper, skip_special_tokens)
-
-    def is_current(self, source: Any) -> bool:
-        """False: this is no snapshot."""
-        return False
-
-    def _require_unchanged(self) -> None:
-        """Nothing: the caller's object answers as it is now."""
 
 
 def _is_same_model(engine: Any, model_look: object) -> bool:

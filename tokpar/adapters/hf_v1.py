@@ -31,9 +31,9 @@ from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
     bert_file,
+    call_engine,
     flags,
     path_of,
-    raise_panic,
     refusing,
     take_cache_bytes,
 )
@@ -171,19 +171,11 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return config_of(self._own)
 
     def encode(self, text: str) -> IdArray:
-        try:
-            ids: IdArray = self._own.encode(text, **_BARE).ids_array
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", [text])
-            raise
+        ids: IdArray = call_engine([text], self._own.encode, text, **_BARE).ids_array
         return ids
 
     def encode_whole(self, text: str) -> IdArray:
-        try:
-            ids: IdArray = self._own.encode(text, **self._call).ids_array
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", [text])
-            raise
+        ids: IdArray = call_engine([text], self._own.encode, text, **self._call).ids_array
         return ids
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -198,11 +190,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return self._batch(texts, self._call)
 
     def _batch(self, texts: Sequence[str], settings: Mapping[str, Any]) -> Rows:
-        try:
-            encodings = self._own.encode_batch(list(texts), **settings)
-        except BaseException as error:
-            raise_panic(error, "the tokenizer", texts)
-            raise
+        encodings = call_engine(texts, self._own.encode_batch, list(texts), **settings)
         offsets = offsets_of(map(len, encodings))
         ids = np.empty(offsets[-1], dtype=np.uint32)
         # few new arrays at a time, so that they stay in the processor's cache

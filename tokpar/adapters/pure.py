@@ -186,13 +186,7 @@ class PureTokenizer(_InPython):
 
     def token_bytes(self, id_: int) -> bytes | None:
         """The bytes of a token; None for an unknown id."""
-        return self._bytes.get(id_)
-
-    @cached_property
-    def _bytes(self) -> dict[int, bytes]:
-        """The bytes of all tokens by id, added tokens as their contents."""
-        own = {id_: token for token, id_ in self._vocabulary.tokens.items()}
-        return own | {token.id: token.content.encode() for token in self._vocabulary.added}
+        return self._bytes_of.get(id_)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of `ids`, with U+FFFD for bytes that are no UTF-8. Raises LookupError

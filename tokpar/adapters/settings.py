@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
 from tokpar.types import Loader
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +125,22 @@ PANICS = {
 """The cause of a panic whose message contains these words."""
 
 
-def raise_panic(error: BaseException, engine: str, texts: Sequence[str]) -> None:
+def raise_panic(error: BaseException, texts: Sequence[str]) -> None:
     """Raises EngineError if `error` is a panic of the engine on these texts."""
     if is_panic(error):
         cause = next((f" ({PANICS[known]})" for known in PANICS if known in str(error)), "")
-        message = f"{engine} panicked: {error}{cause}"
+        message = f"the tokenizer panicked: {error}{cause}"
         raise EngineError(message, 0, sum(map(len, texts))) from error
+
+
+def call_engine(texts: Sequence[str], call: Callable[..., _T], *given: Any, **settings: Any) -> _T:
+    """Returns `call(*given, **settings)`. Raises EngineError if the engine panics on these
+    texts."""
+    try:
+        return call(*given, **settings)
+    except BaseException as error:  # a panic is no Exception
+        raise_panic(error, texts)
+        raise
 
 
 @contextmanager

@@ -57,10 +57,6 @@ class Contents:
         found[:, :2] += lo
         return found
 
-    def clusters_of_bytes(self, data: NDArray[np.uint8]) -> Clusters:
-        """Returns the clusters of UTF-8 bytes, as positions in bytes."""
-        return self._search(data, None)[0]
-
     def matches(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield [start, stop) of the leftmost contents, and of these the longest, in code points:
         what the engine matches if no token has a flag."""

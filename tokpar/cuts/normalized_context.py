@@ -51,12 +51,6 @@ class NormalizerGuard:
         The space stays a space, and the normalized character before it is not white space."""
         return all(stage.kind in _KEEP_UNIVERSAL for stage in self.stages)
 
-    def known_places(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-        """Yield disjoint [start, stop) that cover every p in [lo, hi) for which `context` is not
-        None."""
-        for match in _KNOWN_TEXT.finditer(text, max(0, lo - 1), min(len(text), hi + 1)):
-            yield match.start() + 1, match.end()
-
     def context(self, text: str, p: int) -> tuple[str, str] | None:
         """Images of S[p-1] and S[p] if N(S) = N(S[:p]) N(S[p:]) is proved at `p`, else None."""
         if not self.stages:
