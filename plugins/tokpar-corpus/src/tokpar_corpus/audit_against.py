@@ -16,8 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
+from tokpar import Encoder
 from tokpar.arrays import IdArray, IntArray
-from tokpar.encoder import Encoder
 from tokpar_corpus.audit_report import FaultLog
 from tokpar_corpus.shards import RawIds
 

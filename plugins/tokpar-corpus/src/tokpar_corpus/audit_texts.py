@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import Encoder
 from tokpar.arrays import IdArray, byte_length
-from tokpar.encoder import Encoder
 from tokpar.errors import MismatchError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.audit_against import digest_of

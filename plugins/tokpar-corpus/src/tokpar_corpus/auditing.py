@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
-from tokpar.encoder import Encoder
+from tokpar import Encoder
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, traits_of
 from tokpar.limits import worker_count

@@ -42,7 +42,7 @@ CHECKS = {
     "edges": "BOS and EOS of the manifest are those of the tokenizer",
     "inputs": "each input has the size and the digests of the manifest",
     "samples": "the tokenizer's own serial call gives the ids of sampled documents",
-    "seams": "each divided document has the certificate of the manifest, and its seams hold",
+    "seams": "each divided document has the seams of the manifest, and they hold",
 }
 """Name of each check of a verification -> the claim that it checks."""
 
