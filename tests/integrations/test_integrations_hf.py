@@ -343,6 +343,19 @@ def test_a_subclass_with_a_reduce_of_its_own_keeps_it() -> None:
     assert cached.tokpar_calls == again.tokpar_calls == 1
 
 
+@pytest.mark.parametrize("name", ["_encode_plus", "_get_padding_truncation_strategies"])
+def test_a_method_that_is_replaced_later_is_called(name: str) -> None:
+    def replaced(*args: Any, **options: Any) -> None:
+        raise NotImplementedError(name)
+
+    by_class, by_object = tokpar.as_hf(fresh("left")), tokpar.as_hf(fresh("left"))
+    by_class.__class__ = type("Own", (type(by_class),), {name: replaced})
+    vars(by_object)[name] = replaced
+    for mine in (by_class, by_object):
+        with pytest.raises(NotImplementedError, match=name):
+            mine(LONG)
+
+
 def test_the_engine_is_shared_and_plain_attributes_are_not() -> None:
     own = fresh("left")
     mine = tokpar.as_hf(own)

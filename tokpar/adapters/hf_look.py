@@ -4,8 +4,10 @@ It takes some 10 microseconds, whatever was added. docs/guide.md names what it c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 SAMPLING = ("dropout", "alpha", "nbest_size")
@@ -18,6 +20,8 @@ MOST_LISTED = 100
 _SPREAD, _LAST = 16, 16
 _LARGEST_STATE = 4096
 """Bytes of a component's state above which the look asks what the component does instead."""
+_read_components = attrgetter(*COMPONENTS)
+_read_flags = attrgetter("truncation", "padding", "encode_special_tokens")
 _HOSTILE = " \u0130\ufb01\u00c5\u0301e\u0301\u1e9e\u2126\u0085\u200b\u3000\ud55c\u0e33\ufeff<s>0A\n"
 
 
@@ -60,27 +64,33 @@ class Look:
 def look_at_model(own: Any) -> tuple[object, ...]:
     """Returns what shows that the model of a tokenizer was trained, exchanged or set."""
     model, size = own.model, own.get_vocab_size(False)
-    kind: type = type(model)
-    settings = [getattr(model, name) for name in _settings_of(kind)]
-    return kind, size, settings, [*map(model.id_to_token, _sampled_ids(size))]
+    kind: Any = type(model)
+    return _settings_of(kind)(model), size, [*map(model.id_to_token, _sampled_ids(size))]
 
 
 def _look_at_rest(
     own: Any, wrapper: Any, asked_components: tuple[str, ...], ids: tuple[int, int], lists: bool
 ) -> tuple[object, ...]:
-    states: list[object] = []
-    for name in COMPONENTS:
-        component = getattr(own, name)
-        if name not in asked_components:
-            states.append(state_of(component))
-        elif component is not None:
-            call = "normalize_str" if name == "normalizer" else "pre_tokenize_str"
-            states.append(getattr(component, call)(_HOSTILE))
-    settings: tuple[object, ...] = own.truncation, own.padding, own.encode_special_tokens
-    if wrapper is not None:  # transformers leaves the arguments of its last call on the engine
-        settings = (skips_special_tokens(own, wrapper),)
+    components = _read_components(own)
+    if asked_components:
+        states = [
+            _work_of(part, name) if name in asked_components else state_of(part)
+            for part, name in zip(components, COMPONENTS, strict=True)
+        ]
+    else:
+        states = [*map(state_of, components)]
+    # transformers leaves the arguments of its last call on the engine
+    settings = _read_flags(own) if wrapper is None else skips_special_tokens(own, wrapper)
     added_tokens = own.get_added_tokens_decoder() if lists else None
-    return states, *map(own.id_to_token, ids), settings, added_tokens
+    return states, own.id_to_token(ids[0]), own.id_to_token(ids[1]), settings, added_tokens
+
+
+def _work_of(component: Any, name: str) -> object:
+    """Returns what a normalizer or a pre-tokenizer does with a hostile text."""
+    if component is None:
+        return None
+    call = component.normalize_str if name == "normalizer" else component.pre_tokenize_str
+    return call(_HOSTILE)
 
 
 def skips_special_tokens(own: Any, wrapper: Any) -> bool:
@@ -103,8 +113,9 @@ def state_of(component: Any) -> bytes | str | None:
 
 
 @lru_cache
-def _settings_of(kind: Any) -> tuple[str, ...]:
-    return tuple(name for name in MODEL_SETTINGS if hasattr(kind, name))
+def _settings_of(kind: Any) -> Callable[[Any], tuple[object, ...]]:
+    """Returns a function that returns the class and the settings of a model of this class."""
+    return attrgetter("__class__", *(n for n in MODEL_SETTINGS if hasattr(kind, n)))
 
 
 @lru_cache

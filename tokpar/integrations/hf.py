@@ -1,17 +1,18 @@
 """`tokpar.as_hf`: a transformers fast tokenizer, of its own class, whose long texts tokpar encodes.
 
 The object is of a subclass that overrides `_encode_plus`, through which every call of transformers
-encodes. All else is inherited: chat templates, saving, decoding, padding, adding tokens."""
+encodes, and `__call__`, for calls with few arguments. All else is inherited: chat templates,
+saving, decoding, padding, adding tokens."""
 
 from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import tokenizers
 
 try:
@@ -27,11 +28,17 @@ except ImportError as error:
 from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
-from tokpar.arrays import has_surrogate, plain_text
-from tokpar.encoder import Encoder
-from tokpar.errors import ChangedError, EngineError, OptionError
-from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
-from tokpar.integrations.hf_encodings import EncodedCall, LazyEncodings
+from tokpar.arrays import IdArray, has_surrogate, plain_text
+from tokpar.encoder import LONGEST_ALONE, Encoder
+from tokpar.errors import OptionError
+from tokpar.integrations.hf_columns import (
+    Columns,
+    Frame,
+    columns_of,
+    frame_of,
+    plain_columns_of,
+)
+from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
@@ -51,6 +58,9 @@ _ENGINE_SETTINGS = (
     *("max_length", "stride", "pad_to_multiple_of", "padding_side", "split_special_tokens"),
 )
 """Arguments of `_encode_plus` that transformers sets on the engine."""
+_PLAIN_ARGUMENTS = {"add_special_tokens", "truncation", "max_length", "padding", "return_tensors"}
+_PLAIN_ARGUMENTS |= {"sanitize_control_tokens", "verbose"}
+"""Arguments of `__call__` that need not go through transformers' own."""
 _KEY = "_tokpar"
 
 _counting = threading.Lock()
@@ -184,6 +194,29 @@ class Acceleration:
         later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
         return later is not None and later.call is not None
 
+    def call(
+        self,
+        text: Any,
+        *,
+        add_special_tokens: object = True,
+        truncation: object = None,
+        max_length: object = None,
+        padding: object = False,
+        return_tensors: object = None,
+        sanitize_control_tokens: object = False,
+        verbose: bool = True,
+    ) -> BatchEncoding | None:
+        """The result of a call with these arguments; None where transformers' own `__call__` has to
+        look further."""
+        is_plain = padding is False and return_tensors is None and not sanitize_control_tokens
+        if not is_plain or type(add_special_tokens) is not bool:
+            return None
+        text = _plain(text)
+        columns = plain_columns_of(self.original, truncation, max_length)
+        if columns is None or not self.takes(text):
+            return None
+        return self.encode(text, add_special_tokens, columns, verbose)
+
     def encode(
         self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
     ) -> BatchEncoding | None:
@@ -192,33 +225,51 @@ class Acceleration:
         encoder = self.encoder()
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
-        is_short = isinstance(text, str) and len(text) < encoder.smallest_split
-        if is_short and self.smallest_text is None and not self._has_call():
-            return None
         if adapter.postprocess_refused is not None:
             return None
         frame = self._frame(adapter, add_special_tokens)
         if not columns.fits(frame):
             return None
         texts = [text] if isinstance(text, str) else list(text)
-        if any(map(has_surrogate, texts)):
-            return None  # the engine has its own error for them
+        rows = self._rows(encoder, adapter, texts)
+        if rows is None:
+            return None
+        row_encodings = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
         try:
-            rows = encoder.rows_of_parts(texts)
-            call = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
-            spans = call.kept_spans if "offset_mapping" in columns.names else None
-        except (EngineError, LookupError, ChangedError):
-            return None  # the engine has its own error, or its own offsets
+            data = row_encodings.values()
+        except OWN_ANSWERS:
+            return None
         self._count(len(texts))
-        data: dict[str, Any] = columns.values(rows, frame, spans)
-        for ids in data["input_ids"]:
-            self.original._eventual_warn_about_too_long_sequence(ids, columns.max_length, verbose)
-        if columns.tensors is None and isinstance(text, str):
+        for row in data["input_ids"]:
+            self.original._eventual_warn_about_too_long_sequence(row, columns.max_length, verbose)
+        if columns.tensors is not None:
+            return BatchEncoding(data, row_encodings, columns.tensors, n_sequences=frame.sequences)
+        if isinstance(text, str):
             data = {name: v if name == "length" else v[0] for name, v in data.items()}
-        elif columns.tensors is not None and len({*map(len, data["input_ids"])}) == 1:
-            data = {name: np.array(v, dtype=np.int64) for name, v in data.items()}
-        encodings = LazyEncodings(call)
-        return BatchEncoding(data, encodings, columns.tensors, n_sequences=frame.sequences)
+        return _batch_encoding(data, row_encodings, frame.sequences)
+
+    def _rows(
+        self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]
+    ) -> Sequence[IdArray] | None:
+        """The ids of texts before post-processing; None where only the engine's own call is exact,
+        or is as fast."""
+        later = adapter.later_call
+        call = None if later is None or not encoder.takes_compiled_call else later.call
+        try:
+            if len(texts) == 1 and call is not None and len(texts[0]) < LONGEST_ALONE:
+                ids = call.encode_plain(texts[0])
+                if ids is not None:
+                    return [ids]
+            is_short = len(texts) == 1 and len(texts[0]) < encoder.smallest_split
+            if is_short and self.smallest_text is None and call is None:
+                return None
+            if any(map(has_surrogate, texts)):
+                return None  # the engine has its own error for them
+            rows = encoder.rows_of_parts(texts)
+        except OWN_ANSWERS:
+            return None
+        edges = pairwise(rows.offsets.tolist())
+        return [rows.ids[start:stop] for start, stop in edges]
 
     def with_private_engine(self) -> Any:
         """The original tokenizer with a copy of its engine, whose settings no other thread changes;
@@ -265,6 +316,35 @@ def _is_current(encoder: Encoder, tokenizer: Any) -> bool:
     return adapter.look.is_same(tokenizer.backend_tokenizer, tokenizer)
 
 
+_FIELDS = {"data": {}, "_encodings": [], "_n_sequences": 1}
+_HAS_PLAIN_FIELDS = vars(BatchEncoding({}, [], n_sequences=1)) == _FIELDS
+
+
+def _batch_encoding(
+    data: dict[str, Any], row_encodings: EncodedCall, sequences: int
+) -> BatchEncoding:
+    """What the constructor makes, which takes more time than a short text."""
+    if not _HAS_PLAIN_FIELDS:
+        return BatchEncoding(data, row_encodings, n_sequences=sequences)
+    found = object.__new__(BatchEncoding)
+    found.__dict__.update(data=data, _encodings=row_encodings, _n_sequences=sequences)
+    return found
+
+
+def _is_followed(tokenizer: Any, kind: type) -> bool:
+    """True if the tokenizer, of class `kind` or of a subclass, has no method of its own that
+    transformers' `__call__` would call."""
+    own = type(tokenizer)
+    if own is not kind and any(
+        name in vars(each)
+        for name in _FOLLOWED_METHODS
+        for each in own.__mro__[: own.__mro__.index(kind)]
+    ):
+        return False
+    attributes: dict[str, Any] = tokenizer.__dict__
+    return attributes.keys().isdisjoint(_FOLLOWED_METHODS)
+
+
 def _plain(text: Any) -> Any:
     """A text, or a list of texts, of subclasses of str as plain str; anything else as it is."""
     if not isinstance(text, (list, tuple)):
@@ -275,10 +355,10 @@ def _plain(text: Any) -> Any:
 
 def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any]) -> object:
     """What a call of `_encode_plus` sets on the engine."""
-    named = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
+    arguments = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
     sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
     pad = str(tokenizer._special_tokens_map.get("pad_token")), tokenizer.pad_token_type_id
-    return how, args, named, sides, pad
+    return how, args, arguments, sides, pad
 
 
 @cache
@@ -288,6 +368,14 @@ def accelerate_class(base: Any) -> type:
 
     class AcceleratedTokenizer(base, AcceleratedMixin):  # type: ignore[misc]
         __doc__ = base.__doc__
+
+        @wraps(base.__call__)
+        def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if not args and kwargs.keys() <= _PLAIN_ARGUMENTS and _is_followed(self, kind):
+                found = self._tokpar_state().call(text, **kwargs)
+                if found is not None:
+                    return found
+            return base.__call__(self, text, *args, **kwargs)
 
         @property
         def tokpar_calls(self) -> int:
@@ -305,7 +393,7 @@ def accelerate_class(base: Any) -> type:
             **kwargs: Any,
         ) -> Any:
             how = padding_strategy, truncation_strategy
-            state = self.__dict__.get(_KEY) or self._tokpar_state()
+            state = self._tokpar_state()
             text = _plain(text)
             plain = text_pair is None and not args and isinstance(add_special_tokens, bool)
             if plain and state.takes(text):
@@ -341,6 +429,7 @@ def accelerate_class(base: Any) -> type:
             """An object of the base class that shares all attributes with this one."""
             return self._tokpar_state().original
 
+    kind = AcceleratedTokenizer
     AcceleratedTokenizer.__name__ = base.__name__
     AcceleratedTokenizer.__qualname__ = base.__qualname__
     AcceleratedTokenizer.__module__ = base.__module__

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+from numpy.typing import NDArray
+from transformers.tokenization_utils_base import (
+    LARGE_INTEGER,
+    PaddingStrategy,
+    TruncationStrategy,
+)
 
-from tokpar.adapters.hf_postprocess import Padding, PostProcess, Truncation, postprocess_of
+from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.arrays import IntArray, SpanArray, offsets_of
-from tokpar.types import Rows
 
-_Item = TypeVar("_Item")
 _INHERITED_ARGUMENTS = (
     "return_overflowing_tokens",
     "is_split_into_words",
@@ -31,11 +33,11 @@ _ARGUMENTS = {"offset_mapping": "return_offsets_mapping"}
 class Frame:
     """The special tokens that post-processing puts around one text.
 
-    `postprocess` has the ids before and after the text. `types`: the type ids of the tokens before
-    the text, of each token of the text, and of the tokens after it. `tokens`: the names of the
-    tokens before and after the text. `sequences`: the `n_sequences` of a result."""
+    `ids`, `tokens`: the ids and the names of the tokens before the text, and of the tokens after
+    it. `types`: the type ids of the tokens before the text, of each token of the text, and of the
+    tokens after it. `sequences`: the `n_sequences` of a result."""
 
-    postprocess: PostProcess
+    ids: tuple[list[int], list[int]]
     types: tuple[list[int], int, list[int]]
     tokens: tuple[list[str], list[str]]
     sequences: int
@@ -43,7 +45,7 @@ class Frame:
     @property
     def special_count(self) -> int:
         """How many special tokens each text gets."""
-        return len(self.postprocess.prefix) + len(self.postprocess.suffix)
+        return len(self.ids[0]) + len(self.ids[1])
 
 
 def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
@@ -59,7 +61,13 @@ def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
     types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
     around = types[:at], types[at], types[at + 1 :]
     tokens = encoding.tokens[:at], encoding.tokens[at + 1 :]
-    return Frame(postprocess, around, tokens, encoding.n_sequences)
+    ids = postprocess.prefix.tolist(), postprocess.suffix.tolist()
+    return Frame(ids, around, tokens, encoding.n_sequences)
+
+
+_Part = tuple[Sequence[Any], Any, Sequence[Any], Any]
+"""A column: the values of the special tokens before a text; a row of values for each text, or one
+value for all its tokens; the values of the special tokens after the text; the value of padding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,122 +79,141 @@ class Columns:
 
     names: tuple[str, ...]
     max_length: Any
-    truncation: Mapping[str, Any] | None
-    padding: Mapping[str, Any] | None
-    tensors: Any
+    truncation: Mapping[str, Any] | None = None
+    padding: Mapping[str, Any] | None = None
+    tensors: Any = None
 
     def fits(self, frame: Frame) -> bool:
         """The truncation leaves room for a token of the text beside the special tokens."""
         return self.truncation is None or self.truncation["max_length"] > frame.special_count
 
-    def postprocess(self, frame: Frame) -> PostProcess:
-        """Truncation, special tokens and padding of this call."""
-        cut, pad = self.truncation, self.padding
-        around = frame.postprocess.prefix, frame.postprocess.suffix
-        truncation = padding = None
-        if cut is not None:
-            limit = cut["max_length"] - frame.special_count
-            truncation = Truncation(limit, cut["strategy"], cut["direction"], 0)
-        if pad is not None:
-            multiple = pad["pad_to_multiple_of"] or 0
-            padding = Padding(pad["length"], multiple, pad["direction"], pad["pad_id"])
-        return PostProcess(*around, truncation, padding)
+    def kept_of(self, frame: Frame, rows: Sequence[Any]) -> Sequence[Any]:
+        """What truncation leaves of `rows`: the ids of each text, without special tokens."""
+        if self.truncation is None:
+            return rows
+        most = self.truncation["max_length"] - frame.special_count
+        own = slice(None, most) if self.truncation["direction"] == "right" else slice(-most, None)
+        return [row[own] for row in rows]
 
-    def cut(self, frame: Frame, lengths: IntArray) -> tuple[IntArray, IntArray]:
-        """How many ids truncation takes from the left, and from the right, of texts of so many."""
-        postprocess, none = self.postprocess(frame), np.zeros_like(lengths)
-        if postprocess.truncation is None:
-            return none, none
-        gone = lengths - postprocess.truncation.kept_lengths(lengths)
-        return (gone, none) if postprocess.truncation.direction == "left" else (none, gone)
-
-    def kept_rows(self, frame: Frame, rows: Rows) -> Rows:
-        """The ids that truncation leaves of `rows`, without special tokens and padding."""
-        return PostProcess(truncation=self.postprocess(frame).truncation).rows(rows)
-
-    def first_tokens(self, frame: Frame, rows: Rows) -> IntArray:
-        """Behind how many ids of padding and special tokens the first token of each text is."""
-        before = np.full(len(rows), len(frame.types[0]), dtype=np.int64)
-        if self.padding is None or self.padding["direction"] == "right":
-            return before
-        final, kept = self.postprocess(frame).rows(rows), self.kept_rows(frame, rows)
-        return before + np.diff(final.offsets) - np.diff(kept.offsets) - frame.special_count
-
-    def values(
-        self,
-        rows: Rows,
-        frame: Frame,
-        spans: SpanArray | None,
-        names: Sequence[str] = (),
-    ) -> dict[str, list[Any]]:
-        """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
-        of the texts before post-processing. `spans`, `names`: the offsets and the names of the
-        tokens that truncation leaves, for the columns "offset_mapping" and "tokens"."""
-        lengths = np.diff(rows.offsets)
-        kept_counts = lengths - sum(self.cut(frame, lengths))
-        final = self.postprocess(frame).rows(rows)
-        pads = np.diff(final.offsets) - kept_counts - frame.special_count
-        columns: dict[str, list[Any]] = {}
-        for name in self.names:
-            if name == "input_ids":
-                ids = final.ids  # a list for each row is faster than slices of one list of all
-                edges = pairwise(final.offsets.tolist())
-                columns[name] = [ids[a:b].tolist() for a, b in edges]
-            elif name == "length":
-                columns[name] = np.diff(final.offsets).tolist()
-            elif name == "offset_mapping":
-                assert spans is not None
-                pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
-                specials = [(0, 0)] * len(frame.types[0]), [(0, 0)] * len(frame.types[2])
-                columns[name] = self._between_specials(pairs, specials, (0, 0), kept_counts, pads)
-            elif name == "tokens":
-                filling = "" if self.padding is None else self.padding["pad_token"]
-                columns[name] = self._between_specials(
-                    names, frame.tokens, filling, kept_counts, pads
-                )
-            else:
-                columns[name] = self._masks(name, kept_counts, pads, frame)
-        return columns
-
-    def _between_specials(
-        self,
-        items: Sequence[_Item],
-        specials: tuple[list[_Item], list[_Item]],
-        filling: _Item,
-        kept_counts: IntArray,
-        pads: IntArray,
-    ) -> list[list[_Item]]:
-        """One list for each text: its own of `items`, between those of the special tokens."""
-        before, behind = specials
-        edges = pairwise(offsets_of(kept_counts).tolist())
-        rows = [[*before, *items[a:b], *behind] for a, b in edges]
-        return [self._pad(row, filling, pad) for row, pad in zip(rows, pads.tolist(), strict=True)]
-
-    def _masks(
-        self, name: str, kept_counts: IntArray, pads: IntArray, frame: Frame
-    ) -> list[list[int]]:
-        before, behind = [1] * len(frame.postprocess.prefix), [1] * len(frame.postprocess.suffix)
-        filling, first, middle, last = {
-            "token_type_ids": (self._pad_type, frame.types[0], frame.types[1], frame.types[2]),
-            "attention_mask": (0, before, 1, behind),
-            "special_tokens_mask": (1, before, 0, behind),
-        }[name]
-        around = bool(first or last)
-        rows = []
-        for count, pad in zip(kept_counts.tolist(), pads.tolist(), strict=True):
-            row = first + [middle] * count + last if around else [middle] * count
-            rows.append(self._pad(row, filling, pad))
-        return rows
-
-    def _pad(self, row: list[_Item], filling: _Item, pad: int) -> list[_Item]:
-        if not pad:
-            return row
-        pad_left = self.padding is not None and self.padding["direction"] == "left"
-        return [filling] * pad + row if pad_left else row + [filling] * pad
+    def pads(self, frame: Frame, kept_ids: Sequence[Any]) -> list[int]:
+        """How many ids of padding each text gets. `kept_ids`: the ids that truncation leaves."""
+        if self.padding is None:
+            return [0] * len(kept_ids)
+        counts = [len(row) + frame.special_count for row in kept_ids]
+        length, multiple = self.padding["length"], self.padding["pad_to_multiple_of"]
+        wanted = max(counts, default=0) if length is None else length
+        wanted += -wanted % multiple if multiple else 0
+        return [max(0, wanted - count) for count in counts]
 
     @property
-    def _pad_type(self) -> int:
-        return 0 if self.padding is None else int(self.padding["pad_type_id"])
+    def pads_left(self) -> bool:
+        """True if padding comes before the text."""
+        return self.padding is not None and self.padding["direction"] == "left"
+
+    def values(
+        self, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
+    ) -> dict[str, Any]:
+        """A list for each column, in it a list for each text (of "length", a number); an int64
+        array (texts, ids) if the call asks for tensors and all texts have as many ids.
+
+        `kept_ids`: the ids of each text that truncation leaves, uint32 arrays. `parts`: what their
+        tokens have in "offset_mapping" and "tokens", if these columns are asked for."""
+        pads = self.pads(frame, kept_ids)
+        sizes = [len(row) + pad for row, pad in zip(kept_ids, pads, strict=True)]
+        is_array = self.tensors is not None and len(set(sizes)) == 1
+        columns: dict[str, Any] = {}
+        for name in self.names:
+            if name == "length":
+                lengths = [size + frame.special_count for size in sizes]
+                columns[name] = np.array(lengths, dtype=np.int64) if is_array else lengths
+                continue
+            part = self._part(name, frame, kept_ids, parts)
+            if not is_array:
+                columns[name] = self._lists(part, kept_ids, pads)
+            elif name == "offset_mapping":
+                columns[name] = np.array(self._lists(part, kept_ids, pads), dtype=np.int64)
+            else:
+                columns[name] = self._array(part, kept_ids, pads)
+        return columns
+
+    def _part(
+        self, name: str, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
+    ) -> _Part:
+        (before, behind), (first, middle, last) = frame.ids, frame.types
+        pad = self.padding or {"pad_id": 0, "pad_type_id": 0, "pad_token": ""}
+        if name == "input_ids":
+            return before, kept_ids, behind, pad["pad_id"]
+        if name == "attention_mask":
+            return [1] * len(before), 1, [1] * len(behind), 0
+        if name == "special_tokens_mask":
+            return [1] * len(before), 0, [1] * len(behind), 1
+        if name == "token_type_ids":
+            return first, middle, last, pad["pad_type_id"]
+        if name == "tokens":
+            return frame.tokens[0], parts[name], frame.tokens[1], pad["pad_token"]
+        return [(0, 0)] * len(before), parts[name], [(0, 0)] * len(behind), (0, 0)
+
+    def _lists(self, part: _Part, kept_ids: Sequence[Any], pads: Sequence[int]) -> list[list[Any]]:
+        before, middle, behind, filling = part
+        if middle is kept_ids:
+            rows = [row.tolist() for row in kept_ids]
+        elif isinstance(middle, int):
+            rows = [[middle] * len(row) for row in kept_ids]
+        else:
+            rows = list(middle)
+        if before or behind:
+            rows = [[*before, *row, *behind] for row in rows]
+        if self.padding is None:
+            return rows
+        fillings = ([filling] * pad for pad in pads)
+        if self.pads_left:
+            return [more + row for row, more in zip(rows, fillings, strict=True)]
+        return [row + more for row, more in zip(rows, fillings, strict=True)]
+
+    def _array(
+        self, part: _Part, kept_ids: Sequence[Any], pads: Sequence[int]
+    ) -> NDArray[np.int64]:
+        before, middle, behind, filling = part
+        width = len(before) + len(kept_ids[0]) + len(behind) + pads[0]
+        found = np.full((len(kept_ids), width), filling, dtype=np.int64)
+        for row, ids, pad in zip(found, kept_ids, pads, strict=True):
+            start = len(before) + (pad if self.pads_left else 0)
+            stop = start + len(ids)
+            row[start - len(before) : start] = before
+            row[start:stop] = ids if middle is kept_ids else middle
+            row[stop : stop + len(behind)] = behind
+        return found
+
+
+@lru_cache
+def _plain_columns(
+    has_types: bool, has_mask: bool, max_length: int | None, most: int | None, side: str
+) -> Columns:
+    wanted = {"input_ids": True, "token_type_ids": has_types, "attention_mask": has_mask}
+    names = tuple(name for name, is_wanted in wanted.items() if is_wanted)
+    strategy = TruncationStrategy.LONGEST_FIRST
+    return Columns(
+        names, max_length, None if most is None else _truncation_to(most, strategy, side)
+    )
+
+
+def plain_columns_of(tokenizer: Any, truncation: Any, max_length: Any) -> Columns | None:
+    """The columns of a call with these arguments, and with no others that matter; None where
+    `columns_of` has to look further."""
+    most, inputs = None, tokenizer.model_input_names
+    if truncation is True or (truncation is None and max_length is not None):
+        if max_length is None and tokenizer.model_max_length <= LARGE_INTEGER:
+            max_length = tokenizer.model_max_length
+        most = max_length
+    elif truncation is not None and truncation is not False:
+        return None
+    if max_length is not None and not _is_count(max_length):
+        return None
+    side = tokenizer.truncation_side
+    if type(tokenizer.split_special_tokens) is not bool or side not in ("left", "right"):
+        return None
+    has = "token_type_ids" in inputs, "attention_mask" in inputs
+    return _plain_columns(*has, max_length, most, side)
 
 
 def columns_of(
@@ -226,17 +253,17 @@ def _truncation(
 ) -> dict[str, Any] | None:
     if strategy == TruncationStrategy.DO_NOT_TRUNCATE:
         return None
-    most, side = arguments.get("max_length"), tokenizer.truncation_side
+    most: Any = arguments.get("max_length")
+    side = tokenizer.truncation_side
     known = strategy in (TruncationStrategy.LONGEST_FIRST, TruncationStrategy.ONLY_FIRST)
     counted = _is_count(most) and _is_zero(arguments.get("stride", 0))
     if not known or not counted or side not in ("left", "right"):
         raise _OwnCallError
-    return {
-        "max_length": most,
-        "stride": 0,
-        "strategy": TruncationStrategy(strategy).value,
-        "direction": side,
-    }
+    return _truncation_to(most, TruncationStrategy(strategy), side)
+
+
+def _truncation_to(most: int, strategy: TruncationStrategy, side: str) -> dict[str, Any]:
+    return {"max_length": most, "stride": 0, "strategy": strategy.value, "direction": side}
 
 
 def _padding(tokenizer: Any, strategy: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,66 +14,81 @@ import tokenizers
 
 from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.arrays import IntArray, SpanArray
+from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
 from tokpar.errors import ChangedError, EngineError
 from tokpar.integrations.hf_columns import Columns, Frame
 from tokpar.types import Rows
 
-_OWN_ANSWERS = (EngineError, LookupError, ChangedError)
+OWN_ANSWERS = (EngineError, LookupError, ChangedError)
 """Errors where the engine has an error, or an answer, of its own."""
 _ENDLESS = 1 << 31
 """The engine refuses numbers from here on, or from further on."""
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedCall:
-    """What one call encoded, and how.
+class EncodedCall(Sequence[Any]):
+    """What one call encoded, and how. The sequence has the encoding of each text.
 
-    `rows`: the ids of the texts before post-processing."""
+    `rows`: the ids of each text before post-processing. `kept_ids`: the ids that truncation leaves
+    of them."""
 
-    adapter: HuggingFaceTokenizer
-    texts: Sequence[str]
-    rows: Rows
-    frame: Frame
-    columns: Columns
-    add_special_tokens: bool
+    def __init__(
+        self,
+        adapter: HuggingFaceTokenizer,
+        texts: Sequence[str],
+        rows: Sequence[IdArray],
+        frame: Frame,
+        columns: Columns,
+        add_special_tokens: bool,
+    ) -> None:
+        self.adapter, self.texts, self.rows, self.frame = adapter, texts, rows, frame
+        self.columns, self.add_special_tokens = columns, add_special_tokens
+        self.kept_ids = columns.kept_of(frame, rows)
+
+    def values(self) -> dict[str, Any]:
+        """The columns of the result, see `Columns.values`. Raises as `kept_spans` does."""
+        return self.columns.values(self.frame, self.kept_ids, self._parts(*self.columns.names))
+
+    def _parts(self, *names: str) -> dict[str, Sequence[Any]]:
+        found: dict[str, Sequence[Any]] = {}
+        if "offset_mapping" in names:
+            found["offset_mapping"] = [[*map(tuple, each.tolist())] for each in self.kept_spans]
+        if "tokens" in names:
+            found["tokens"] = [self.adapter.token_names(row.tolist()) for row in self.kept_ids]
+        return found
 
     @cached_property
-    def kept_spans(self) -> SpanArray:
-        """The offsets of the tokens that truncation leaves, in code points, int64 (n, 2).
+    def kept_spans(self) -> list[SpanArray]:
+        """The offsets of the tokens of each text that truncation leaves, in code points, int64
+        (n, 2).
 
         Raises LookupError, EngineError or ChangedError where the engine has its own."""
-        cut = self.columns.cut(self.frame, np.diff(self.rows.offsets))
-        add = self.add_special_tokens
-        return self.adapter.offset_mapping(self.texts, self.rows, add_special_tokens=add, cut=cut)
+        counts = np.array([*map(len, self.kept_ids)], dtype=np.int64)
+        gone = np.array([*map(len, self.rows)], dtype=np.int64) - counts
+        side = None if self.columns.truncation is None else self.columns.truncation["direction"]
+        cut = (gone, 0 * gone) if side == "left" else (0 * gone, gone)
+        add, rows = self.add_special_tokens, Rows.of(self.rows)
+        spans = self.adapter.offset_mapping(self.texts, rows, add_special_tokens=add, cut=cut)
+        edges = offsets_of(counts).tolist()
+        return [spans[start:stop] for start, stop in pairwise(edges)]
 
     def column(self, name: str) -> list[list[Any]]:
         """One column of the result, with a list for each text. Raises as `kept_spans` does."""
-        found = self._columns.get(name)
-        if found is None:
-            spans, names = None, list[str]()
-            if name == "offset_mapping":
-                spans = self.kept_spans
-            elif name == "tokens":
-                names = self.adapter.token_names(self.kept_rows.ids.tolist())
-            columns = replace(self.columns, names=(name,))
-            found = columns.values(self.rows, self.frame, spans, names)[name]
-            self._columns[name] = found
-        return found
+        if name not in self._columns:
+            parts = self._parts(name)
+            lists = replace(self.columns, names=(name,), tensors=None)
+            self._columns |= lists.values(self.frame, self.kept_ids, parts)
+        return self._columns[name]
 
     @cached_property
     def _columns(self) -> dict[str, list[list[Any]]]:
         return {}
 
     @cached_property
-    def kept_rows(self) -> Rows:
-        """The ids that truncation leaves, without special tokens and padding."""
-        return self.columns.kept_rows(self.frame, self.rows)
-
-    @cached_property
-    def first_tokens(self) -> IntArray:
+    def first_tokens(self) -> list[int]:
         """Behind how much padding and how many special tokens the tokens of each text begin."""
-        return self.columns.first_tokens(self.frame, self.rows)
+        before = len(self.frame.types[0])
+        pads = self.columns.pads(self.frame, self.kept_ids)
+        return [before + pad * self.columns.pads_left for pad in pads]
 
     @cached_property
     def own_encodings(self) -> list[Any]:
@@ -86,6 +102,24 @@ class EncodedCall:
         add = self.add_special_tokens
         encodings: list[Any] = copy.encode_batch(list(self.texts), add_special_tokens=add)
         return encodings
+
+    @cached_property
+    def _encodings(self) -> list[RowEncoding]:
+        return [RowEncoding(self, k) for k in range(len(self))]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._encodings[k]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = None  # type: ignore[assignment]  # as the list that it stands for
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self._encodings,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,20 +222,19 @@ class RowEncoding:
             return None
         try:
             return self._known_places
-        except _OWN_ANSWERS:
+        except OWN_ANSWERS:
             return None
 
     @cached_property
     def _known_places(self) -> Places:
         call, k = self._call, self._number
-        edges = call.kept_rows.offsets
-        return Places(call.kept_spans[edges[k] : edges[k + 1]], int(call.first_tokens[k]))
+        return Places(call.kept_spans[k], call.first_tokens[k])
 
     def _column(self, name: str, attribute: str) -> list[Any]:
         if self._own is None:
             try:
                 return list(self._call.column(name)[self._number])
-            except _OWN_ANSWERS:
+            except OWN_ANSWERS:
                 pass
         found: list[Any] = getattr(self._own_encoding(), attribute)
         return found
@@ -214,28 +247,3 @@ class RowEncoding:
 
 def _is_index(value: object) -> bool:
     return type(value) is int and 0 <= value < _ENDLESS
-
-
-class LazyEncodings(Sequence[Any]):
-    """The encodings of all texts of a call."""
-
-    def __init__(self, call: EncodedCall) -> None:
-        self._call = call
-
-    @cached_property
-    def _encodings(self) -> list[RowEncoding]:
-        return [RowEncoding(self._call, k) for k in range(len(self))]
-
-    def __len__(self) -> int:
-        return len(self._call.texts)
-
-    def __getitem__(self, k: Any) -> Any:
-        return self._encodings[k]
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = None  # type: ignore[assignment]  # as the list that it stands for
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self._encodings,)
