@@ -52,7 +52,7 @@ class CheckResult:
     shown: tuple[Fault, ...] = ()
 
 
-class Checked:
+class CheckedReport:
     """A report with the results of checks; true if no check found a fault."""
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class ShardSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport(Checked):
+class AuditReport(CheckedReport):
     """The result of `tokpar_corpus.audit`; true if no check found a fault.
 
     `results`: one for each check that ran. `text_bytes`: UTF-8 bytes of the text that was encoded

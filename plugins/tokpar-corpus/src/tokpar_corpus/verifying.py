@@ -16,7 +16,7 @@ from tokpar.arrays import IdArray, first_difference
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Rows
 from tokpar_corpus.audit_inputs import InputFiles
-from tokpar_corpus.audit_report import Checked, CheckResult, FaultLog
+from tokpar_corpus.audit_report import CheckedReport, CheckResult, FaultLog
 from tokpar_corpus.document_blocks import REFUSED, TOO_LONG
 from tokpar_corpus.id_texts import Tokens, tokens_of
 from tokpar_corpus.inputs import Input, Paths, find_inputs, name_list
@@ -47,7 +47,7 @@ CHECKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport(Checked):
+class VerifyReport(CheckedReport):
     """The result of `tokpar_corpus.verify`; true if no check found a difference.
 
     `documents`: documents of the manifest. `sampled`: documents that were encoded again. `seams`:
