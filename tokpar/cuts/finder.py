@@ -211,8 +211,6 @@ class CutFinder:
             at_space = self.facts.scheme == "dummy" and pair[1] == " "
             at_space = at_space or any(cut.holds(pair, 1) for cut in self.spaces)
             return at_space or self._find_unjoined(pair, 1, 2) is not None
-        if pair[1] == " " and pair[0] not in SPACE:
-            return True
         return bool(self.pairs.likely_pairs(pair, 1, 2))
 
     def _likely_in(self, text: str, start: int, stop: int) -> Iterable[int]:
