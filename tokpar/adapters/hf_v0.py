@@ -23,7 +23,6 @@ from tokenizers import Tokenizer
 
 from tokpar import kernel_modules
 from tokpar.adapters.hf_copy import (
-    FLAGS,
     bare_copy,
     facts_of_copy,
     private_copy,
@@ -34,7 +33,6 @@ from tokpar.adapters.hf_copy import (
 )
 from tokpar.adapters.hf_look import (
     AFFIXES,
-    COMPONENTS,
     MODEL_SETTINGS,
     Look,
     look_at_model,
@@ -235,29 +233,20 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._require_unchanged()
         own, model = self._whole, self._whole.model
         try:
-            components = {name: getattr(own, name) for name in COMPONENTS[:3]}
-            states = {n: None if c is None else c.__getstate__() for n, c in components.items()}
-            written: bytes = model.__getstate__()
+            written = own.to_str()
         except Exception as error:  # the library has no exception type for this
             if "ustom" not in str(error):
                 raise
             return None
         size, tokens = own.get_vocab_size(with_added_tokens=False), None
-        if len(json.loads(written)["vocab"]) < size:  # a written model has each id once
+        if len(json.loads(written)["model"]["vocab"]) < size:  # a written model has each id once
             tokens = sorted(own.get_vocab(with_added_tokens=False).items())
         parts = {
-            **states,
-            "model": written,
+            "file": written,
             "settings": {name: getattr(model, name, None) for name in MODEL_SETTINGS},
             "tokens": tokens,
-            "added_tokens": [
-                (i, token.content, *(getattr(token, flag) for flag in FLAGS))
-                for i, token in sorted(own.get_added_tokens_decoder().items())
-            ],
             "encode_special_tokens": own.encode_special_tokens,
             "add_special_tokens": self.settings.add_special_tokens,
-            "truncation": own.truncation,
-            "padding": own.padding,
         }
         if self.loader is not None:
             parts["loader"] = asdict(self.loader)
