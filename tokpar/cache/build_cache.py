@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokpar import kernel_modules
 from tokpar.cache.added_token_parts import AddedParts
-from tokpar.cache.cache_policy import FAST_ENGINE, OFFSETS, USUAL
+from tokpar.cache.cache_policy import FAST_ENGINE, USUAL
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Unbatcher, unbatcher_for
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
@@ -36,19 +36,6 @@ def segment_cache_for(
         cut=cut,
         parts=AddedParts(facts),
         absorbs=absorbs,
-    )
-
-
-def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
-    """Returns a cache for the packed offsets of segments (`offset_rows`), or None.
-
-    The engine encodes each segment as a text of its own. None where `segment_cache_for` returns
-    None, and for the scheme "dummy"."""
-    if facts.scheme == "dummy" or not _can_cache(facts, cache_bytes):
-        return None
-    cut = _cut_of(facts)
-    return SegmentCache(
-        Unbatcher, facts.added_tokens, cache_bytes, policy=OFFSETS, cut=cut, ids_per_byte=2
     )
 
 

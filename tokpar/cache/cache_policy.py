@@ -26,12 +26,10 @@ class CachePolicy:
 
     `most_new`: a wave counts as known up to this share of its bytes in new segments. `first`: the
     bytes of a call that are always looked up; after them, the call looks up at most four times the
-    bytes that were known at its beginning. `young`: a cache that looked up fewer bytes learns every
-    new segment."""
+    bytes that were known at its beginning."""
 
     most_new: float = 1.0
     first: int = 1 << 62
-    young: int = 0
 
     @property
     def has_budget(self) -> bool:
@@ -40,8 +38,6 @@ class CachePolicy:
 
 
 USUAL = CachePolicy()
-OFFSETS = CachePolicy(young=1 << 20)
-"""For a cache of offsets. A caller asked for offsets, so the engine would run anyway."""
 FAST_ENGINE = CachePolicy(most_new=0.05, first=1 << 15)
 """For an engine that encodes new text faster than a cache learns it. A new byte costs the cache
 some 100 ns and a known byte 2.5 ns. The engine takes 7 to 13 ns (DeepSeek-V3,

@@ -99,8 +99,7 @@ class Learner:
             found = self._by_parts(new, token_parts, engine)
             collector.add(token_parts.segments, found)
             left[token_parts.segments] = found.stops < 0
-        young = state.looked + call.looked_bytes < call.policy.young
-        if left.any() and not (call.policy.has_budget or young):
+        if left.any() and not call.policy.has_budget:
             is_skipped |= _too_new(*rows, new.lengths * left)
             left &= ~is_skipped
         for asked, unbatcher in (

@@ -60,8 +60,8 @@ class Scratch:
 class Lookup:
     """Looks up segments, and puts the ids of misses in their places.
 
-    `functions`: the compiled module `_segments`. `neighbours`: which bytes may stand next to a cut.
-    `ids_per_byte`: rows with more ids are not answered."""
+    `functions`: the compiled module `_segments`. `neighbours`: which bytes may stand next to a
+    cut."""
 
     def __init__(
         self,
@@ -69,10 +69,9 @@ class Lookup:
         tables: Generations,
         seeds: NDArray[np.uint64],
         neighbours: NDArray[np.uint8],
-        ids_per_byte: int,
     ) -> None:
         self._functions, self._tables, self._seeds = functions, tables, seeds
-        self._neighbours, self._ids_per_byte = neighbours, ids_per_byte
+        self._neighbours = neighbours
         self._scratches: list[Scratch] = []
 
     def look_up(
@@ -94,16 +93,15 @@ class Lookup:
         return known if len(known) == len(found) else None
 
     def look_up_part(self, data: NDArray[np.uint8], rows: IntArray) -> LookupResult | None:
-        """Look up some rows. None if the rows have more ids than `ids_per_byte` allows."""
+        """Look up some rows. None if the rows have more ids than bytes."""
         size, count = int(rows[-1] - rows[0]), len(rows) - 1
         ends, miss_ends = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
-        places = self._ids_per_byte * size
         try:
             buffers = self._scratches.pop()
         except IndexError:
-            buffers = Scratch.of(places, count, self._functions.BLOCK)
-        if len(buffers.ids) < places + 2 or len(buffers.misses) < 3 * (size // 2 + count + 1):
-            buffers = Scratch.of(places, count, self._functions.BLOCK)
+            buffers = Scratch.of(size, count, self._functions.BLOCK)
+        if len(buffers.ids) < size + 2 or len(buffers.misses) < 3 * (size // 2 + count + 1):
+            buffers = Scratch.of(size, count, self._functions.BLOCK)
         # each thread reads for itself: an interrupted call may leave a thread that still reads
         with self._tables.reading() as generations:
             missed = self._functions.look_up(

@@ -66,10 +66,9 @@ class SegmentCache:
     tokenizer, which the engine matches first; a text that may hold one that forbids a cut is not
     divided. `cache_bytes`: see `require_bytes`. `functions`: the compiled module `_segments`.
     `policy`: says when looking up pays. `cut`: where texts may be cut; None: before every space
-    that follows a character other than white space. `ids_per_byte`: a text with more ids per byte
-    is not answered. `parts`: finds added tokens in segments. `absorbs`: the engine puts a space
-    before each text, so the space at a cut is left out (theorem 6.4). Texts that begin or end with
-    a space are then not divided."""
+    that follows a character other than white space. `parts`: finds added tokens in segments.
+    `absorbs`: the engine puts a space before each text, so the space at a cut is left out
+    (theorem 6.4). Texts that begin or end with a space are then not divided."""
 
     def __init__(
         self,
@@ -79,7 +78,6 @@ class SegmentCache:
         functions: Any = kernel_modules.SEGMENTS,
         policy: CachePolicy = USUAL,
         cut: SpaceCut | None = None,
-        ids_per_byte: int = 1,
         parts: AddedParts | None = None,
         absorbs: bool = False,
     ) -> None:
@@ -95,7 +93,7 @@ class SegmentCache:
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._tables = Generations(functions, self.seeds, cache_bytes)
         tools = functions, self._tables, self.seeds
-        self._lookup = Lookup(*tools, self._neighbours, ids_per_byte)
+        self._lookup = Lookup(*tools, self._neighbours)
         found = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
         self._learner = Learner(*tools, unbatcher, found, absorbs)
         self.waves = FIRST_WAVE, LARGEST_WAVE
