@@ -34,7 +34,12 @@ def test_the_command_says_in_one_line_what_is_wrong_with_a_file(
     text, certificate = tmp_path / "text.txt", tmp_path / "certificate"
     text.write_text(TEXT, encoding="utf-8")
     data = to_bytes(ENCODING, TEXT, "cl100k_part")
-    for broken in (data[: len(data) // 2], b"", b"{}", data.replace(b'"code_points":', b'"cod":')):
+    for broken in (
+        data[: len(data) // 2],
+        b"",
+        b"{}",
+        data.replace(b"header.json", b"other.json_"),
+    ):
         certificate.write_bytes(broken)
         assert main(["check", str(text), "--certificate", str(certificate)]) == 2
         said = capsys.readouterr().err

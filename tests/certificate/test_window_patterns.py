@@ -12,8 +12,7 @@ from tests.recipes.shipped import SPELLINGS
 from tests.support.patterns_of_users import PATTERNS, drawn_pattern
 from tests.support.second_parser import parse_expression
 from tests.support.second_trees import UnsupportedPatternError, over, sources
-from tokpar.certificate.pattern_machine import RefusedProofError
-from tokpar.certificate.pattern_parser import ENGINES, PatternReader
+from tokpar.regexes.pattern_parser import ENGINES, PatternReader, RefusedProofError
 
 FAMILIES = sorted(
     {p for spellings in SPELLINGS.values() for _, patterns in spellings for p in patterns}

@@ -25,13 +25,14 @@ from tests.support.windows_drawn import (
     windows_or_none,
 )
 from tokpar.certificate.pair_check import PairChecker
-from tokpar.certificate.pair_rows import RowPairs
-from tokpar.certificate.pattern_machine import Machine, RefusedProofError
+from tokpar.certificate.pattern_machine import Machine
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
 from tokpar.patterns.time_budget import Budget
+from tokpar.regexes.pair_rows import RowPairs
+from tokpar.regexes.pattern_parser import RefusedProofError
 
 PATTERNS = {
     "gpt2": SplitStage(GPT2, "regex"),

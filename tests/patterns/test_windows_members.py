@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
 from tests.support.windows_brute import ask, asked
-from tokpar.certificate.pattern_parser import ENGINES
 from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking
 from tokpar.patterns.char_partition import alphabet
@@ -28,6 +27,7 @@ from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
 from tokpar.patterns.shipped_patterns import O200K
 from tokpar.patterns.splits import SplitStage, decide_pairs, machines_of
 from tokpar.patterns.time_budget import Budget
+from tokpar.regexes.pattern_parser import ENGINES
 
 CLASSES = (
     *(r"\p{L}", r"\p{N}", r"\s", r"\S", r"[^\s\p{L}\p{N}]", "[\\r\\n]", "a", r"\.", "."),

@@ -15,10 +15,10 @@ import pytest
 from tests.support.second_threats import SecondDecision
 from tests.support.windows_brute import Brute
 from tests.support.windows_drawn import check_certified, check_witnesses, decided
-from tokpar.certificate import pair_rows
 from tokpar.patterns import automaton
 from tokpar.patterns.splits import SplitStage
 from tokpar.patterns.time_budget import Budget
+from tokpar.regexes import pair_rows
 
 ROW = (r"\S{1,2}", r"a+|[\s\S]")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.recipes.wide_tables import wide_tables
-from tokpar.certificate.pattern_parser import PatternReader
 from tokpar.patterns.class_tables import read_table
 from tokpar.patterns.splits import SplitStage, decide_pairs
+from tokpar.regexes.pattern_parser import PatternReader
 
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.certificate.pair_rows import BEGIN, REFUTED, WRONG, RowPairs, Threat, fewest
+from tokpar.regexes.pair_rows import BEGIN, REFUTED, WRONG, RowPairs, Threat, fewest
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ python -m tests.support.attacks SEED SECONDS"""
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import sys
 import time
+import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +21,7 @@ import tokpar
 from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
 from tests.support.tokenizers_drawn import is_panic
 from tokpar.arrays import IdArray
-from tokpar.certificate.certificate_file import MAGIC, from_bytes, to_bytes
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check
 from tokpar.certificate.id_checks import serial_ids
 from tokpar.encoding import Encoding
@@ -123,7 +125,7 @@ def forged_seams(rng: random.Random, text: str, ids: IdArray, real: Seams) -> Se
 def mutated(rng: random.Random, data: bytes) -> bytes:
     """A certificate file with bytes changed, lost, doubled, or with another value in its header."""
     changed = bytearray(data)
-    match rng.randrange(5):
+    match rng.randrange(6):
         case 0:
             for _ in range(rng.randrange(1, 6)):
                 changed[rng.randrange(len(changed))] = rng.randrange(256)
@@ -135,15 +137,17 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
         case 3:
             k = rng.randrange(len(changed))
             del changed[k : k + rng.randrange(1, 9)]
+        case 4:
+            return _other_column(rng, data)
         case _:
             return _other_header(rng, data)
     return bytes(changed)
 
 
 def _other_header(rng: random.Random, data: bytes) -> bytes:
-    start = len(MAGIC) + 8
-    length = int.from_bytes(data[len(MAGIC) : start], "little")
-    header = json.loads(data[start : start + length])
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
     at: Any = header
     while isinstance(at, dict | list) and at:
         key: Any = rng.choice(list(at)) if isinstance(at, dict) else rng.randrange(len(at))
@@ -152,8 +156,28 @@ def _other_header(rng: random.Random, data: bytes) -> bytes:
             continue
         at[key] = rng.choice([None, -1, 0, 1, 2**60, 1.5, "", "PAIR", [], {}, [[0, 1]], "plain"])
         break
-    written = json.dumps(header).encode()
-    return MAGIC + len(written).to_bytes(8, "little") + written + data[start + length :]
+    members["header.json"] = json.dumps(header).encode()
+    return _zipped(members)
+
+
+def _other_column(rng: random.Random, data: bytes) -> bytes:
+    """The file with a number of one of its columns changed, and right checksums."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = rng.choice([name for name in members if name != "header.json"])
+    content = bytearray(members[name])
+    if len(content) > 128:  # behind what numpy writes first
+        content[rng.randrange(128, len(content))] = rng.randrange(256)
+    members[name] = bytes(content)
+    return _zipped(members)
+
+
+def _zipped(members: Mapping[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
 
 
 # ------------------------------------------------------------------------------- verdicts

@@ -1,4 +1,4 @@
-"""The oracle of `tokpar.certificate.pair_rows`: the possible states of a sequence of Splits
+"""The oracle of `tokpar.regexes.pair_rows`: the possible states of a sequence of Splits
 before a cut (definition 39, theorems 40 to 42).
 
 A lineage of stage i is the state of one match attempt inside the current piece of stage i-1, or

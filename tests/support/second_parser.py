@@ -1,5 +1,5 @@
 """A second parser of pre-tokenizer patterns, by recursive descent: the oracle of the first one,
-`tokpar.certificate.pattern_parser`, which works token by token. Raises `UnsupportedPatternError`.
+`tokpar.regexes.pattern_parser`, which works token by token. Raises `UnsupportedPatternError`.
 """
 
 from __future__ import annotations

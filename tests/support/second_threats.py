@@ -1,4 +1,4 @@
-"""The oracle of `tokpar.certificate.pair_rows`: which pending matches may still prove a cut wrong
+"""The oracle of `tokpar.regexes.pair_rows`: which pending matches may still prove a cut wrong
 (theorems 40 to 42).
 
 Each threat advances symbol by symbol through the text after the cut. A threat that comes true

@@ -106,7 +106,7 @@ def folded_edge(node: Expression, side: int) -> frozenset[str]:
 
 
 def over(node: Expression, sets: Mapping[str, frozenset[int]], size: int) -> list[Any]:
-    """The tree over symbols, as `tokpar.certificate.pattern_parser` spells it."""
+    """The tree over symbols, as `tokpar.regexes.pattern_parser` spells it."""
     if isinstance(node, OneOf):
         return ["set", sorted(sets[node.source])]
     if isinstance(node, Ahead):

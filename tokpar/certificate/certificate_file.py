@@ -1,38 +1,37 @@
-"""Write and read certificate files: a JSON header, then columns of numbers.
+"""Write and read certificate files: one npz, with a JSON header.
 
 A checker needs only the file and the text, not the run that made the file. Reading a file executes
 no code and takes memory in proportion to the file.
 
-    tokpar certificate\\n
-    length of the header, 8 bytes, little-endian
-    header: format_version, text, untrusted, report, licences, everywhere, columns
-    the columns, in the header's order
+    header.json   format, format_version, tokenizer, text, untrusted, report, licences, everywhere,
+                  proofs
+    ids.npy       the ids, uint32
+    positions.npy, tokens.npy, codes.npy   the planned seams, `Columns`; differences
+    regions.npy   start, stop, start, stop, ... of the regions of `everywhere`, code points;
+                  differences
 
 `untrusted`: [start, stop) of the spans of the text in which no added token may be matched, code
-points. This version writes and reads an empty list.
-
-For a region that is cut at every position of one licence, the file has only the region's ends and
-the licence."""
+points. This version writes and reads an empty list. For a region that is cut at every position of
+one licence, the file has only the region's ends and the licence."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokpar.arrays import IdArray, frozen_ids
-from tokpar.certificate.packing import MOST, check_entries, expect, pack_ids, unpack
-from tokpar.certificate.packing_seams import pack_seams, unpack_seams
+from tokpar.certificate.npz_columns import MOST, expect, read_npz, write_npz
 from tokpar.errors import FileFormatError
-from tokpar.seams import Seams
-from tokpar.types import Report
+from tokpar.seams import Columns, Everywhere, Licence, Seams
+from tokpar.types import Report, Rule, Seam
 
 FORMAT = "tokpar certificate"
-FORMAT_VERSION = 3
-MAGIC = f"{FORMAT}\n".encode()
-_LENGTH_BYTES = 8
+FORMAT_VERSION = 4
 
 
 class Storable(Protocol):
@@ -77,9 +76,8 @@ def to_bytes(
     """Serialize an encoding to the bytes of a certificate file, for `from_bytes`.
 
     Raises ValueError for numbers above 2**53."""
-    seams, packed = pack_seams(encoding.seams, len(text))
-    packed.append(pack_ids(encoding.ids))
-    header = {
+    planned, everywhere = encoding.seams.planned, encoding.seams.everywhere
+    header: dict[str, object] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "tokpar_version": tokpar_version,
@@ -91,37 +89,41 @@ def to_bytes(
             "plan": encoding.report.plan,
             "chunks": encoding.report.chunks,
         },
-        **seams,
-        "columns": [column.entry for column in packed],
+        "licences": list(map(_describe, planned.licences)),
+        "everywhere": None,
+        "proofs": dict(encoding.seams.proofs),
     }
-    written = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
-    described = written.encode("utf-8", "surrogatepass")
-    length = len(described).to_bytes(_LENGTH_BYTES, "little")
-    return b"".join([MAGIC, length, described, *(column.data for column in packed)])
+    columns: dict[str, NDArray[Any]] = {
+        "ids": encoding.ids,
+        "positions": planned.positions,
+        "tokens": planned.tokens,
+        "codes": planned.codes,
+    }
+    if everywhere is not None:
+        licence = everywhere.licence
+        header["everywhere"] = _describe((licence.rule, licence.theorem, licence.witness))
+        columns["regions"] = everywhere.regions.reshape(-1)
+    return write_npz(header, columns)
 
 
 def from_bytes(data: bytes) -> StoredCertificate:
     """Read the bytes that `to_bytes` wrote.
 
     Raises FileFormatError, which names the missing or wrong field."""
-    header, rest = _header(data)
+    header, columns = read_npz(data)
+    _require_format(header)
+    assert isinstance(header, Mapping)
     text, report = _field(header, "text", dict), _field(header, "report", dict)
     length = _field(text, "code_points", int, "text.")
     expect(0 <= length <= MOST, f"text.code_points: expected a length, got {length}")
     spans = _field(header, "untrusted", list)
     expect(not spans, f"untrusted: expected no spans, got {len(spans)} of a newer tokpar")
-    entries = check_entries(_field(header, "columns", list), len(data) - rest)
-    columns = {}
-    for entry in entries:
-        columns[entry["name"]] = (entry, data[rest : rest + entry["bytes"]])
-        rest += entry["bytes"]
-    expect("ids" in columns, "ids: missing")
-    entry, ids = columns.pop("ids")
-    plain = entry["dtype"] == "<u4" and entry["coding"] == "plain"
-    expect(plain, "ids: expected plain numbers of type <u4")
+    ids = _take(columns, "ids", "uint32")
+    seams = _seams(header, columns)
+    expect(not columns, f"nothing is known of {min(columns, default='')!r}")
     return StoredCertificate(
-        ids=frozen_ids(unpack(entry, ids)),
-        seams=unpack_seams(header, columns, length),
+        ids=frozen_ids(ids),
+        seams=seams,
         tokenizer=_field(header, "tokenizer", str),
         strategy=_field(report, "strategy", str, "report."),
         plan=_field(report, "plan", str, "report."),
@@ -132,17 +134,7 @@ def from_bytes(data: bytes) -> StoredCertificate:
     )
 
 
-def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
-    own = data.startswith(MAGIC)
-    expect(own, f"expected a file that begins with {MAGIC!r}, got {data[:20]!r}")
-    first = len(MAGIC) + _LENGTH_BYTES
-    stop = first + int.from_bytes(data[len(MAGIC) : first], "little")
-    whole = len(data) >= max(first, stop)
-    expect(whole, f"truncated: expected a header up to byte {stop}, got {len(data)}")
-    try:
-        header = json.loads(data[first:stop].decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"header: expected JSON ({error})") from error
+def _require_format(header: object) -> None:
     if not isinstance(header, Mapping):
         raise FileFormatError(f"header: expected an object, got {type(header).__name__}")
     named, version = header.get("format"), header.get("format_version")
@@ -153,7 +145,62 @@ def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
         )
     known = type(version) is int and version == FORMAT_VERSION
     expect(known, f"format_version: expected {FORMAT_VERSION}, got {version!r}")
-    return header, stop
+
+
+def _seams(header: Mapping[str, Any], columns: dict[str, NDArray[Any]]) -> Seams:
+    entries = _field(header, "licences", list)
+    licences = tuple(_licence(entry, f"licences[{k}]") for k, entry in enumerate(entries))
+    positions, tokens, codes = (_take(columns, n) for n in ("positions", "tokens", "codes"))
+    counts = f"{len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
+    expect(len(positions) == len(tokens) == len(codes), f"seams: {counts}")
+    ascending = (np.diff(positions, prepend=-1) >= 1).all()
+    expect(ascending, "positions: expected numbers from 0 on, each above the one before")
+    expect((tokens >= -1).all(), "tokens: expected numbers from -1 on")
+    known = ((codes >= 0) & (codes < len(licences))).all()
+    expect(known, f"codes: expected numbers of the {len(licences)} licences")
+    everywhere = None
+    if header.get("everywhere") is not None:
+        licence = Seam(0, *_licence(header["everywhere"], "everywhere"))
+        ends = _take(columns, "regions")
+        expect(len(ends) % 2 == 0, f"regions: expected starts and stops, got {len(ends)} numbers")
+        everywhere = Everywhere(licence, ends.reshape(-1, 2))
+    proofs = _field(header, "proofs", dict)
+    written = all(isinstance(text, str) for text in proofs.values())
+    expect(written, "proofs: expected an object of strings")
+    return Seams(Columns(positions, tokens, codes, licences), everywhere, proofs=proofs)
+
+
+def _take(columns: dict[str, NDArray[Any]], name: str, dtype: str = "int64") -> NDArray[Any]:
+    expect(name in columns, f"{name}: missing")
+    found = columns.pop(name)
+    expect(found.dtype == dtype, f"{name}: expected numbers of type {dtype}, got {found.dtype}")
+    return found
+
+
+def _describe(licence: Licence) -> dict[str, Any]:
+    rule, theorem, witness = licence
+    return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in witness]}
+
+
+def _licence(data: object, where: str) -> Licence:
+    """Read a licence from a header."""
+    if not isinstance(data, Mapping):
+        raise FileFormatError(f"{where}: expected an object, got {data!r}")
+    rule, theorem = data.get("rule", ""), data.get("theorem")
+    rules = (None, *Rule)
+    known = f"expected null or one of {', '.join(Rule)}, got {rule!r}"
+    expect(rule in rules, f"{where}.rule: {known}")
+    if not isinstance(theorem, str):
+        raise FileFormatError(f"{where}.theorem: expected str, got {theorem!r}")
+    pairs = _field(data, "witness", list, f"{where}.")
+    return rules[rules.index(rule)], theorem, tuple(_pair(pair, where) for pair in pairs)
+
+
+def _pair(data: object, where: str) -> tuple[str, str]:
+    match data:
+        case [str(name), str(value)]:
+            return name, value
+    raise FileFormatError(f"{where}.witness: expected [name, value] pairs, got {data!r}")
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:

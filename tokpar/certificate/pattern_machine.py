@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tokpar.regexes.pattern_parser import RefusedProofError
+
 Remainder = tuple[Any, ...]
 """The remainder of a pattern: a sequence of trees."""
 State = tuple[Remainder, ...]
@@ -18,10 +20,6 @@ State = tuple[Remainder, ...]
 
 _MOST_STATES = 5_000
 _DEEPEST = 200
-
-
-class RefusedProofError(ValueError):
-    """The proof of a pattern does not hold."""
 
 
 class Machine:

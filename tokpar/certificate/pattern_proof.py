@@ -16,9 +16,9 @@ from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.class_check import POINTS, require_class
 from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables
 from tokpar.certificate.pair_check import PairChecker
-from tokpar.certificate.pair_rows import RowPairs
-from tokpar.certificate.pattern_machine import Machine, RefusedProofError
-from tokpar.certificate.pattern_parser import PatternReader, require_kept
+from tokpar.certificate.pattern_machine import Machine
+from tokpar.regexes.pair_rows import RowPairs
+from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 _MOST_SYMBOLS = 255
 _SURROGATES = slice(0xD800, 0xE000)

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from tokpar.certificate.pair_rows import BEGIN, WRONG, Item, RowPairs, Threat
-from tokpar.certificate.pattern_machine import RefusedProofError
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.char_partition import Alphabet
 from tokpar.patterns.known_pattern import PairArray
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.time_budget import Budget
+from tokpar.regexes.pair_rows import BEGIN, WRONG, Item, RowPairs, Threat
+from tokpar.regexes.pattern_parser import RefusedProofError
 
 Word = tuple[int, ...]
 """The symbols of a text."""

@@ -1,12 +1,11 @@
-"""Read a pattern for the planner, by the checker's parser."""
+"""Read a pattern for the planner."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tokpar.certificate.pattern_machine import RefusedProofError
-from tokpar.certificate.pattern_parser import PatternReader, require_kept
 from tokpar.errors import OptionError
+from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 Tree = list[Any]
 """["set", symbols], ["look", symbols], ["row", trees], ["choice", trees] or

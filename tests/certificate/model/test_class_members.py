@@ -10,7 +10,7 @@ from tests.support.tokenizers_drawn import PATTERNS
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.frozen_tables import load_categories, load_pictographs, load_tables
 from tokpar.certificate.model.class_members import partition, tables_digest
-from tokpar.certificate.pattern_parser import PatternReader
+from tokpar.regexes.pattern_parser import PatternReader
 
 KINDS = (r"\p{L}", r"\p{Lu}", r"\p{M}", r"\p{N}", r"\p{P}", r"\p{S}", r"[^\s\p{L}\p{N}]", r"\s")
 SETS = (

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.model.class_members import Partition, partition
-from tokpar.certificate.pattern_machine import RefusedProofError, State, plain, read_tree, step
-from tokpar.certificate.pattern_parser import PatternReader, require_kept
+from tokpar.certificate.pattern_machine import State, plain, read_tree, step
+from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 HIT, DEAD, AGAIN = 1, 2, 4
 _MOST_STATES = 2000

@@ -24,7 +24,7 @@ from functools import cache
 from itertools import product
 from typing import Any, Protocol
 
-from tokpar.certificate.pattern_machine import RefusedProofError
+from tokpar.regexes.pattern_parser import RefusedProofError
 
 Debts = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Debts]

@@ -12,11 +12,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tokpar.certificate.pattern_machine import RefusedProofError
-
 ENGINES = ("fancy-regex", "oniguruma", "regex")
 Symbols = Callable[[str], list[int]]
 """A function from the spelling of a class to the symbols of the class."""
+
+
+class RefusedProofError(ValueError):
+    """A pattern is outside the class of theorem 40, or a proof of it does not hold."""
+
 
 _ONE = (
     r"\\[pP]\{\^?[A-Za-z_][\w =-]*\}|\\[sSdDwWrntfv]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F])"
