@@ -265,7 +265,7 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
+        from tokpar.cache.utf8_texts import plain_texts  # importing tokpar does without it
 
         texts, lengths = plain_texts(texts)
         smallest = self._smallest_split
@@ -331,7 +331,7 @@ class Encoder:
         def in_parallel(texts: Sequence[str]) -> Rows:
             return self.unprocessed_batch(texts, self.tokenizer).rows
 
-        return PartEncoder(self.tokenizer, in_parallel if self.exact else None)
+        return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
