@@ -333,7 +333,7 @@ class Encoder:
         def in_parallel(texts: Sequence[str]) -> Rows:
             return self.unprocessed_batch(texts, self.tokenizer).rows
 
-        return PartEncoder(self.tokenizer, in_parallel if self.exact else None)
+        return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
