@@ -182,7 +182,7 @@ static PyObject *segments_new(PyTypeObject *type, PyObject *args, PyObject *name
 
 static void segments_free(Segments *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
     free_buffers(&self->s);
     free_words(&self->words);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
