@@ -32,15 +32,13 @@ def _import_module(name: str) -> ModuleType | None:
 
 CALL = _import_module("_call")
 """The module of `call.c`; or None."""
-CONTENTS = _import_module("_contents")
-"""The functions of `tokpar.cache._contents`, compiled; or None."""
 NAME = "none" if CALL is None else "compiled"
 
 
 def __getattr__(name: str) -> ModuleType | None:
-    """`MERGES`, `VOCABULARY`: the functions of `_merges` and `_vocabulary`, compiled; or None. They
-    are imported when they are first needed."""
-    if name not in ("MERGES", "VOCABULARY"):
+    """`CONTENTS`, `MERGES`, `VOCABULARY`: the functions of `_contents`, `_merges`, `_vocabulary`,
+    compiled; or None. They are imported when they are first needed."""
+    if name not in ("CONTENTS", "MERGES", "VOCABULARY"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _import_module(f"_{name.lower()}")
     globals()[name] = module

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ _KEPT_IN_VERSION_4 = frozenset(
 def load(name: str, json_of: Callable[[Any], str] = str, **options: Any) -> DirectoryTokenizer:
     """Returns what transformers makes of a directory, or of a repository of the Hub.
 
-    `json_of`: see `DirectoryTokenizer`. `options`: more arguments of
+    `json_of`: makes the tokenizer.json of a tokenizer. `options`: more arguments of
     `AutoTokenizer.from_pretrained`. Raises ImportError without transformers, FileFormatError if
     transformers makes nothing of it, if it needs remote code, and if the class encodes in Python or
     has no backend tokenizer."""
@@ -59,7 +59,9 @@ def load(name: str, json_of: Callable[[Any], str] = str, **options: Any) -> Dire
     if refusal is not None:
         raise FileFormatError(f"{name}: {refusal}")
     _freeze(tokenizer)
-    return DirectoryTokenizer(name, _loader_of(tokenizer), tokenizer, json_of=json_of)
+    return DirectoryTokenizer(
+        name, _loader_of(tokenizer), tokenizer, write=partial(_write, json_of)
+    )
 
 
 def _why_not_made(transformers: Any, name: str, error: BaseException) -> str:
@@ -141,10 +143,10 @@ def _folder() -> Path:
     return Path(folder)
 
 
-def write_json(config: str) -> Path:
-    """Returns a file with this text, which is kept until the process ends: adapters read it
-    again."""
-    data = config.encode("utf-8")
+def _write(json_of: Callable[[Any], str], tokenizer: Any) -> Path:
+    """Returns a file with the tokenizer.json, which is kept until the process ends: adapters read
+    it again."""
+    data = json_of(tokenizer).encode("utf-8")
     path = _folder() / hashlib.sha256(data).hexdigest()[:16] / "tokenizer.json"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)

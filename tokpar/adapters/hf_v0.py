@@ -3,7 +3,7 @@
 
 An adapter is a snapshot: a private copy of the caller's tokenizer, which shares the model and
 nothing else, encodes and decodes. Where no copy has the ids of the caller's object, the object
-itself does (`hf_live`)."""
+itself does (`LiveTokenizer`)."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
+_OWN_ENDS = "its truncation and padding are a part of its own call, which nothing can replace"
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 SPECIAL_TOKENS = tuple(
     f"{name}_token" for name in ["bos", "eos", "unk", "sep", "pad", "cls", "mask"]
@@ -145,11 +146,7 @@ def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
 
 
 def _live_or_copied(snapshot: HuggingFaceTokenizer, caller: Caller) -> HuggingFaceTokenizer:
-    if snapshot.why_live is None:
-        return snapshot
-    from tokpar.adapters.hf_live import LiveTokenizer  # few tokenizers cannot be copied
-
-    return LiveTokenizer(snapshot, caller)
+    return snapshot if snapshot.why_live is None else LiveTokenizer(snapshot, caller)
 
 
 def from_json(config: str, encode_special_tokens: bool, settings: Settings) -> HuggingFaceTokenizer:
@@ -557,6 +554,71 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             "encode_special_tokens": self._whole.encode_special_tokens,
             "settings": self.settings,
         }
+
+
+class LiveTokenizer(HuggingFaceTokenizer):
+    """A tokenizer of which no copy has the same ids: the caller's object encodes and decodes.
+
+    No text is cut, and nothing is cached. `snapshot`: what is known of the tokenizer."""
+
+    def __init__(self, snapshot: HuggingFaceTokenizer, caller: Caller) -> None:
+        self.__dict__ |= snapshot.__dict__
+        self._caller, self._wrapper = caller, caller.wrapper
+        own, settings = caller.own, self.settings
+        truncates = not settings.truncation and own.truncation is not None
+        if caller.wrapper is None and (truncates or (not settings.padding and own.padding)):
+            raise OptionError(f"{_OWN_ENDS}: {self.why_live}")
+
+    @property
+    def origin(self) -> Origin:
+        """The caller's object, for a checker."""
+        return Origin(self._caller.native, self._postprocess_flags)
+
+    def encode(self, text: str) -> IdArray:
+        """Returns ids without special tokens. Raises OptionError if the own call truncates or
+        pads."""
+        own = self._caller.own
+        if self._caller.native is own and (own.truncation or own.padding):
+            raise OptionError(f"{_OWN_ENDS}: {self.why_live}")
+        return self._own_ids(text, False)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """Returns one row per text. Raises LookupError where the private copy has other ids."""
+        rows = [self.encode(text) for text in texts]
+        if not spans:
+            return Rows.of(rows)
+        located = zip(rows, texts, strict=True)
+        return Rows.of_pieces([Piece(ids, self.locate(ids, text)) for ids, text in located])
+
+    def encode_whole(self, text: str) -> IdArray:
+        return self._own_ids(text, self.settings.add_special_tokens)
+
+    def _own_ids(self, text: str, add_special_tokens: bool) -> IdArray:
+        return call_engine([text], self._caller.ids, text, add_special_tokens)
+
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        add = self.settings.add_special_tokens
+        return Rows.of(call_engine(texts, self._caller.batch, texts, add))
+
+    def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
+        return [None] * len(rows)
+
+    @property
+    def _decoder(self) -> Any:
+        return self._caller.wrapper or self._caller.own
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
+
+        return parts_of_hf(self._caller.own, self._wrapper, skip_special_tokens)
+
+    def is_current(self, source: Any) -> bool:
+        """False: this is no snapshot."""
+        return False
+
+    def _require_unchanged(self) -> None:
+        """Nothing: the caller's object answers as it is now."""
 
 
 def _is_same_model(engine: Any, model_look: object) -> bool:

@@ -21,7 +21,7 @@ class DirectoryTokenizer:
 
     `tokenizer`: the tokenizer that transformers made, which nobody else holds, or None. `file`: the
     tokenizer.json that means the same, if `tokenizer` is None. `settings`: the settings of `load`
-    with which it does. As a path, a DirectoryTokenizer is a tokenizer.json, which `json_of` makes
+    with which it does. As a path, a DirectoryTokenizer is a tokenizer.json, which `write` makes
     of `tokenizer`."""
 
     name: str
@@ -29,7 +29,7 @@ class DirectoryTokenizer:
     tokenizer: Any = None
     file: Path | None = None
     settings: Mapping[str, bool] = field(default_factory=dict)
-    json_of: Callable[[Any], str] = str
+    write: Callable[[Any], Path] = Path
 
     def __str__(self) -> str:
         return self.name
@@ -40,10 +40,8 @@ class DirectoryTokenizer:
         Raises OptionError if no file does."""
         if self.file is not None:
             return os.fspath(self.file)
-        from tokpar.adapters.directory import write_json  # few engines read files
-
         try:
-            return os.fspath(write_json(self.json_of(self.tokenizer)))
+            return os.fspath(self.write(self.tokenizer))
         except OptionError as error:
             raise OptionError(
                 f"{self.name}: no tokenizer.json says what {self.loader.tokenizer_class} of "
@@ -133,11 +131,13 @@ def raise_panic(error: BaseException, texts: Sequence[str]) -> None:
         raise EngineError(message, 0, sum(map(len, texts))) from error
 
 
-def call_engine(texts: Sequence[str], call: Callable[..., _T], *given: Any, **settings: Any) -> _T:
-    """Returns `call(*given, **settings)`. Raises EngineError if the engine panics on these
+def call_engine(
+    texts: Sequence[str], call: Callable[..., _T], *arguments: Any, **settings: Any
+) -> _T:
+    """Returns `call(*arguments, **settings)`. Raises EngineError if the engine panics on these
     texts."""
     try:
-        return call(*given, **settings)
+        return call(*arguments, **settings)
     except BaseException as error:  # a panic is no Exception
         raise_panic(error, texts)
         raise
