@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
+LONGEST_OWN = 1 << 18
+"""Code points below which the tokenizer's own call encodes a text that the compiled call cannot
+decide."""
 COMPILED = "one compiled call"
 """The plan of a text that the compiled call encoded."""
 BATCH_BYTES = 8 << 20
@@ -111,6 +114,8 @@ class Encoder:
         self._own_call = own_call_of(own)
         uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
+        limit = own.truncates_to if isinstance(own, PostProcesses) else None
+        self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(self._short, plan=COMPILED, executor="memo")
         self._decode_tables: DecodeTables | None = None
 
@@ -131,17 +136,18 @@ class Encoder:
         spans."""
         if type(text) is not str:
             text = require_text(text)
-        later = self._later_call
+        later, alone = self._later_call, self._smallest_split
         if later is not None and later.call is not None and max_tokens is None:
             found = self._encode_compiled(text, later.call)
             if found is not None:
                 return found
+            alone = LONGEST_OWN  # the engine takes less than planning would
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
-        if self._own_call is not None and len(text) < self._smallest_split:
+        if self._own_call is not None and len(text) < alone:
             return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
@@ -156,9 +162,9 @@ class Encoder:
         if ids is None:
             return None
         final = ids
-        if not call.is_final:
-            own = cast(PostProcesses, self.tokenizer)
-            final = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
+        if not call.is_final or len(ids) > self._most_ids:
+            own, row = cast(PostProcesses, self.tokenizer), call.without_special(ids)
+            final = frozen_ids(postprocess_own(own, Rows.of([row]), [text])[0])
         seconds = time.perf_counter() - start
         return Encoding(final, partial(self._compiled_row, text, ids, call, seams, seconds))
 
@@ -261,7 +267,7 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
+        from tokpar.cache.utf8_texts import plain_texts  # importing tokpar does without it
 
         texts, lengths = plain_texts(texts)
         smallest = self._smallest_split
@@ -327,7 +333,7 @@ class Encoder:
         def in_parallel(texts: Sequence[str]) -> Rows:
             return self.unprocessed_batch(texts, self.tokenizer).rows
 
-        return PartEncoder(self.tokenizer, in_parallel if self.exact else None)
+        return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
