@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.cores import cpu_count
+from tokpar.limits import cpu_count
 
 OURS = {"tokpar", "numpy", "tokenizers", "tiktoken", "regex", "pluggy"}
 OTHERS = {"transformers", "sentencepiece", "fastokens", "gigatoken", "tokie"}

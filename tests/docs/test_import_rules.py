@@ -22,7 +22,7 @@ from tests.support.paths import ROOT, TESTS, VOCAB
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"data", "errors", "arrays", "cores"}),
+    frozenset({"data", "errors", "arrays"}),
     frozenset({"foreign_errors"}),
     frozenset({"limits", "types", "decompression", "text_field", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),

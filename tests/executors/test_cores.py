@@ -10,9 +10,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tests.support.profiles import drawn
-from tokpar import cores
-from tokpar.cores import cpu_count, quota_of
-from tokpar.limits import worker_count
+from tokpar import limits
+from tokpar.limits import cpu_count, quota_of, worker_count
 
 PERIOD = 100_000
 
@@ -82,8 +81,8 @@ def test_the_least_limit_is_the_number_of_workers(monkeypatch: pytest.MonkeyPatc
     rng = random.Random(0)
     for _ in range(drawn(200)):
         affinity, quota, rayon = (rng.choice([None, *range(1, 9)]) for _ in range(3))
-        monkeypatch.setattr(cores.os, "process_cpu_count", lambda n=affinity: n, raising=False)
-        monkeypatch.setattr(cores, "own_quota", lambda n=quota: n)
+        monkeypatch.setattr(limits.os, "process_cpu_count", lambda n=affinity: n, raising=False)
+        monkeypatch.setattr(limits, "own_quota", lambda n=quota: n)
         monkeypatch.setenv("RAYON_NUM_THREADS", rng.choice(["", "0", "-2", "x"]))
         if rayon is not None:
             monkeypatch.setenv("RAYON_NUM_THREADS", str(rayon))

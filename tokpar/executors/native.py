@@ -12,7 +12,6 @@ from typing import cast
 
 import numpy as np
 
-from tokpar.cores import cpu_count
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, blocks
@@ -25,7 +24,7 @@ from tokpar.interfaces import (
     later_call_of,
     traits_of,
 )
-from tokpar.limits import worker_count
+from tokpar.limits import cpu_count, worker_count
 from tokpar.thread_pool import share
 from tokpar.types import Rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tokpar.cores import cpu_count
+from tokpar.limits import cpu_count
 from tokpar.plugin.tokenizer import Executor
 from tokpar.policy import fit_for
 from tokpar_bench.comparing import stage_means
