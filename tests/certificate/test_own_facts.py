@@ -28,11 +28,11 @@ from tests.support.tokenizers_drawn import (
     tiktoken_encodings,
 )
 from tokpar.certificate import fact_differences
+from tokpar.certificate.canonical_form import form_of_json
 from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
-from tokpar.certificate.format_two import in_format_one
-from tokpar.certificate.own_facts import facts_of_file
-from tokpar.certificate.own_stages import without_inner_sets
-from tokpar.certificate.tokenizer_file import CustomPartError, TokenizerFile, read_origin
+from tokpar.certificate.origin_reader import CustomPartError, read_origin
+from tokpar.certificate.own_division import without_inner_sets
+from tokpar.certificate.own_facts import facts_of_form
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.interfaces import facts_of
@@ -149,7 +149,7 @@ def test_odd_tokenizers_are_read_alike(name: str) -> None:
 @pytest.mark.parametrize("sample", file_formats.NAMES)
 def test_both_formats_of_a_file_are_read_as_the_planner_reads_them(sample: str, name: str) -> None:
     config = file_formats.sample(sample, name)
-    own = facts_of_file(TokenizerFile(in_format_one(config), lists_classes=True))
+    own = facts_of_form(form_of_json(config, lists_classes=True))
     told = facts_with_tokens(as_format_one(config), lists_classes=True)
     assert [each.message for each in differences(told, own)] == []
     assert (own.unprovable is None) == (told.unprovable is None)
