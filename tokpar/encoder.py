@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
+LONGEST_OWN = 1 << 18
+"""Code points below which the tokenizer's own call encodes a text that the compiled call cannot
+decide."""
 COMPILED = "one compiled call"
 """The plan of a text that the compiled call encoded."""
 BATCH_BYTES = 8 << 20
@@ -131,17 +134,18 @@ class Encoder:
         spans."""
         if type(text) is not str:
             text = require_text(text)
-        later = self._later_call
+        later, alone = self._later_call, self._smallest_split
         if later is not None and later.call is not None and max_tokens is None:
             found = self._encode_compiled(text, later.call)
             if found is not None:
                 return found
+            alone = LONGEST_OWN  # the engine takes less than planning would
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
-        if self._own_call is not None and len(text) < self._smallest_split:
+        if self._own_call is not None and len(text) < alone:
             return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
 
@@ -307,8 +311,8 @@ class Encoder:
         back to, at which at most `overlap` tokens of the whole text lie before the end of this
         chunk. It does not overlap where it would not reach further than this chunk.
 
-        The whole text is encoded once, region by region. At certified cuts the ids of a chunk are
-        a slice of these ids (theorem 27). Elsewhere only the ends of the chunk are encoded alone.
+        The whole text is encoded once, region by region. Between certified cuts the ids of a chunk
+        are a slice of these ids (theorem 27). Other chunks are encoded alone, many together.
 
         Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
         below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a

@@ -30,6 +30,15 @@ if TYPE_CHECKING:  # slow to import
 
 PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
+ELSEWHERE = {
+    "bench": "tokpar-bench",
+    "corpus": "tokpar-corpus",
+    "explain": "tokpar-explain",
+    "tokentree": "tokpar-bench",
+    "train": "tokpar-train",
+}
+"""Commands of this project that come with other packages: command -> package. Each such package
+needs a tokpar of its own version."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
@@ -152,10 +161,11 @@ def load_plugin(name: str, owner: str, version: str, find: Callable[[], object])
         return Plugin(name, owner, version, problem=said)
 
 
-def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
+def load_third_parties(entry_points: Iterable[EntryPoint], own_version: str) -> list[Plugin]:
     """Returns the plugins of the entry points, by name, that TOKPAR_PLUGINS allows.
 
-    Unset: all plugins. Empty: none. Else: the names in its comma list."""
+    Unset: all plugins. Empty: none. Else: the names in its comma list. `own_version`: see
+    `wing_problem`."""
     limit = os.environ.get(LIMIT)
     wanted = None if limit is None else {name.strip() for name in limit.split(",")} - {""}
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
@@ -168,14 +178,28 @@ def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
     ]
     for name, points in sorted(found.items()):
         owners = " and by ".join(f"{value} of {owner}" for owner, value in sorted(points))
-        problem = f"the plugin name {name!r} is claimed by {owners}"
+        claimed = f"the plugin name {name!r} is claimed by {owners}"
         for claim in sorted(points):
             point, origin = points[claim], _origin(points[claim])
-            if len(points) == 1:
+            problem = claimed if len(points) > 1 else wing_problem(*origin, own_version)
+            if problem is None:
                 plugins.append(load_plugin(name, *origin, point.load))
             else:
                 plugins.append(Plugin(name, *origin, problem=problem))
     return plugins
+
+
+def wing_problem(package: str, version: str, own_version: str) -> str | None:
+    """Returns why this version of a package does not go with tokpar, or None.
+
+    A package of this project imports parts of tokpar that may change with any release. tokpar from
+    a source tree has no version, "", and is not compared."""
+    if package not in ELSEWHERE.values() or own_version in ("", version):
+        return None
+    return (
+        f"it has version {version} and tokpar {own_version}, and only equal versions go together: "
+        f"pip install . ./plugins/{package}, in one checkout of tokpar"
+    )
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:

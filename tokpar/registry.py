@@ -89,7 +89,7 @@ class Registry:
         own = load_plugin("builtins", PROJECT, version, lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
             raise PluginError(f"{own.label}: {own.problem}")
-        return cls(own, load_third_parties(found))
+        return cls(own, load_third_parties(found, version))
 
     def register(self, plugin: object, name: str | None = None) -> None:
         """Add a plugin object, as if the plugin were installed.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
@@ -154,6 +154,25 @@ def test_tables_with_a_mistake_are_not_used(name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(call_tables, "byte_arrays", lambda *given: MISTAKES[name](made(*given)))
     path = str(DATA / "default.json")
     assert tokpar.load(Tokenizer.from_file(path)).later_call.call is None  # type: ignore[attr-defined]
+
+
+def test_the_engine_s_ids_of_parts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.normalizer = normalizers.NFC()
+    adapter: Any = tokpar.load(tokenizer)
+    call: CompiledCall = adapter.later_call.call
+    asked: list[list[str]] = []
+    engine = call._encode_many
+    monkeypatch.setattr(call, "_encode_many", lambda texts: asked.append([*texts]) or engine(texts))
+    monkeypatch.setattr(compiled_call, "MOST_HOLES", 3)
+    texts = [f"plain text here, e{mark} there e{mark}" for mark in "\u0301\u0300\u0308\u0302\u030a"]
+    for text in [texts[0], texts[0], *texts, texts[0], " e\u0301" * 999 + " abcd" * 9999]:
+        found = call.encode(text)
+        assert found is None or found.tolist() == tokenizer.encode(text).ids
+    parts = [[*dict.fromkeys(each)] for each in asked]
+    assert parts == asked
+    assert len(asked) == 7
+    assert asked[0] == asked[5]
 
 
 @pytest.mark.parametrize("ignore_merges", [True, False])

@@ -35,6 +35,7 @@ from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
 from tokpar.cache.text_parts import ANYTHING, neighbours_of, next_cut
 from tokpar.certificate.stage_rule import places as places_of
+from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.types import AddedToken, Facts, Rows, Seam
@@ -259,8 +260,12 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
         if encoding.report.plan == "divided at every space":
             assert encoding.seams.everywhere is not None
             cuts = np.cumsum([len(stretch) for stretch in stretches_of(row)])[:-1]
-            assert [seam.position for seam in encoding.seams] == cuts.tolist()
-            counts = [len(adapter.encode(row[:p])) for p in cuts.tolist()]
+            places = [seam.position for seam in encoding.seams]
+            if finder_for(adapter.facts).spaces:  # stages may not cut beside some characters
+                assert {*places} <= {*cuts.tolist()}
+            else:
+                assert places == cuts.tolist()
+            counts = [len(adapter.encode(row[:p])) for p in places]
             assert [seam.token for seam in encoding.seams] == counts
         if encoding.ids.tolist() == alone:  # not padded to the longest
             report = tokpar.check(encoding, row, adapter)

@@ -135,8 +135,3 @@ def test_tokens_before_edges_of_added_tokens_are_counted_once() -> None:
     """Between two edges no pair of characters licenses a cut."""
     text = "".join("\xa0é" * 20 + "<|im_start|>" for _ in range(300))
     assert work_of(qwen_like(normalizers.NFC()), text, 256, "cut") < MOST_ENCODED
-
-
-def test_only_pieces_near_the_ends_of_chunks_are_located() -> None:
-    text = "".join(f"{'在人工智能领域' * 4}。" for _ in range(500))
-    assert work_of(qwen_like(normalizers.NFC()), text, 6000, "token") < 1

@@ -22,7 +22,7 @@ from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_tex
 from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
 from tests.support.tokenizers_drawn import plain_copy
-from tokpar.chunks import boundaries, encoded_text, text_chunks
+from tokpar.chunks import boundaries, encoded_text
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses
@@ -153,25 +153,32 @@ def test_texts_of_many_kinds(name: str, kind: str) -> None:
             assert_chunks(tokenizer, text, max_tokens, overlap, boundary, found)
 
 
-def test_regions_are_joined_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_chunks, "REGION", 1)
-    monkeypatch.setattr(encoded_text, "PIECE", 3)
+@pytest.fixture
+def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded_text, "REGION", 1)
+    monkeypatch.setattr(encoded_text, "LOCATED", 1)
+
+
+@pytest.mark.usefixtures("small_regions")
+@pytest.mark.parametrize("boundary", ["token", "cut", "line", "sentence"])
+def test_regions_are_joined_where_they_meet(boundary: str) -> None:
     for name in NAMES:
         for kind in ("English", "Chinese", "code"):
             text, tokenizer = TEXTS[kind], named(name)
-            found = chunks_of(tokenizer, text, 9, 2, "token")
-            assert_chunks(tokenizer, text, 9, 2, "token", found)
+            found = chunks_of(tokenizer, text, 9, 2, boundary)
+            assert_chunks(tokenizer, text, 9, 2, boundary, found)
 
 
-def test_regions_before_a_chunk_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_chunks, "REGION", 100)
+@pytest.mark.usefixtures("small_regions")
+def test_tokens_before_a_chunk_are_forgotten() -> None:
     adapter = tokpar.load("default")
     whole = encoded_text.EncodedText("some words " * 500, adapter, encode_rows(adapter), 100)
     assert whole.token_start(900) > 4000
     whole.forget_before(4000)
-    assert whole.tokens_before(5000) > 900
-    assert 3800 < whole.token_start(0) <= 4000  # not where a forgotten region began
-    assert sum(len(region.ids) for region in whole._regions) < 400
+    assert len(whole.ids) == len(whole.starts) == len(whole.stops) < 400
+    assert whole.stops[0] > 4000
+    assert whole.tokens_before(4000) == 0
+    assert whole.tokens_before(5000) > 150
 
 
 def encode_rows(adapter: Any) -> Any:

@@ -24,12 +24,12 @@ from tests.support.paths import ROOT, VOCAB
 from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.cli import ELSEWHERE, main
+from tokpar.cli import main
 from tokpar.cli.options import _value
 from tokpar.cli.progress import ProgressExecutor
 from tokpar.cli.screen import visible
 from tokpar.encoding import Encoding
-from tokpar.hooks import Command, hookimpl, install, load_plugin
+from tokpar.hooks import ELSEWHERE, Command, hookimpl, install, load_plugin
 from tokpar.registry import Registry
 from tokpar.seams import Seams
 from tokpar.types import Report, Rows, Seam

@@ -20,7 +20,7 @@ from tests.support.profiles import drawn
 from tests.support.seams import part
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.named_tokenizers import OFFLINE
-from tokpar.plugin import chunks_between
+from tokpar.plugin.split import chunks_between
 from tokpar.registry import ENCODER_OPTIONS, registry
 
 OWN_OPTIONS = ("smallest_text", *ENCODER_OPTIONS)

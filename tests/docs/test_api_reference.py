@@ -24,6 +24,7 @@ from tests.support.pages import PAGES as EXAMPLES
 from tests.support.pages import blocks, public_names
 from tests.support.paths import ROOT
 from tokpar import errors, hooks, interfaces, plugin, pure, testing, types
+from tokpar.plugin import merge, split, tokenizer
 
 API = ROOT / "docs" / "api"
 PLUGINS = ("corpus", "explain", "train", "engines")
@@ -136,7 +137,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, plugin, testing):
+    for package in (tokpar, plugin, split, merge, tokenizer, testing):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)

@@ -20,7 +20,7 @@ from tests.support.cut_engines import ATOMS, ENGINES, random_words
 from tests.support.pair_places import pair_places
 from tokpar.certificate.pattern_proof import proved_table
 from tokpar.patterns.class_tables import char_set, load_atoms, merge_ranges, range_class
-from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
+from tokpar.patterns.known_pattern import SURE, KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_pairs
@@ -66,7 +66,7 @@ def stored(source: Spelling) -> KnownPattern:
 def certified(known: KnownPattern) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """The certified pairs of symbols, first by second."""
     size = known.table.size
-    return (known.table.statuses.reshape(256, 256)[:size, :size] == 2).T
+    return (known.table.statuses.reshape(256, 256)[:size, :size] == SURE).T
 
 
 @each_spelling

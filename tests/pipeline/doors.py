@@ -21,7 +21,7 @@ from tests.support.tokenizers_drawn import contents, is_panic
 from tokpar import encoder as encoder_module
 from tokpar import short_texts
 from tokpar.cache import compiled_build, compiled_call
-from tokpar.chunks import encoded_text, end_ids, text_chunks
+from tokpar.chunks import encoded_text, end_ids
 from tokpar.errors import OptionError
 from tokpar.interfaces import inserted_ids
 from tokpar.sessions import editing
@@ -50,8 +50,7 @@ def small_sizes(rng: random.Random) -> Iterator[None]:
     direct = rng.choice((0, 1 << 13))
     with ExitStack() as stack:
         for module, values in (
-            (text_chunks, {"REGION": rng.choice((1, 9, 1 << 20))}),
-            (encoded_text, {"PIECE": rng.choice((3, 256))}),
+            (encoded_text, dict.fromkeys(("REGION", "LOCATED"), rng.choice((1, 9, 1 << 20)))),
             (end_ids, {"_LEAST_CHARS": 1, "_CHARS_PER_TOKEN": 1}),
             (editing, {"SEGMENT": 2, "_FIRST_REACH": 8}),
             (encoder_module, {"LONGEST_ALONE": rng.choice((1, 1 << 16))}),

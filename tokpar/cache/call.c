@@ -117,14 +117,29 @@ static PyObject *samples_of(const Scratch *s)
     return samples;
 }
 
-/* (ids, holes as int64 (n, 3): place of ids, first byte, last byte; samples) */
+/* Returns [(place of its ids, bytes), ...] of the holes. */
+static PyObject *holes_of(const Scratch *s)
+{
+    PyObject *holes = PyList_New(0);
+    for (i64 k = 0; holes && k < s->hole_count; k++) {
+        const Hole *each = s->holes + k;
+        PyObject *pair = Py_BuildValue("(LN)", (long long)each->place,
+                                       bytes_of(s->text + MARGIN + each->start, each->stop - each->start));
+        if (!pair || PyList_Append(holes, pair) < 0)
+            Py_CLEAR(holes);
+        Py_XDECREF(pair);
+    }
+    return holes;
+}
+
+/* (ids, holes, samples) */
 static PyObject *unfinished(const Scratch *s, i64 count)
 {
-    PyObject *samples = samples_of(s);
-    if (!samples)
-        return NULL;
-    return Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count),
-                         bytes_of(s->holes, (i64)sizeof(Hole) * s->hole_count), samples);
+    PyObject *holes = holes_of(s), *samples = holes ? samples_of(s) : NULL;
+    if (samples)
+        return Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), holes, samples);
+    Py_XDECREF(holes);
+    return NULL;
 }
 
 static PyObject *encode(Call *self, PyObject *text, int is_plain)

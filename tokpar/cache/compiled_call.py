@@ -26,6 +26,8 @@ FindCut = Callable[[str, int], Seam | None]
 """Returns the first certified cut of a text from a code point on, or None."""
 LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
+MOST_HOLES, LONGEST_HOLE = 1 << 12, 1 << 10
+"""Of so many parts of texts, of at most so many bytes, the engine's ids are kept."""
 _Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
 _NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
@@ -52,6 +54,7 @@ class CompiledCall:
         self._special = np.array(before, dtype=_IDS), np.array(after, dtype=_IDS)
         self._call, self._encode_many = call, encode_many
         self._tokenize, self._find_cut = tokenize, find_cut
+        self._holes: dict[bytes, IdArray] = {}
 
     def encode(self, text: str) -> IdArray | None:
         """Returns the ids of `text`, with special tokens; uint32, (n,), read-only.
@@ -137,21 +140,35 @@ class CompiledCall:
                 rows[k], counts[k] = row, len(row)
         return np.concatenate(rows), counts
 
-    def _fill_holes(self, text: str, ids: bytes, holes: bytes, samples: Any) -> IdArray | None:
+    def _fill_holes(
+        self, text: str, ids: bytes, holes: Sequence[tuple[int, bytes]], samples: Any
+    ) -> IdArray | None:
         """Returns `ids` with the engine's ids put where the call left a hole."""
         self._compare(samples)
         found = np.frombuffer(ids, _IDS)
-        places = np.frombuffer(holes, _LENGTHS).reshape(-1, 3)
-        if not len(places):
+        if not holes:
             return found
-        data = text.encode()
-        if 2 * int((places[:, 2] - places[:, 1]).sum()) > len(data):
+        if 2 * sum(len(part) for _, part in holes) > len(text.encode()):
             return None
-        rows = self._encode_many([data[i:j].decode() for _, i, j in places.tolist()])
-        known = np.split(found, places[:, 0])
+        known = np.split(found, [place for place, _ in holes])
+        rows = self._rows_of_holes([part for _, part in holes])
         return np.concatenate(
             [known[0], *(x for k in range(len(rows)) for x in (rows[k], known[k + 1]))]
         )
+
+    def _rows_of_holes(self, parts: Sequence[bytes]) -> list[IdArray]:
+        """Returns the engine's ids of each part. Those of short parts are kept."""
+        if len(self._holes) > MOST_HOLES:
+            self._holes = {}
+        kept = self._holes
+        new = [part for part in dict.fromkeys(parts) if part not in kept]
+        if not new:
+            return [kept[part] for part in parts]
+        rows = self._encode_many([part.decode() for part in new])
+        fresh = dict(zip(new, rows, strict=True))
+        found = [fresh[part] if part in fresh else kept[part] for part in parts]
+        kept.update((part, row.copy()) for part, row in fresh.items() if len(part) <= LONGEST_HOLE)
+        return found
 
     def _compare(self, samples: Sequence[tuple[bytes, bytes]]) -> None:
         for word, ids in samples:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Literal, Protocol
 
 from tokpar.chunks.encoded_text import EncodedText
-from tokpar.chunks.slice_ids import SliceIds
 
 Boundary = Literal["token", "cut", "line", "sentence"]
 BOUNDARIES: tuple[Boundary, ...] = ("token", "cut", "line", "sentence")
@@ -21,7 +20,8 @@ SENTENCE_END = re.compile(
 """A sentence ends after . ! ? or an ellipsis, with the quotes and brackets that close it, before
 white space; after the Chinese and Japanese full stop, exclamation and question mark; and where a
 line ends."""
-_WINDOW = 1 << 10
+_WINDOW, _GROWTH = 64, 4
+"""Code points in which the ends of matches are looked for first, and how much more next."""
 
 
 class Places(Protocol):
@@ -41,35 +41,44 @@ class TokenPlaces:
         self._whole = whole
 
     def descend(self, lower_bound: int, last: int) -> Iterator[int]:
-        found = self._whole.last_token_edge(lower_bound, last)
-        while found is not None:
-            yield found
-            last = found - 1
-            found = self._whole.last_token_edge(lower_bound, last) if last > lower_bound else None
+        whole = self._whole
+        if last == len(whole.text):
+            yield last
+            last -= 1
+        for token in range(int(whole.starts.searchsorted(last, "right")) - 1, -1, -1):
+            place = int(whole.starts[token])
+            if place <= lower_bound:
+                return
+            if whole.is_edge(token):
+                yield place
 
     def first(self, start: int, stop: int) -> int | None:
-        return self._whole.first_token_edge(start, stop)
+        whole = self._whole
+        for token in range(int(whole.starts.searchsorted(start)), len(whole.ids)):
+            if whole.starts[token] >= stop:
+                return None
+            if whole.is_edge(token):
+                return int(whole.starts[token])
+        return None
 
 
 class CutPlaces:
     """The certified cuts of the whole text."""
 
-    def __init__(self, slices: SliceIds) -> None:
-        self._slices = slices
+    def __init__(self, whole: EncodedText) -> None:
+        self._whole = whole
 
     def descend(self, lower_bound: int, last: int) -> Iterator[int]:
-        whole = self._slices.whole
+        whole = self._whole
         if last == len(whole.text):
             yield last
             last -= 1
-        if last > lower_bound and whole.has_cuts:
-            if self._slices.is_cut(last):
-                yield last
-            likely = whole.finder.likely(whole.text, lower_bound + 1, last)
-            yield from filter(self._slices.is_cut, likely)
+        if whole.has_cuts:
+            likely = whole.finder.likely(whole.text, lower_bound + 1, last + 1)
+            yield from filter(whole.is_cut, likely)
 
     def first(self, start: int, stop: int) -> int | None:
-        whole = self._slices.whole
+        whole = self._whole
         if not whole.has_cuts:
             return None
         seam = whole.finder.find(whole.text, start, stop, 64)
@@ -90,7 +99,7 @@ class MatchPlaces:
         while last > lower_bound:
             low = max(lower_bound, last - size)
             yield from reversed(self._ends(low, last))
-            last, size = low, 4 * size
+            last, size = low, _GROWTH * size
 
     def first(self, start: int, stop: int) -> int | None:
         return next(iter(self._ends(start - 1, stop - 1)), None)
@@ -99,19 +108,19 @@ class MatchPlaces:
         """Returns the ends in (lower_bound, last].
 
         A match may begin earlier, and looks ahead further."""
-        low, high = max(0, lower_bound - 64), min(len(self._text), last + 2)
-        ends = (match.end() for match in self._pattern.finditer(self._text, low, high))
+        text = self._text
+        low, high = max(0, lower_bound - 64), min(len(text), last + 2)
+        ends = (match.end() for match in self._pattern.finditer(text, low, high))
         return [end for end in ends if lower_bound < end <= last]
 
 
-def places_of(boundary: Boundary, slices: SliceIds) -> list[Places]:
+def places_of(boundary: Boundary, whole: EncodedText) -> list[Places]:
     """Returns the places of `boundary`, then the places to fall back to, in order."""
-    tokens, cuts = TokenPlaces(slices.whole), CutPlaces(slices)
-    text = slices.whole.text
+    tokens, cuts = TokenPlaces(whole), CutPlaces(whole)
     found: dict[Boundary, list[Places]] = {
         "token": [tokens],
         "cut": [cuts, tokens],
-        "line": [MatchPlaces(text, LINE_END), cuts, tokens],
-        "sentence": [MatchPlaces(text, SENTENCE_END), cuts, tokens],
+        "line": [MatchPlaces(whole.text, LINE_END), cuts, tokens],
+        "sentence": [MatchPlaces(whole.text, SENTENCE_END), cuts, tokens],
     }
     return found[boundary]

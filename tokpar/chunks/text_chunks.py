@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tokpar.arrays import frozen_ids, has_surrogate
+from tokpar.arrays import IdArray, frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
-from tokpar.chunks.chunk_runs import ChunkRuns
-from tokpar.chunks.encoded_text import REGION, EncodedText
-from tokpar.chunks.slice_ids import SliceIds
-from tokpar.chunks.special_tokens import FixedTokens, SpecialTokens, special_tokens_of
+from tokpar.chunks.encoded_text import EncodedText
+from tokpar.chunks.special_tokens import SpecialTokens, special_tokens_of
 from tokpar.chunks.text_chunk import TextChunk
-from tokpar.concatenation import EncodeRows
-from tokpar.errors import OptionError
+from tokpar.concatenation import EncodeRows, Part
+from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_choice, require_count, require_text
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_FEWEST, _MOST, _GROWTH = 8, 1024, 8
+"""How many chunks are found at a time: few at first, so that the first chunk comes soon."""
 
 
 def text_chunks(
@@ -45,12 +45,15 @@ def text_chunks(
             'of its own; replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", '
             '"replace")'
         )
-    whole = EncodedText(text, tokenizer, encode, max(REGION, 8 * max_tokens))
+    whole = EncodedText(text, tokenizer, encode, 8 * max_tokens)
     return _Chunker(whole, special, max_tokens, overlap, boundary).chunks()
 
 
 class _Chunker:
-    """Finds the chunks of one text from left to right."""
+    """Finds the chunks of one text from left to right.
+
+    Where the chunks end follows from the tokens of the whole text, as long as each slice fits. So
+    many slices are found first, and encoded together."""
 
     def __init__(
         self,
@@ -61,73 +64,121 @@ class _Chunker:
         boundary: Boundary,
     ) -> None:
         self._whole, self._special = whole, special
-        self._slices = SliceIds(whole)
-        self._places = places_of(boundary, self._slices)
+        self._places = places_of(boundary, whole)
         self._most, self._overlap = max_tokens, overlap
-        self._runs: ChunkRuns | None = None
-        if boundary == "token" and not overlap and isinstance(special, FixedTokens):
-            self._runs = ChunkRuns(self._slices, special, max_tokens)
+        self._budget = max_tokens - special.count
 
     def chunks(self) -> Iterator[TextChunk]:
-        start, reached, length = 0, 0, len(self._whole.text)
-        while reached < length:
+        start, end, length, size = 0, 0, len(self._whole.text), _FEWEST
+        while end < length:
             self._whole.forget_before(start)
-            if self._runs is not None and (run := self._runs.next_chunks(start)):
-                yield from run
-                start = reached = run[-1].stop
-                continue
-            chunk = self._next(start)
-            if chunk.stop <= reached:  # the overlap leaves no room for anything new
-                chunk = self._next(reached)
-            yield chunk
-            reached = chunk.stop
-            start = self._overlap_start(chunk.start, reached) if self._overlap else reached
+            found = self._fitting(self._slices(start, end, size))
+            size = min(_MOST, max(_FEWEST, _GROWTH * len(found)))
+            if not found:
+                chunk = self._search(start)
+                found = [chunk if chunk.stop > end else self._search(end)]
+            yield from found
+            end = found[-1].stop
+            start = self._next_start(found[-1].start, end)
 
-    def _next(self, start: int) -> TextChunk:
-        """Returns the chunk from `start` on."""
-        whole = self._whole
-        budget = self._most - self._special.count
-        last = whole.token_start(whole.tokens_before(start) + budget, budget - self._overlap)
+    def _slices(self, start: int, end: int, most: int) -> list[tuple[int, int]]:
+        """Returns the next chunks [start, stop), at most `most`, if each fits at its last place."""
+        found: list[tuple[int, int]] = []
+        while end < len(self._whole.text) and len(found) < most:
+            stop = self._last_place(start)
+            if stop is not None and stop <= end:  # the overlap leaves no room for anything new
+                start = end
+                stop = self._last_place(start)
+            if stop is None:
+                break
+            found.append((start, stop))
+            start, end = self._next_start(start, stop), stop
+        return found
+
+    def _last_place(self, start: int) -> int | None:
+        """Returns the last place of the boundary that the tokens of the whole text allow, or of
+        those to fall back to."""
+        last = self._last_start(start)
         for places in self._places:
             for stop in places.descend(start, last):
-                chunk = self._chunk(start, stop)
+                return stop
+        return None
+
+    def _last_start(self, start: int) -> int:
+        """Returns where the first token starts that has no room in a chunk from `start` on."""
+        return self._whole.token_start(self._whole.tokens_before(start) + self._budget)
+
+    def _fitting(self, slices: list[tuple[int, int]]) -> list[TextChunk]:
+        """Returns the chunks of slices, up to the first slice that has too many ids alone."""
+        whole, found = self._whole, list[TextChunk]()
+        certified = [whole.begins_alone(a) and whole.ends_alone(b) for a, b in slices]
+        known = [
+            whole.ids_between(*each) if is_sure else None
+            for each, is_sure in zip(slices, certified, strict=True)
+        ]
+        others = [Part(*each) for each, ids in zip(slices, known, strict=True) if ids is None]
+        try:
+            rows = iter(whole.encode(others) if others else [])
+        except EngineError:  # a look at each chunk finds out which one it is
+            return []
+        for (start, stop), is_sure, ids in zip(slices, certified, known, strict=True):
+            own = next(rows) if ids is None else ids
+            chunk = self._chunk(start, stop, own, is_sure)
+            if chunk is None:
+                break
+            found.append(chunk)
+        return found
+
+    def _search(self, start: int) -> TextChunk:
+        """Returns the chunk from `start` on, by a look at one place after the other."""
+        last = self._last_start(start)
+        for places in self._places:
+            for stop in places.descend(start, last):
+                chunk = self._slice(start, stop)
                 if chunk is not None:
                     return chunk
         return self._cut_by_characters(start)
 
-    def _chunk(self, start: int, stop: int) -> TextChunk | None:
+    def _slice(self, start: int, stop: int) -> TextChunk | None:
         """Returns the chunk [start, stop), or None if it has too many ids alone."""
-        ids, certified = self._slices.find_ids(start, stop)
+        whole = self._whole
+        is_certified = whole.begins_alone(start) and whole.ends_alone(stop)
+        ids = whole.ids_between(start, stop) if is_certified else None
+        ids = whole.encode([Part(start, stop)])[0] if ids is None else ids
+        return self._chunk(start, stop, ids, is_certified)
+
+    def _chunk(self, start: int, stop: int, ids: IdArray, is_certified: bool) -> TextChunk | None:
+        """Returns a chunk of a slice and its ids, or None if it has too many ids."""
         final = self._special.add_to_slice(ids, self._whole.text, start, stop)
         if final is None or len(final) > self._most:
             return None
-        return TextChunk(start, stop, frozen_ids(final), certified)
+        return TextChunk(start, stop, frozen_ids(final), is_certified)
 
     def _cut_by_characters(self, start: int) -> TextChunk:
         """Returns a chunk that fits, while the chunk with one character more does not.
 
         No place of any boundary gave a chunk that fits. Raises OptionError if one character alone
         does not fit."""
-        best = self._chunk(start, start + 1)
+        best = self._slice(start, start + 1)
         if best is None:
             raise self._too_small(start)
         size, length = 1, len(self._whole.text) - start
         while size < length:
-            longer = self._chunk(start, start + min(2 * size, length))
+            longer = self._slice(start, start + min(2 * size, length))
             if longer is None:
                 break
             best, size = longer, longer.stop - start
         least, most = size, min(2 * size, length + 1)
         while most - least > 1:
             middle = (least + most) // 2
-            longer = self._chunk(start, start + middle)
+            longer = self._slice(start, start + middle)
             least, most = (least, middle) if longer is None else (middle, most)
             best = best if longer is None else longer
         return best
 
     def _too_small(self, start: int) -> OptionError:
         char = self._whole.text[start]
-        needed = len(self._whole.encode_slice(start, start + 1)) + self._special.count
+        needed = len(self._whole.encode([Part(start, start + 1)]).ids) + self._special.count
         also = f", {self._special.count} of them special tokens" if self._special.count else ""
         return OptionError(
             f"max_tokens={self._most} is too small for the character {char!r} "
@@ -135,10 +186,12 @@ class _Chunker:
             f"pass max_tokens={needed} or more"
         )
 
-    def _overlap_start(self, start: int, stop: int) -> int:
+    def _next_start(self, start: int, stop: int) -> int:
         """Returns where the chunk after [start, stop) begins: the first place at which at most
         `overlap` tokens of the whole text lie before `stop`."""
         whole = self._whole
+        if not self._overlap:
+            return stop
         first = whole.tokens_before(stop) - self._overlap
         low = max(start + 1, whole.token_start(first) if first > 0 else 0)
         for places in self._places:

@@ -17,14 +17,6 @@ from tokpar.cli.screen import HelpFormatter
 if TYPE_CHECKING:
     from tokpar.hooks import Command
 
-ELSEWHERE = {
-    "bench": "tokpar-bench",
-    "corpus": "tokpar-corpus",
-    "explain": "tokpar-explain",
-    "tokentree": "tokpar-bench",
-    "train": "tokpar-train",
-}
-"""Commands of this project that come with other packages: command -> package."""
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
@@ -78,7 +70,7 @@ def _find_command(name: str) -> Command:
     subcommand."""
     from tokpar.builtins import tokpar_commands
     from tokpar.errors import OptionError, PluginError, UnknownNameError
-    from tokpar.hooks import install
+    from tokpar.hooks import ELSEWHERE, install
     from tokpar.registry import registry
 
     own = {command.name: command for command in tokpar_commands()}
@@ -88,8 +80,10 @@ def _find_command(name: str) -> Command:
         return registry().command(name)
     except UnknownNameError:
         for plugin in registry().plugins():
-            if plugin.name == name and plugin.problem is not None:
-                raise PluginError(f"plugin {name!r} of {plugin.owner}: {plugin.problem}") from None
+            is_asked = plugin.name == name or plugin.owner == ELSEWHERE.get(name)
+            if is_asked and plugin.problem is not None:
+                said = f"plugin {plugin.name!r} of {plugin.owner}: {plugin.problem}"
+                raise PluginError(said) from None
         if name not in ELSEWHERE:
             raise
         raise OptionError(

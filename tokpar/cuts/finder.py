@@ -25,7 +25,7 @@ from tokpar.patterns.class_tables import WHITESPACE, range_class
 from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.types import Facts, Seam, Theorem, Witness
 
-_REPORTED, _BLOCK = 1 << 12, 1 << 8
+_REPORTED = 1 << 12
 _FIRST_WINDOW = 64
 _FIRST_BLOCK, _LAST_BLOCK = 8, 1 << 12
 OnChecked = Callable[[int], object]
@@ -206,16 +206,6 @@ class CutFinder:
             places = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
         falling = sorted(places, reverse=True)
         return falling if crossed is None else (p for p in falling if not crossed[p - start])
-
-    def pair_seams(self, text: str, start: int, stop: int) -> Iterator[Seam]:
-        """Yield the seams in [start, stop), 0 < start, that a pair of characters licenses,
-        ascending. Yields nothing for a tokenizer without pairs."""
-        for lo in range(start, stop if self.pairs is not None else 0, _BLOCK):
-            assert self.pairs is not None
-            for p in self.pairs.likely(text, lo, min(lo + _BLOCK, stop)):
-                seam = self.certify_context(text, p)
-                if seam is not None:
-                    yield seam
 
     def _find_context(self, text: str, lo: int, hi: int) -> Seam | None:
         if self.refusal is not None:

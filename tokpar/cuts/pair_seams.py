@@ -106,16 +106,6 @@ class PairSeams:
             if statuses[left + 256 * right] == SURE:
                 yield p
 
-    def sure_pairs(self, text: str, start: int, stop: int) -> IntArray | None:
-        """The positions in (start, stop) where two characters license a cut, whatever stands around
-        them; int64, ascending.
-
-        None where a normalizer, a prefix or an added token near [start, stop) needs a look at each
-        position."""
-        if not self.by_arrays or not self.token_guard.absent(text, start, stop):
-            return None
-        return self.sure_places(text, start + 1, stop)
-
     def sure_places(self, text: str, start: int, stop: int) -> IntArray:
         """The positions in [start, stop), 0 < start, with two characters that license a cut in
         every text without stages and added tokens; int64, ascending."""

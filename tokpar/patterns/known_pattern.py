@@ -20,9 +20,8 @@ CODE_POINTS = 0x110000
 
 SymbolArray = npt.NDArray[np.uint8]
 PairArray = npt.NDArray[np.bool_]
-NEVER, OPEN, SURE = range(3)
-"""The status of a cut. `NEVER`: no pair certifies the cut. `OPEN`: something else must decide.
-`SURE`: the two characters certify the cut."""
+NEVER, SURE = range(2)
+"""The status of a cut. `NEVER`: no pair certifies the cut. `SURE`: the two characters do."""
 _SOME = 512
 
 

@@ -65,16 +65,10 @@ from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_
 
 import tokpar
 from tests.support.cli_runs import run
+from tokpar import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.plugin import (
-    EngineError,
-    FileFormatError,
-    IdArray,
-    OptionError,
-    Strategy,
-    UnknownNameError,
-    hookimpl,
-)
+from tokpar.plugin import Strategy
+from tokpar.plugin.tokenizer import IdArray, hookimpl
 from tokpar.registry import Registry
 from tokpar.types import Report
 
@@ -1192,7 +1186,7 @@ def test_results_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
 
 
 HALVES = """
-from tokpar.plugin import Chunk, Split
+from tokpar.plugin.split import Chunk, Split
 
 class Halves:
     def split(self, text, tokenizer, attempt):

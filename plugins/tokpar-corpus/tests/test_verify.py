@@ -179,6 +179,11 @@ def test_a_corpus_of_a_folder_has_the_ids_and_the_loader_of_transformers(tmp_pat
     assert verify(folder, tokenizer=load_for_corpus(str(tokenizer), None, {}).adapter, sample=1)
 
 
+def test_the_end_of_a_document_is_that_of_the_tokenizers_object(tmp_path: Path) -> None:
+    own = llama_folder(tmp_path)[1]
+    assert load_for_corpus(own, None, {}).special_id("eod", None) == own.eos_token_id
+
+
 @pytest.mark.parametrize("made_of", ["file", "folder"])
 def test_verify_refuses_another_loader_than_that_of_the_build(
     made_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

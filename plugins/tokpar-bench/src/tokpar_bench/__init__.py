@@ -7,7 +7,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from tokpar.plugin import Command, TokenizerAdapter, TokenizerSource, hookimpl
+from tokpar.plugin import Command
+from tokpar.plugin.tokenizer import TokenizerAdapter, TokenizerSource, hookimpl
 
 
 @hookimpl

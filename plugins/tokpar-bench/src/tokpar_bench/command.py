@@ -26,10 +26,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokpar import FileFormatError, OptionError
 from tokpar.cli import INTERRUPTED
 from tokpar.cli.options import declare_field, declare_output, print_json
 from tokpar.cli.screen import plural
-from tokpar.plugin import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar_bench.datasets import Dataset

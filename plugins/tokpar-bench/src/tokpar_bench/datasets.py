@@ -10,8 +10,8 @@ from importlib.resources import files
 from itertools import repeat
 from pathlib import Path
 
+from tokpar import FileFormatError
 from tokpar.cli.texts import OnBadRow, Source, byte_blocks, has_rows, read_sources
-from tokpar.plugin import FileFormatError
 
 
 @dataclass(frozen=True)

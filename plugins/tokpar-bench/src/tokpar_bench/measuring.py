@@ -14,16 +14,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
+from tokpar import EngineError, Rows, TokparError
 from tokpar.interfaces import CachedRows, look_up_of, without_cache_of
-from tokpar.plugin import (
-    EngineError,
-    Executor,
-    IdArray,
-    Rows,
-    TokenizerAdapter,
-    TokparError,
-    first_difference,
-)
+from tokpar.plugin.tokenizer import Executor, IdArray, TokenizerAdapter, first_difference
 from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults
 from tokpar_bench.subjects import ComparedMethod, Resources, Subject

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.plugin import TokparError
+from tokpar import TokparError
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
 from tokpar_bench.paper_figures import chinese_share, nearest_tokenizer, table

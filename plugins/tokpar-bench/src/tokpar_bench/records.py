@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tokpar import FileFormatError
 from tokpar.cores import cpu_count
-from tokpar.plugin import FileFormatError
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.paper_figures import nearest_corpus, nearest_tokenizer
 from tokpar_bench.subjects import DEFAULT, Subject

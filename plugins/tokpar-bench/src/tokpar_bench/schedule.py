@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokpar.plugin import UnknownNameError
+from tokpar import UnknownNameError
 from tokpar_bench.comparing import SWEEPS, comparison, repetitive, sweep
 from tokpar_bench.conditions import conditions
 from tokpar_bench.datasets import Dataset, every

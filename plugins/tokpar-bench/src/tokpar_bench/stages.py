@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tokpar.cores import cpu_count
-from tokpar.plugin import Executor
+from tokpar.plugin.tokenizer import Executor
 from tokpar.policy import fit_for
 from tokpar_bench.comparing import stage_means
 from tokpar_bench.measuring import (

@@ -16,16 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.plugin import (
-    Executor,
-    FileFormatError,
-    IdArray,
-    OptionError,
-    TokenizerAdapter,
-    TokparError,
-    UnknownNameError,
-    registry,
-)
+from tokpar import FileFormatError, OptionError, TokparError, UnknownNameError
+from tokpar.plugin import registry
+from tokpar.plugin.tokenizer import Executor, IdArray, TokenizerAdapter
 from tokpar.policy import fit_for
 from tokpar_bench.vocabulary_packages import is_tekken, load_tekken
 

@@ -13,12 +13,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import tokpar
+from tokpar import OptionError
 from tokpar.cli import options
 from tokpar.cli.encodings import sources
 from tokpar.cli.options import print_json
 from tokpar.cli.screen import plural, print_table
 from tokpar.cli.texts import Source
-from tokpar.plugin import OptionError
 
 if TYPE_CHECKING:
     from tokpar_bench.tokentree import Difference

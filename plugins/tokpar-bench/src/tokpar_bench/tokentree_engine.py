@@ -17,7 +17,7 @@ from typing import Any
 
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.adapters.pure import load as load_exact
-from tokpar.plugin import Facts
+from tokpar.plugin.tokenizer import Facts
 from tokpar.pure.bpe import RankBPE
 from tokpar.pure.formats import vocabulary_of
 from tokpar.pure.vocabulary import Vocabulary

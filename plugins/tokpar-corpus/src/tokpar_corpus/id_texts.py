@@ -20,17 +20,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, vocabulary_of
 from tokpar.kernel_modules import SEGMENTS
-from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.parts import Json
-from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.types import AddedToken
 from tokpar_corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
 from tokpar_corpus.shards import RawIds
@@ -173,39 +171,19 @@ class Tokens:
 def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
     """Returns what the ids of `tokenizer` mean. If nothing is known about the tokenizer, the result
     has no tokens, and `why_not` says so."""
-    encoding = getattr(tokenizer, "encoding", None)
-    if encoding is not None and hasattr(encoding, "_mergeable_ranks"):
-        return _of_ranks(encoding._mergeable_ranks, encoding._special_tokens)
-    config = _config(tokenizer)
-    if config is None:
+    vocabulary = vocabulary_of(tokenizer)
+    if vocabulary is None:
         why = f"nothing is known of the vocabulary of {tokenizer.name}"
         return Tokens({}, [], np.zeros(0, np.bool_), {}, why)
-    return _of_config(config)
+    if isinstance(vocabulary, Vocabulary):
+        return _of_bytes(vocabulary)
+    return _of_config(vocabulary)
 
 
-class _WritesJson(Protocol):
-    def to_str(self) -> str: ...
-
-
-def _config(tokenizer: TokenizerAdapter) -> Json | None:
-    """The `tokenizer.json` of an adapter, or None."""
-    own = getattr(tokenizer, "config", None)
-    if isinstance(own, dict):
-        return own
-    engine: _WritesJson | None = getattr(tokenizer, "engine", None) or getattr(
-        tokenizer, "_own", None
-    )
-    try:
-        found = None if engine is None else json.loads(engine.to_str())
-    except Exception:  # a component in Python cannot be written
-        return None
-    return None if found is None else dict(as_format_one(found))
-
-
-def _of_ranks(ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokens:
-    added = {id_: AddedToken(content, id_) for content, id_ in specials.items()}
+def _of_bytes(vocabulary: Vocabulary) -> Tokens:
+    added = {token.id: token for token in vocabulary.added}
     names = {id_: token.content for id_, token in added.items()}
-    data = {id_: token for token, id_ in ranks.items()}
+    data = {id_: token for token, id_ in vocabulary.tokens.items()}
     data |= {id_: name.encode() for id_, name in names.items()}
     table, known = _tables(data)
     return Tokens(names, table, known, added, Respelling("bytes"), cut_at=frozenset(added))

@@ -18,8 +18,11 @@ from tokpar.interfaces import (
     facts_of,
     inserted_ids,
     loader_of,
+    special_ids_of,
+    vocabulary_of,
 )
 from tokpar.loading import load
+from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import Rows
 from tokpar_corpus.manifest import TokenizerRecord
 
@@ -98,16 +101,10 @@ class CorpusTokenizer:
 
     def _named_id(self, role: str) -> int | None:
         """Returns the id for `role` from the settings of the tokenizer, or None. Looks in an object
-        of transformers, in a tiktoken encoding, and in the files next to tokenizer.json."""
-        wrapper = getattr(getattr(self.adapter, "caller", None), "wrapper", None)
-        if wrapper is not None:
-            found: int | None = getattr(wrapper, f"{ROLES[role]}_id", None)
-            return found
-        encoding = getattr(self.adapter, "encoding", None)
-        if encoding is not None and role == "eod":
-            return (
-                int(encoding.eot_token) if "<|endoftext|>" in encoding.special_tokens_set else None
-            )
+        of transformers or tiktoken, else in the files next to tokenizer.json."""
+        named = special_ids_of(self.adapter)
+        if named:
+            return named.get(ROLES[role])
         text = next(filter(None, (each.get(ROLES[role]) for each in self._configs())), None)
         text = text.get("content") if isinstance(text, Mapping) else text
         return None if text is None else self._id_of(str(text), ROLES[role])
@@ -122,12 +119,11 @@ class CorpusTokenizer:
                 yield json.loads((folder / name).read_text(encoding="utf-8"))
 
     def _id_of(self, text: str, what: str) -> int:
-        for token in facts_of(self.adapter).added_tokens:
+        vocabulary = vocabulary_of(self.adapter)
+        refused = vocabulary.added if isinstance(vocabulary, Vocabulary) else ()  # in a text
+        for token in (*facts_of(self.adapter).added_tokens, *refused):
             if token.content == text:
                 return token.id
-        encoding = getattr(self.adapter, "encoding", None)
-        if encoding is not None and text in encoding.special_tokens_set:
-            return int(encoding.encode_single_token(text))
         ids = self.adapter.encode(text).tolist()
         decodes = self.adapter.decode if isinstance(self.adapter, Decodes) else None
         if len(ids) == 1 and (decodes is None or decodes(ids) == text):

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from unicodedata import unidata_version
 
-from tokpar.disk_cache import digest, directory, write
-from tokpar.plugin import TokenizerAdapter, raise_foreign
+from tokpar.plugin.tokenizer import TokenizerAdapter, disk_cache, raise_foreign
 
 EDITION = "4"
 """Part of the key of every cached result. Change it when the texts or the comparisons change."""
@@ -74,7 +73,7 @@ def require_agreement(
     compared with the ids of a long text that the engine may divide by itself.
     `file_texts`: texts made from the tokenizer file."""
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
-    name = digest([*parts, *key])
+    name = disk_cache.digest([*parts, *key])
     found = recall(name)
     if found is None or found.keys() != {TEXTS, APART}:
         from tokpar_engines.comparison import Comparison  # brings hypothesis along
@@ -90,7 +89,7 @@ def require_agreement(
 
 def recall(key: str) -> dict[str, int] | None:
     """Returns the numbers that are cached under this key, or None."""
-    folder = directory(KIND)
+    folder = disk_cache.directory(KIND)
     if folder is None:
         return None
     try:
@@ -106,6 +105,6 @@ def recall(key: str) -> dict[str, int] | None:
 
 def remember(key: str, numbers: Mapping[str, int]) -> None:
     """Caches the numbers under this key. Writes the whole file at once, or nothing."""
-    folder = directory(KIND)
+    folder = disk_cache.directory(KIND)
     if folder is not None:
-        write(folder, key, {"key": key, "found": dict(numbers)})
+        disk_cache.write(folder, key, {"key": key, "found": dict(numbers)})

@@ -11,9 +11,8 @@ from random import Random
 from string import ascii_letters
 from unicodedata import category
 
-from tokpar.errors import TokparError
-from tokpar.interfaces import Decodes
-from tokpar.plugin import TokenizerAdapter, facts_of
+from tokpar import TokparError
+from tokpar.plugin.tokenizer import Decodes, TokenizerAdapter, facts_of
 from tokpar.testing import added_contents, all_words, hostile_texts, texts_for
 
 FOLDING = "\u017f\u212a"

@@ -7,8 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tokpar.interfaces import EncodesMany, own_call_of
-from tokpar.plugin import EngineError, IdArray, TokenizerAdapter, first_difference, raise_foreign
+from tokpar import EngineError
+from tokpar.plugin.tokenizer import (
+    EncodesMany,
+    IdArray,
+    TokenizerAdapter,
+    first_difference,
+    own_call_of,
+    raise_foreign,
+)
 from tokpar.testing import describe_ids, hostile_texts, show_text, simplest
 from tokpar_engines.agreement import APART, TEXTS, FileTexts, Slices
 from tokpar_engines.compared_texts import (

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from tokpar.plugin import AddedToken
+from tokpar.plugin.tokenizer import AddedToken
 from tokpar_engines.compared_texts import CODE_POINTS, FOLDING, SEED, is_assigned, join_in_groups
 
 CHARACTERS = (

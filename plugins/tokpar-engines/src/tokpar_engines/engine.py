@@ -18,25 +18,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tokpar.interfaces import PostProcesses, inserted_ids
-from tokpar.plugin import (
-    EngineError,
+from tokpar import EngineError, OptionError, Rows, TokparError
+from tokpar.plugin.split import finder_for
+from tokpar.plugin.tokenizer import (
+    DecodingParts,
     EngineTraits,
     IdArray,
-    OptionError,
+    Loader,
     Origin,
     Piece,
-    Rows,
+    PostProcesses,
     SpanArray,
     TokenizerAdapter,
     TokenizerSource,
-    TokparError,
     facts_of,
-    finder_for,
     has_surrogate,
+    inserted_ids,
     raise_foreign,
 )
-from tokpar.types import DecodingParts, Loader
 from tokpar_engines.agreement import FileTexts, release, require_agreement
 from tokpar_engines.engine_files import JsonFile, RankFile
 from tokpar_engines.probing import make_probing_file

@@ -10,10 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tokpar import load
-from tokpar.interfaces import origin_of
-from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.plugin import AddedToken, Facts, OptionError, Origin, facts_of, traits_of
+from tokpar import OptionError, load
+from tokpar.plugin.tokenizer import (
+    AddedToken,
+    Facts,
+    Origin,
+    facts_of,
+    origin_of,
+    shipped_pattern,
+    traits_of,
+)
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a file. Each can be left out."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tokpar.pure.vocabulary import byte_alphabet, letters_of
+from tokpar.plugin.tokenizer import byte_alphabet, letters_of
 from tokpar_engines.engine_files import JsonFile, RankFile
 
 SEED = 7

@@ -15,33 +15,29 @@ from typing import Any
 import numpy as np
 
 import tokpar
-from tokpar.plugin import (
+from tokpar import FileFormatError, OptionError, Rows, Seam
+from tokpar.plugin import Command, Strategy
+from tokpar.plugin.merge import Join, MergerKind, join_at_cut
+from tokpar.plugin.split import (
     Chunk,
-    Command,
-    ExecutorKind,
-    FileFormatError,
-    IdArray,
-    Join,
-    MergerKind,
-    OptionError,
-    Piece,
-    Rows,
-    Seam,
-    SpanArray,
     Split,
     SplitterKind,
-    Strategy,
+    chunks_between,
+    finder_for,
+    require_count,
+)
+from tokpar.plugin.tokenizer import (
+    ExecutorKind,
+    IdArray,
+    Piece,
+    SpanArray,
     TokenizerAdapter,
     TokenizerSource,
     byte_starts,
     check_spans,
-    chunks_between,
     encode_piece,
     facts_of,
-    finder_for,
     hookimpl,
-    join_at_cut,
-    require_count,
 )
 
 

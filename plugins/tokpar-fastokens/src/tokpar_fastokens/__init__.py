@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from tokpar_engines import Calls, Engine, JsonFile, RankFile, engine_source
 
-from tokpar.plugin import AddedToken, IdArray, Rows, TokenizerSource, hookimpl
+from tokpar import Rows
+from tokpar.plugin.tokenizer import AddedToken, IdArray, TokenizerSource, hookimpl
 
 _POSSESSIVE = re.compile(r"\{[0-9]+(?:,[0-9]+)?\}\+")
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))

@@ -19,14 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.plugin import (
+from tokpar import FileFormatError, OptionError, Rows
+from tokpar.plugin.tokenizer import (
     EngineTraits,
     Facts,
-    FileFormatError,
     IdArray,
-    OptionError,
     Piece,
-    Rows,
     Scheme,
     SpanArray,
     TokenizerSource,

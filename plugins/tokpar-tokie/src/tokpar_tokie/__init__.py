@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from tokpar_engines import Calls, Engine, JsonFile, engine_source, unhonoured
 
-from tokpar.plugin import IdArray, Rows, TokenizerSource, hookimpl, offsets_of
+from tokpar import Rows
+from tokpar.plugin.tokenizer import IdArray, TokenizerSource, hookimpl, offsets_of
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:

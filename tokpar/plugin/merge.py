@@ -1,0 +1,21 @@
+"""All that a merger needs: ``from tokpar.plugin.merge import MergerKind, hookimpl``."""
+
+from __future__ import annotations
+
+from tokpar.hooks import MergerKind, hookimpl
+from tokpar.interfaces import Merger, TokenizerAdapter
+from tokpar.overlap.chunks import join_at_cut
+from tokpar.types import Chunk, Join, Piece, Rule, Theorem
+
+__all__ = [
+    "Chunk",
+    "Join",
+    "Merger",
+    "MergerKind",
+    "Piece",
+    "Rule",
+    "Theorem",
+    "TokenizerAdapter",
+    "hookimpl",
+    "join_at_cut",
+]

@@ -1,0 +1,25 @@
+"""All that a splitter needs: ``from tokpar.plugin.split import SplitterKind, hookimpl``."""
+
+from __future__ import annotations
+
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.hooks import SplitterKind, hookimpl
+from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
+from tokpar.limits import require_count
+from tokpar.overlap.chunks import chunks_between, licensed
+from tokpar.types import Chunk, Split
+
+__all__ = [
+    "Chunk",
+    "CutFinder",
+    "Split",
+    "Splitter",
+    "SplitterKind",
+    "TokenizerAdapter",
+    "chunks_between",
+    "facts_of",
+    "finder_for",
+    "hookimpl",
+    "licensed",
+    "require_count",
+]

@@ -1,0 +1,82 @@
+"""All that tokenizers and executors need:
+``from tokpar.plugin.tokenizer import TokenizerSource, hookimpl``."""
+
+from __future__ import annotations
+
+from tokpar import disk_cache
+from tokpar.arrays import (
+    IdArray,
+    SpanArray,
+    byte_starts,
+    first_difference,
+    has_surrogate,
+    offsets_of,
+)
+from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
+from tokpar.foreign_errors import raise_foreign
+from tokpar.hooks import ExecutorKind, hookimpl
+from tokpar.interfaces import (
+    Decodes,
+    EncodesMany,
+    Executor,
+    PostProcesses,
+    TokenizerAdapter,
+    TokenizerSource,
+    facts_of,
+    inserted_ids,
+    origin_of,
+    own_call_of,
+    traits_of,
+)
+from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.pure.vocabulary import byte_alphabet, letters_of
+from tokpar.types import (
+    AddedToken,
+    DecodingParts,
+    EngineTraits,
+    Facts,
+    Loader,
+    Origin,
+    Piece,
+    Scheme,
+)
+
+__all__ = [
+    "KNOWN_ENCODINGS",
+    "AddedToken",
+    "Decodes",
+    "DecodingParts",
+    "EncodesMany",
+    "EngineTraits",
+    "Executor",
+    "ExecutorKind",
+    "Facts",
+    "IdArray",
+    "Loader",
+    "Origin",
+    "Piece",
+    "PostProcesses",
+    "Scheme",
+    "SpanArray",
+    "TokenizerAdapter",
+    "TokenizerSource",
+    "byte_alphabet",
+    "byte_starts",
+    "check_spans",
+    "disk_cache",
+    "encode_piece",
+    "encode_rows",
+    "facts_of",
+    "first_difference",
+    "has_surrogate",
+    "hookimpl",
+    "inserted_ids",
+    "letters_of",
+    "offsets_of",
+    "origin_of",
+    "own_call_of",
+    "raise_foreign",
+    "shipped_pattern",
+    "traits_of",
+]
