@@ -40,7 +40,7 @@ from tests.support.certified import (
 )
 from tokpar.arrays import IdArray
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.certificate.checker import check, seam_findings
+from tokpar.certificate.checker import check, check_seams, seam_findings
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.encoding import Encoding
 from tokpar.patterns.shipped_patterns import QWEN2
@@ -210,11 +210,10 @@ tiling = pytest.mark.parametrize("make", TILING)
 @case
 def test_a_right_encoding_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
     tokenizer, text, encoding = make()
-    for level in ("seams", "ids"):
-        report = check(encoding, text, tokenizer, level)
-        assert report.findings == ()
-        assert report.ok
-        assert (report.seams, report.level) == (len(encoding.seams), level)
+    report = check(encoding, text, tokenizer)
+    assert report.findings == check_seams(encoding, text, tokenizer).findings == ()
+    assert report.ok
+    assert (report.seams, report.level) == (len(encoding.seams), "ids")
 
 
 def mutations(seam: Seam) -> Iterator[Seam]:
@@ -243,8 +242,10 @@ def test_every_changed_field_of_a_seam_is_found(
     for k, seam in enumerate(encoding.seams):
         for mutant in mutations(seam):
             moved = mutant.position != seam.position
-            level = "ids" if moved and not tokenizer.facts.tiles else "seams"
-            assert not check(with_seam(encoding, k, mutant), text, tokenizer, level).ok, mutant
+            changed = with_seam(encoding, k, mutant)
+            if not moved or tokenizer.facts.tiles:
+                assert check_seams(changed, text, tokenizer).findings, mutant
+            assert not check(changed, text, tokenizer).ok, mutant
 
 
 @case
@@ -253,8 +254,9 @@ def test_a_token_count_off_by_one_is_found(make: Callable[[], tuple[Any, str, En
     for k, seam in enumerate(encoding.seams):
         for token in (seam.token - 1, seam.token + 1, -1, 10_000):
             changed = with_seam(encoding, k, dataclasses.replace(seam, token=token))
-            level = "seams" if tokenizer.facts.tiles else "ids"
-            assert not check(changed, text, tokenizer, level).ok
+            if tokenizer.facts.tiles:
+                assert check_seams(changed, text, tokenizer).findings
+            assert not check(changed, text, tokenizer).ok
 
 
 def changed_ids(ids: IdArray) -> Iterator[IdArray]:
@@ -463,9 +465,11 @@ def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
     for place in (0, -2, -1):
         ids = encoding.ids.copy()
         ids[place] += 1
-        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer, level="seams")) == {
+        changed = encoding_of(ids, encoding.seams)
+        assert {each.kind for each in check_seams(changed, text, tokenizer).findings} == {
             "inserted"
         }
+        assert not check(changed, text, tokenizer).ok
     assert "inserted" in kinds(check(encoding_of(encoding.ids[:2], ()), text, tokenizer))
 
 
@@ -473,9 +477,9 @@ def test_truncation_limits_the_check_and_the_report_says_so() -> None:
     text = "One two three four five"
     tokenizer = regex_tokenizer("o200k", kind=Cut)
     seams = [Seam(3, "PAIR", "20", witness("o200k", "non-space", "space"))]
-    report = check(by_hand(tokenizer, text, seams), text, tokenizer, level="seams")
-    assert report.ok
-    assert "limited" in report.notes[0]
+    step = check_seams(by_hand(tokenizer, text, seams), text, tokenizer)
+    assert step.findings == ()
+    assert "limited" in step.notes[0]
     assert check(by_hand(tokenizer, text, seams), text, tokenizer).ok
 
 

@@ -309,7 +309,7 @@ def test_the_facts_of_the_file_decide_about_a_seam_whatever_the_planner_was_told
     text = "a b c d e"
     plain = tokpar.encode(text, byte_level([]), strategy="cut", chunk_chars=1)
     assert 3 in [seam.position for seam in plain.seams]
-    kinds = {each.kind for each in tokpar.check(plain, text, own, level="seams").findings}
+    kinds = {each.kind for each in tokpar.check(plain, text, own).findings}
     assert "added token" in kinds
 
 

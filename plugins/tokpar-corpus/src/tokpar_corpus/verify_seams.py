@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from tokpar import __version__
-from tokpar.certificate.checker import check
+from tokpar.certificate.checker import check_seams
 from tokpar.encoder import Encoder
 from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.document_encoder import CHUNK, certificate_digest
@@ -55,7 +55,7 @@ class SeamVerifier:
         self.seams += planned
         if planned != divided_document.seams:
             yield f"{planned:,} seams", f"{divided_document.seams:,}"
-        for finding in check(encoding, text, encoder.tokenizer, "seams").findings:
+        for finding in check_seams(encoding, text, encoder.tokenizer).findings:
             yield f"{finding.kind}: {finding.message}", "a seam that its rule licenses"
         if version != __version__:
             note = f"digests of certificates: tokpar {version} made them, this is {__version__}"
