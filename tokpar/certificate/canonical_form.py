@@ -48,7 +48,7 @@ class JsonForm:
     line_one: bool = False
     digest: str = ""
     no_file: str | None = None
-    kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    cache: dict[str, Any] = field(default_factory=dict, repr=False)
     """What was made of the form, see `model_proof.py`."""
 
     @property
@@ -81,7 +81,7 @@ class RankForm:
     merges: Mapping[tuple[int, int], tuple[int, int]] | None = None
     whole_piece: bool = True
     no_file: str | None = None
-    kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def digest(self) -> str:

@@ -79,7 +79,7 @@ def form_findings(form: JsonForm | RankForm, text: str, ids: object) -> ModelPro
     """Does what `model_findings` does, for a form."""
     try:
         require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")
-        known = once(form.kept, "model", lambda: _tokenizer_of(form))
+        known = once(form.cache, "model", lambda: _tokenizer_of(form))
         row = _id_row(ids)
         findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
