@@ -82,7 +82,7 @@ def test_inserted_ids_are_known_where_nothing_is_cut_or_padded() -> None:
         assert finding.kind == "inserted"
         expected = f"id {place}: expected {encoding.ids[place]} to be inserted, got {ids[place]}"
         assert finding.message == expected
-    [finding] = tokpar.check(
-        replace(encoding, ids=encoding.ids[:1]), text, tokenizer, level="seams"
+    [finding] = checker.check_seams(
+        replace(encoding, ids=encoding.ids[:1]), text, tokenizer
     ).findings
     assert finding.message == "expected at least the 2 ids that are inserted, got 1"

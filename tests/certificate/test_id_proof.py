@@ -237,7 +237,7 @@ def pretokens_of(adapter: Any, text: str, cuts: list[int]) -> tuple[dict[str, li
     stops = np.cumsum([len(each) for each in codes])
     starts = stops - [len(each) for each in codes]
     answers = TokenizerProbe(adapter, text, None)
-    gate = PretokenGate.of(adapter.facts, answers)
+    gate = PretokenGate.of(adapter.facts)
     if gate is None:
         return {}, len(segments)
     data = np.frombuffer(b"".join(codes), np.uint8)

@@ -62,7 +62,7 @@ class SeamStep:
     cuts: IntArray
     core: Core
     probe: TokenizerProbe
-    known: CheckedFacts
+    reading: CheckedFacts
 
 
 def check(
@@ -80,35 +80,37 @@ def check(
     licensed = f"each of {step.count:,} seams is licensed by its rule"
     if wanted is Level.MODEL:
         return _by_file(step, text, tokenizer, licensed)
-    facts = step.known.facts
+    facts = step.reading.facts
     proof = prove_ids(encoding.ids, step.seams, step.cuts, step.probe, facts, step.are_licensed)
     findings = (*step.findings, *proof.findings)
     proved = licensed, f"the ids are the tokenizer's: {proof.claim}"
-    return _report(findings, step.count, wanted, proved, (), step.known.notes)
+    return _report(findings, step.count, wanted, proved, (), step.reading.notes)
 
 
 def check_seams(encoding: Checkable, text: str, tokenizer: TokenizerAdapter) -> SeamStep:
     """Do the first step of a check. The tokenizer encodes nothing."""
     seams = in_columns(encoding.seams)
-    known = checked_facts(tokenizer)
+    reading = checked_facts(tokenizer)
     core = text_ids(encoding.ids, text, tokenizer)
     probe = TokenizerProbe(tokenizer, text, core.ids)
-    findings = [*_other_text(encoding, text), *known.findings]
-    findings += seam_findings(seams, text, known.facts, probe.utf8)
+    findings = [*_other_text(encoding, text), *reading.findings]
+    findings += seam_findings(seams, text, reading.facts, probe.utf8)
     licensed = not findings
     cuts = _cuts(seams, probe.utf8) if licensed else NO_INTS
-    found, notes = id_findings(core, seams.planned, cuts, probe, known.facts.tiles)
+    found, notes = id_findings(core, seams.planned, cuts, probe, reading.facts.tiles)
     count = len(seams.planned) + len(cuts)
-    notes = (*notes, *known.notes)
-    return SeamStep((*findings, *found), notes, count, licensed, seams, cuts, core, probe, known)
+    notes = (*notes, *reading.notes)
+    return SeamStep((*findings, *found), notes, count, licensed, seams, cuts, core, probe, reading)
 
 
-def _by_file(step: SeamStep, text: str, tokenizer: TokenizerAdapter, licensed: str) -> CheckReport:
+def _by_file(
+    step: SeamStep, text: str, tokenizer: TokenizerAdapter, seam_claim: str
+) -> CheckReport:
     """The report of level `model`."""
     own = step.core.ids
     shown = HIDDEN if own is None else model_findings(tokenizer, text, own)
     findings = (*step.findings, *shown.findings)
-    proved = licensed, "the ids follow from the tokenizer's file (theorems 32, 33)"
+    proved = seam_claim, "the ids follow from the tokenizer's file (theorems 32, 33)"
     report = _report(findings, step.count, Level.MODEL, proved, shown.assumptions, step.notes)
     if shown.refusal is None:
         return report

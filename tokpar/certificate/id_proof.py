@@ -237,7 +237,7 @@ def prove_ids(
     if is_licensed and (len(planned) or len(cuts)):
         try:
             segments = _segments(seams, cuts, probe)
-            found = segment_ids(segments, probe, PretokenGate.of(facts, probe))
+            found = segment_ids(segments, probe, PretokenGate.of(facts))
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:

@@ -65,8 +65,9 @@ def read_origin(origin: Origin) -> JsonForm | RankForm:
     raise FileFormatError(f"no file is known of a tokenizer made from {type(source).__name__}")
 
 
-def _form_of(config: Json, written: bytes, **engine: Any) -> JsonForm:
-    return form_of_json(config, hashlib.sha256(written).hexdigest(), **engine)
+def _form_of(config: Json, data: bytes, **engine: Any) -> JsonForm:
+    """Returns the form of a parsed file. `data`: its bytes."""
+    return form_of_json(config, hashlib.sha256(data).hexdigest(), **engine)
 
 
 def state_of(origin: Origin) -> tuple[object, ...]:
