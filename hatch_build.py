@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDER = Path("tokpar", "cache")
-SOURCES = {name: f"{name}.py" for name in ("_segments", "_merges", "_vocabulary", "_contents")}
+SOURCES = {name: f"{name}.py" for name in ("_merges", "_vocabulary", "_contents")}
 SOURCES["_call"] = "call.c"
 STABLE = (
     sys.implementation.name == "cpython"

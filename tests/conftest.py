@@ -126,9 +126,7 @@ def kept_by_files_before() -> None:
     freeze()
 
 
-needs_kernel = pytest.mark.skipif(
-    kernel_modules.SEGMENTS is None, reason="the kernel is not compiled"
-)
+needs_kernel = pytest.mark.skipif(kernel_modules.CALL is None, reason="the kernel is not compiled")
 BELOW_ONE = "needs the package tokenizers below 1.0"
 needs_below_one = pytest.mark.skipif(
     importlib.util.find_spec("tokenizers") is None

@@ -265,7 +265,7 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.cache.text_arrays import plain_texts  # importing tokpar does without it
+        from tokpar.cache.utf8_texts import plain_texts  # importing tokpar does without it
 
         texts, lengths = plain_texts(texts)
         smallest = self._smallest_split

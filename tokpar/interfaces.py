@@ -329,7 +329,7 @@ def own_call_of(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray] | None:
     return _optional_method(tokenizer, "encode_whole")
 
 
-def later_call_of(tokenizer: TokenizerAdapter) -> Any:
+def later_call_of(tokenizer: object) -> Any:
     """Returns the `LaterCall` of the adapter: its compiled call as soon as there is one. None if
     there will be none."""
     return getattr(tokenizer, "later_call", None)

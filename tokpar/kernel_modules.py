@@ -34,9 +34,7 @@ CALL = _import_module("_call")
 """The module of `call.c`; or None."""
 CONTENTS = _import_module("_contents")
 """The functions of `tokpar.cache._contents`, compiled; or None."""
-SEGMENTS = _import_module("_segments")
-"""The functions of `_segments`, compiled; or None."""
-NAME = "none" if SEGMENTS is None else "compiled"
+NAME = "none" if CALL is None else "compiled"
 
 
 def __getattr__(name: str) -> ModuleType | None:

@@ -7,6 +7,9 @@ from tokpar.errors import OptionError
 
 ACCEPTANCES = ("certified", "paper")
 ON_FAILURE = ("repair", "restart")
+CACHE_BYTES = 64 << 20
+"""The most bytes that a cache uses, without the table that is being grown."""
+LEAST_CACHE_BYTES = 1 << 16
 
 
 def require_text(text: object, label: str = "") -> str:
@@ -28,6 +31,15 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raises OptionError unless `value` is one of `choices`."""
     if value not in choices:
         raise OptionError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def require_cache_bytes(cache_bytes: int) -> int:
+    """Returns `cache_bytes`: a budget that a cache can keep, or 0 for none. Else OptionError."""
+    whole = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
+    if not whole or (cache_bytes != 0 and cache_bytes < LEAST_CACHE_BYTES):
+        least = f"0, or {LEAST_CACHE_BYTES:,} or more"
+        raise OptionError(f"cache_bytes must be {least}, got {cache_bytes!r}")
+    return cache_bytes
 
 
 def require_sizes(chunk_chars: object, overlap_chars: object = None) -> None:

@@ -68,7 +68,7 @@ def _check(result: Result, long: Sequence[int]) -> None:
     texts, traits = result.texts, result.plan.traits
     forbidden, checked = traits.forbidden, long
     if forbidden:
-        from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
+        from tokpar.cache.utf8_texts import to_check  # importing tokpar does without it
 
         checked = to_check(texts, forbidden, long)
     if checked and traits.check_text is not None:
@@ -85,10 +85,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.text_arrays import (  # importing tokpar does without it
-        lengths_of,
-        select_texts,
-    )
+    from tokpar.cache.utf8_texts import lengths_of, select_texts  # see `_check`
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)

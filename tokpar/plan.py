@@ -101,8 +101,8 @@ class Plan:
         """True if the cache is asked for the ids of `chunk`.
 
         With a licence for whole texts, the cache answers a chunk as a text of its own. Without
-        one, it answers divisible chunks only. An engine with a cache of its own needs no other."""
-        return chunk.divisible or (self.licence is not None and not self.traits.has_own_cache)
+        one, it answers divisible chunks only."""
+        return chunk.divisible or (self.licence is not None)
 
     def run(self, texts: Sequence[str], is_asked: Flags, spans: bool = False) -> CachedRows:
         """Returns the rows of slices of texts, and which of them the cache answered.

@@ -54,10 +54,9 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
         executor = "processes" if isinstance(tokenizer, HasSpec) else "serial"
     calls_each = executor == "native" and traits.releases_gil and not traits.returns_objects
     of_long = "threads" if calls_each else executor
-    slow = traits.returns_objects and not traits.has_own_cache
-    if slow and executor in ("memo", "native"):
+    if traits.returns_objects and executor in ("memo", "native"):
         return Fit(executor, of_long, 4096)
-    return Fit(executor, of_long, 16384 if is_cached and not traits.has_own_cache else 131072)
+    return Fit(executor, of_long, 16384 if is_cached else 131072)
 
 
 def smallest_row(fit: Fit, smallest_split: int) -> int:

@@ -182,7 +182,7 @@ class Result:
 
     @cached_property
     def _batch_facts(self) -> BatchFacts:
-        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+        from tokpar.cache.utf8_texts import lengths_of  # importing tokpar does without it
 
         code_points = max(1, int(lengths_of(self.texts).sum()))
         return BatchFacts(self.plan.tokenizer, self.report, self.plan.licence, code_points)

@@ -393,8 +393,6 @@ class EngineTraits:
     """`encode` releases the GIL, so other threads run."""
     returns_objects: bool = False
     """The batch call makes an object for each token, so small batches are faster."""
-    has_own_cache: bool = False
-    """The engine encodes new text faster than tokpar's cache learns the text (`CachePolicy`)."""
     wants_one_thread: Callable[[Sequence[str]], bool] | None = None
     """Returns True if these texts should run on one thread, because several threads would wait for
     each other. Asked again for each call."""
@@ -475,7 +473,7 @@ class Report:
     (split, tokenize, match, merge, convert). `serial_regions`: [start, stop), code points, of the
     regions without a certified cut. `agreement`: the result of a comparison of this engine's ids
     with the ids of the library that its vocabulary was made for, in words. `cache`: the counters of
-    the segment cache over all texts so far (the fields of `CacheState`); empty if the tokenizer has
+    the segment cache over all texts so far (`SegmentCache.counters`); empty if the tokenizer has
     no cache, or if the text did not reach the cache.
     """
 

@@ -34,10 +34,10 @@ from tests.support.tokenizers_drawn import (
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
-from tokpar.cache.cache_policy import LEAST_BYTES
 from tokpar.cache.offset_rows import LONGEST_SEGMENT, pack_rows, unpack_rows
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
+from tokpar.limits import LEAST_CACHE_BYTES
 from tokpar.types import Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -142,7 +142,7 @@ def test_several_threads_may_ask_at_once() -> None:
     own = bert()
     adapter = tokpar.load(own)
     assert isinstance(adapter, HuggingFaceTokenizer)
-    object.__setattr__(adapter._engine_offsets, "cache_bytes", LEAST_BYTES)
+    object.__setattr__(adapter._engine_offsets, "cache_bytes", LEAST_CACHE_BYTES)
     rng = random.Random(1)
     texts = [" ".join(rng.choices([*WORDS.split(), "É", "x1", "中a"], k=400)) for _ in range(24)]
     expected = [engine_offsets(own, [text]) for text in texts]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tokpar import kernel_modules, loading
+from tokpar import loading
 
 
 @pytest.fixture(autouse=True)
 def no_compiled_call(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokenizers have no compiled call, but for the tests of it."""
     if not request.node.path.name.startswith(("test_call", "test_read_models", "test_merges")):
-        monkeypatch.setattr(kernel_modules, "CALL", None)
+        for adapter in ("hf_call", "tiktoken"):
+            monkeypatch.setattr(f"tokpar.adapters.{adapter}.call_parts_of", lambda *_: None)
         monkeypatch.setattr(loading, "_defaults", {})

@@ -6,7 +6,7 @@ import pickle
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
-from unittest.mock import Mock, patch
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,13 +17,11 @@ from tokenizers import Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.cached_texts import ALWAYS, ENGLISH
+from tests.support.cached_texts import ENGLISH
 from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cache.generations import LONGEST_KEPT
-from tokpar.cache.segments import Segments, separator_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
@@ -32,7 +30,6 @@ from tokpar.interfaces import facts_of
 from tokpar.joining import Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
-from tokpar.pure.added_token_search import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
 
@@ -42,12 +39,7 @@ pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
     """`wave`: code points; drawn texts are shorter than one wave else."""
     adapter = tokpar.load(tokenizer)
-    memory = adapter._segment_cache if adapter.has_segment_cache else Mock()  # type: ignore[attr-defined]
-    with (
-        patch.object(memory, "waves", (wave, wave)),
-        CachedExecutor(2) as executor,
-        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
-    ):
+    with patch("tokpar.cache.segment_cache.WAVE", wave), CachedExecutor(2) as executor:
         return tokpar.encode(text, adapter, executor=executor, **options)
 
 
@@ -112,63 +104,6 @@ def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
 CONTENTS = st.text("<s>|a", min_size=1, max_size=4)
 
 
-@given(st.lists(CONTENTS, min_size=1, max_size=5, unique=True), st.data())
-def test_a_separator_keeps_any_texts_apart(contents: list[str], data: st.DataObject) -> None:
-    tokens = [AddedToken(content, id_) for id_, content in enumerate(contents)]
-    separator = separator_of(tokens)
-    assume(separator is not None)
-    assert separator is not None
-    free = st.text("<s>|a ", min_size=1, max_size=8).filter(
-        lambda text: not any(content in text for content in contents)
-    )
-    parts = data.draw(st.lists(free, min_size=1, max_size=6))
-    found = AddedTokens(tokens).segments(separator.content.join(parts))
-    expected: list[Any] = [parts[0]]
-    for each in parts[1:]:
-        expected += [separator.id, each]
-    assert list(found) == expected
-
-
-@pytest.mark.parametrize(
-    ("tokens", "parts"),
-    [
-        pytest.param([AddedToken("aba", 0)], ("xab", "b"), id="border"),
-        pytest.param([AddedToken("<s>", 0), AddedToken("a<", 1)], ("a", "x"), id="before"),
-        pytest.param([AddedToken("<s>", 0), AddedToken("<s>x", 1)], ("a", "x"), id="inside"),
-        pytest.param([AddedToken("<s>", 0, rstrip=True)], ("a", " x"), id="flag"),
-    ],
-)
-def test_a_separator_needs_each_condition(tokens: list[AddedToken], parts: tuple[str, str]) -> None:
-    """Hugging Face finds something else than the first token between the parts."""
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    tokenizer.add_tokens(
-        [NativeToken(t.content, rstrip=t.rstrip, normalized=False) for t in tokens]
-    )
-    assert not any(token.content in part for token in tokens for part in parts)
-    alone = [tokenizer.encode(part).ids for part in parts]
-    id_ = tokenizer.token_to_id(tokens[0].content)
-    assert tokenizer.encode(tokens[0].content.join(parts)).ids != [*alone[0], id_, *alone[1]]
-    assert separator_of(tokens) is not tokens[0]
-
-
-@pytest.mark.parametrize(
-    "tokens",
-    [
-        [],
-        [AddedToken("", 0)],
-        [AddedToken("<s>", 0, lstrip=True)],
-        [AddedToken("<s>", 0, rstrip=True)],
-        [AddedToken("<s>", 0, single_word=True)],
-        [AddedToken("<s>", 0, normalized=True)],
-        [AddedToken("aba", 0)],
-        [AddedToken("<s>", 0, lstrip=True), AddedToken("s", 1)],
-        [AddedToken("<s>", 0), AddedToken(">x", 1), AddedToken("x<", 2)],
-    ],
-)
-def test_what_could_make_others_appear_is_no_separator(tokens: list[AddedToken]) -> None:
-    assert separator_of(tokens) is None or separator_of(tokens) is tokens[-2]
-
-
 @given(st.lists(CONTENTS | st.text("é中<|", min_size=1, max_size=3), max_size=5), st.data())
 def test_no_added_token_is_overlooked_where_spaces_are_cut(
     contents: list[str], data: st.DataObject
@@ -201,46 +136,6 @@ def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> N
     encoding = divided(text, tokenizer, chunk_chars=500)
     assert tokenizer.token_to_id("lazy dog") in encoding.ids
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
-
-
-@pytest.mark.usefixtures("engine_only")
-def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The batch call fails; encoding the chunks as they are gives the ids, or the error."""
-    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-
-    def fail(*arguments: Any, **settings: Any) -> Any:
-        raise RuntimeError("no memory")
-
-    monkeypatch.setattr(Segments, "encode", fail)
-    encoding = divided(ENGLISH, adapter, chunk_chars=500)
-    assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
-    assert encoding.seams.everywhere is None
-    assert encoding.report.executor == "native"
-
-
-@pytest.mark.usefixtures("engine_only")
-@needs_kernel
-@pytest.mark.parametrize("failing", [0, 1, 2, 5])
-def test_an_error_in_one_wave_is_no_other_waves(
-    failing: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    calls: list[int] = []
-    encoded = Segments.encode
-
-    def fails_once(self: Segments, *arguments: Any) -> Any:
-        calls.append(len(self.lengths))
-        if len(calls) == failing + 1:
-            raise RuntimeError("no memory")
-        return encoded(self, *arguments)
-
-    monkeypatch.setattr(Segments, "encode", fails_once)
-    words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
-    text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
-    encoding = divided(text, adapter, wave=2000, chunk_chars=500)
-    assert len(calls) > failing
-    assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert tokpar.check(encoding, text, adapter).ok
 
 
 @needs_kernel

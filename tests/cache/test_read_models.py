@@ -53,7 +53,7 @@ def facts_of(tokenizer: Any) -> dict[str, Any]:
     lengths = adapter._lengths  # type: ignore[attr-defined]
     some = np.arange(2000, dtype=np.uint32)
     found["sizes"] = None if sizes is None else sizes(some).tolist()
-    found["lengths"] = None if lengths is None else lengths.certain(some).tolist()
+    found["lengths"] = None if lengths is None else lengths.lengths_of(some).tolist()
     return found
 
 

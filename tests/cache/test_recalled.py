@@ -1,15 +1,9 @@
-"""Long texts that a memory divides as they are: their waves, the added tokens in them, and when an
-engine is quick enough to do without."""
+"""Long texts that the cache divides as they are, and the added tokens in them."""
 
 from __future__ import annotations
 
-import random
 import re
-from dataclasses import replace
-from functools import partial
-from itertools import pairwise
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,22 +14,11 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.cached_texts import ALWAYS, DIVIDED, ENGLISH, encoded
-from tests.support.drawn_runs import named, own_call
+from tests.support.cached_texts import DIVIDED, ENGLISH, encoded
+from tests.support.drawn_runs import own_call
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
-from tokpar import kernel_modules, pipeline
+from tokpar import pipeline
 from tokpar.arrays import SPACES, utf8_bytes
-from tokpar.cache.cache_policy import (
-    FAST_ENGINE,
-    MOST_BUDGET,
-    USUAL,
-    CachePolicy,
-    CacheState,
-    CallState,
-)
-from tokpar.cache.segment_cache import SegmentCache
-from tokpar.cache.segments import unbatcher_for
-from tokpar.cache.text_parts import next_cut
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.native import CachedExecutor
@@ -46,15 +29,15 @@ from tokpar.types import AddedToken, Rows
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
-@given(st.data(), hf_tokenizers(), st.sampled_from([None, CachePolicy(0.5, 20)]))
+@given(st.data(), hf_tokenizers())
 def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
-    data: st.DataObject, tokenizer: Any, terms: CachePolicy | None
+    data: st.DataObject, tokenizer: Any
 ) -> None:
     adapter: Any = tokpar.load(tokenizer)
     contents = tuple(token.content for token in adapter.facts.added_tokens)
     texts = data.draw(st.lists(texts_with(contents[:5], 200), min_size=1, max_size=4))
     own = [own_call(tokenizer, text) for text in texts]  # sets aside what the engine fails on
-    batch = encoded(texts, adapter, terms=terms)
+    batch = encoded(texts, adapter)
     for text, expected, encoding in zip(texts, own, batch, strict=True):
         if len(texts) == 1 or tokenizer.padding is None:
             assert encoding.ids.tolist() == expected
@@ -84,15 +67,14 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     tokenizer.add_tokens([NativeToken(content, normalized=False, **flags)])
     plain = ENGLISH.replace("the lazy", "a lazy").replace("x ", "y ")
     rows = [plain, f"{plain}a{content} b {plain}", plain.upper(), f"{content} b {plain} Z"]
-    batch = encoded(rows, tokpar.load(tokenizer), wave=20_000)
+    batch = encoded(rows, tokpar.load(tokenizer))
     assert [each.ids.tolist() for each in batch] == [own_call(tokenizer, row) for row in rows]
     assert [each.report.plan == DIVIDED for each in batch] == [True, may, True, may]
     assert batch.report.plan.endswith(f"{4 if may else 2} divided at every space")
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer).ok
     adapter: Any = tokpar.load(tokenizer)
-    with patch("tokpar.cache.learning.MOST_NEW", ALWAYS):
-        found, flags = adapter.cached_rows(rows, 2)
+    found, flags = adapter.cached_rows(rows, 2)
     assert list(flags) == [True, may, True, may]
     assert [len(found[k]) > 0 for k in range(4)] == list(flags)
     assert len(found.ids) == found.offsets[-1]
@@ -101,31 +83,6 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
         both = [encoder.encode_batch(short) for _ in "12"]
     for each in both:
         assert [row.ids.tolist() for row in each] == [own_call(tokenizer, row) for row in short]
-
-
-@pytest.mark.usefixtures("engine_only")
-@needs_kernel
-@pytest.mark.parametrize("name", ["bert_part", "default", "deepseek_part"])
-def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
-    """Also the one that stands between others where their ids could not be told apart else."""
-    adapter: Any = tokpar.load(named(name), truncation=False, padding=False)
-    contents = [token.content for token in adapter.facts.added_tokens][:6]
-    words = [
-        f"{ENGLISH[: 40 * (k + 1)].strip()} x{content}y {content}"
-        for k, content in enumerate(contents)
-    ]
-    rows = [" ".join(words), words[0], contents[-1], f"{contents[0]} {ENGLISH}"]
-    with (
-        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
-        patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
-    ):
-        found, flags = adapter.cached_rows(rows, 2)
-    assert list(flags) == [True] * 4
-    assert [found[k].tolist() for k in range(4)] == [adapter.encode(row).tolist() for row in rows]
-    [joined, alone] = [list(each.args[0]) for each in call.call_args_list]
-    assert not any(content in text for text in joined for content in contents[1:])
-    assert {f" x{content}y" for content in contents} <= set(alone)
-    assert all(any(content in text for content in contents) for text in alone)
 
 
 @needs_kernel
@@ -142,21 +99,6 @@ def test_long_texts_among_short_ones_keep_their_places() -> None:
     assert batch.report.plan == f"0 of 7 texts cut, {len(divided)} divided at every space"
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer).ok
-
-
-@pytest.mark.usefixtures("engine_only")
-@needs_kernel
-def test_a_text_that_ends_in_what_never_comes_again_is_known_up_to_there() -> None:
-    """As a whole it does not pay; its chunks are asked for one by one, and most of them known."""
-    adapter = tokpar.load(str(DATA / "default.json"))
-    noise = random.Random(3).randbytes(300_000)
-    text = ENGLISH * 20 + " " + " ".join(noise[k : k + 9].hex() for k in range(0, len(noise), 9))
-    with tokpar.Encoder(adapter) as encoder:
-        encoding = encoder.encode(text)
-    assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert encoding.report.plan.startswith("certified cuts")
-    assert 0 < encoding.report.cache["straight"] <= len(text) - len(ENGLISH) * 20
-    assert encoding.seams.everywhere is not None
 
 
 @needs_kernel
@@ -179,14 +121,6 @@ def test_the_size_of_chunks_that_was_asked_for_is_kept() -> None:
     assert asked.ids.tolist() == usual.ids.tolist()
 
 
-@given(st.text(f"ab{SPACES}é一😀", max_size=80), st.integers(1, 90))
-def test_the_next_cut_is_one_that_a_lookup_makes(text: str, at: int) -> None:
-    data = utf8_bytes(text)
-    found = next_cut(data, at)
-    cuts = [len(text[: m.start()].encode()) for m in re.finditer("(?<=[!-~])(?= )", text)]
-    assert found == next((cut for cut in cuts if cut >= at), max(len(data), 0))
-
-
 def test_the_bytes_of_a_text_are_its_own_and_outlive_the_name() -> None:
     text = "".join(["plain", " text"])
     for each in (text, text + "é一😀", ""):
@@ -200,18 +134,6 @@ def test_the_bytes_of_a_text_are_its_own_and_outlive_the_name() -> None:
 
 
 CONTENTS = st.lists(st.text("<|s> ", min_size=1, max_size=4), max_size=5)
-
-
-@given(CONTENTS, st.data())
-def test_tokens_that_stand_over_no_cut_lie_in_one_stretch(
-    contents: list[str], data: st.DataObject
-) -> None:
-    guard = AddedTokenGuard(tuple(AddedToken(each, k) for k, each in enumerate(contents)))
-    text = data.draw(texts_with(tuple(contents), 60))
-    stretches = re.split(f"(?<=[^{SPACES}])(?= )", text)
-    if guard.between_spaces:
-        apart = any(each in stretch for each in contents for stretch in stretches)
-        assert apart == any(each in text for each in contents)
 
 
 @given(CONTENTS, st.text("<|s>ab ", max_size=400))
@@ -247,79 +169,3 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
     rest = Rows.of(np.array(rows[k], np.uint32) for k in others)
     found = Rows.scatter(len(rows), [(np.array(own), known), (others, rest)])
     assert [found[k].tolist() for k in range(len(rows))] == rows
-
-
-def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
-    seen = CacheState(budget=1000)
-    call = partial(CallState, FAST_ENGINE, seen.budget, 1 << 12)
-    assert seen.count_call(call(new=400), 0).budget == 600
-    assert seen.count_call(call(known_bytes=2000, new=400), 0).budget == 700
-    straight = replace(seen, budget=1100, straight=40_000)
-    assert seen.count_call(call(), 40_000) == straight
-    assert CacheState().count_call(call(known_bytes=10**9), 0).budget == MOST_BUDGET
-    learnt = CallState(USUAL, seen.budget, 1 << 12, new=400)
-    assert seen.count_call(learnt, 0).budget == 1000  # learning is free for other engines
-
-
-@needs_kernel
-def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -> None:
-    """A call looks up little of what is new, and four times as much as it knows."""
-    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    lengths = adapter._lengths
-    small = SegmentCache(
-        lambda: unbatcher_for(adapter.facts, lengths),
-        adapter.facts.added_tokens,
-        policy=FAST_ENGINE,
-    )
-    small.waves = (1 << 12,) * 2
-    text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
-    expected = adapter.encode(text).tolist()
-    engine = lambda rows: adapter.encode_many(rows, False)  # noqa: E731
-    looked = [0]
-    for _ in range(9):
-        rows, flags = small.encode([text], engine, 2)
-        looked.append(small.state.looked)
-        if flags[0]:
-            assert rows[0].tolist() == expected
-    parts = np.diff(looked)
-    assert FAST_ENGINE.first <= parts[0] <= 2 * FAST_ENGINE.first
-    assert all(a < b or b >= len(text) for a, b in pairwise(parts.tolist()))
-    assert parts[-1] == len(text)
-    assert flags[0]
-    small.state = replace(small.state, budget=0)
-    rows, flags = small.encode([text], engine, 2)
-    assert not flags[0]
-    assert small.state.straight == len(text)
-    assert small.state.budget > 0
-
-
-def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:
-    def goes_on(policy: CachePolicy, looked: int, known: int = 0, new: int = 0) -> bool:
-        return CallState(policy, 1000, 0, looked_bytes=looked, known_bytes=known, new=new).goes_on
-
-    assert goes_on(USUAL, 1 << 60, new=1 << 40)
-    assert goes_on(FAST_ENGINE, FAST_ENGINE.first - 1)
-    assert not goes_on(FAST_ENGINE, FAST_ENGINE.first)
-    assert goes_on(FAST_ENGINE, (1 << 22) - 1, known=1 << 20)
-    assert not goes_on(FAST_ENGINE, 1 << 22, known=1 << 20)
-    assert not goes_on(FAST_ENGINE, 0, new=1000)
-
-
-@needs_kernel
-def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
-    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-
-    class Failing:
-        BLOCK = kernel_modules.SEGMENTS.BLOCK
-        count_code_points = staticmethod(kernel_modules.SEGMENTS.count_code_points)
-        write_utf8 = staticmethod(kernel_modules.SEGMENTS.write_utf8)
-
-        def look_up(self, *arguments: Any) -> int:
-            raise ZeroDivisionError
-
-    broken = SegmentCache(
-        lambda: unbatcher_for(adapter.facts, adapter._lengths), (), functions=Failing()
-    )
-    with pytest.raises(ZeroDivisionError), patch("tokpar.cache.lookup.LEAST_PART", 16):
-        broken.encode([ENGLISH, ENGLISH], lambda rows: adapter.encode_many(rows, False), 4)
-    assert broken._tables._own_state().readers == 0

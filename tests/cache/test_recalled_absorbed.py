@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.cached_texts import ALWAYS, ENGLISH
+from tests.support.cached_texts import ENGLISH
 from tests.support.drawn_runs import own_call
 from tests.support.tokenizers_drawn import (
     VOCAB,
@@ -45,10 +44,7 @@ def test_batches_have_the_serial_ids_and_certificates(data: st.DataObject, spec:
     rows += [f"ab {row} ba" for row in rows]
     serial(tokenizer, rows)  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
-    with (
-        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
-        tokpar.Encoder(tokenizer, workers=2) as encoder,
-    ):
+    with tokpar.Encoder(tokenizer, workers=2) as encoder:
         for _ in "12":
             batch = encoder.encode_batch(rows)
             assert [encoding.ids.tolist() for encoding in batch] == expected
@@ -146,14 +142,10 @@ def test_a_condition_that_is_forgotten_is_seen(
         )
     elif mistake == "an added token":
         monkeypatch.setattr(SegmentCache, "_may_divide", lambda self, text: text[:1] != " ")
-        monkeypatch.setattr(
-            "tokpar.cache.segments.Segments.may_hold_tokens",
-            lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_),
-        )
     elif mistake == "a mark before":
-        monkeypatch.setattr("tokpar.cache.build_cache.MARK", "ñ")
+        monkeypatch.setattr("tokpar.cache.segment_cache.MARK", "ñ")
     elif mistake == "the space kept":
-        monkeypatch.setattr("tokpar.cache.segments.Segments.drop_first_spaces", lambda self: self)
+        monkeypatch.setattr(SegmentCache, "_encoded_alone", lambda self, segment: segment)
     tokenizer = llama()
     rows = [" ".join(["the cat"] * 9), row, "the the cat <s>"[:11]] * 3
     with tokpar.Encoder(tokenizer) as encoder:

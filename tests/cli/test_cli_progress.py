@@ -14,11 +14,10 @@ import pytest
 import tokpar
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
-from tokpar import kernel_modules
 from tokpar.cli import progress
 from tokpar.cli.progress import ProgressExecutor, long_parts, one_call, working
 from tokpar.executors.native import CachedExecutor
-from tokpar.interfaces import facts_of, traits_of
+from tokpar.interfaces import facts_of
 
 DEEPSEEK = VOCAB / "deepseek_part.json"
 TEXT = "The quick brown fox, 12345678 times.  Na\u00efve \u4e2d\u6587 too;\n\n  it's it. " * 300
@@ -76,8 +75,7 @@ def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
     assert encoding.ids.tolist() == serial.ids.tolist()
     assert tokpar.check(encoding, TEXT, tokenizer).ok
     assert all(sum(bar.moves) == bar.total and bar.closed for bar in bars)
-    # an engine with a cache of its own is asked at once
-    cached = kernel_modules.SEGMENTS is not None and not traits_of(tokenizer).has_own_cache
+    cached = getattr(tokenizer, "has_segment_cache", False)
     if cached and name in ("default", "deepseek_part.json", "bert_part.json"):
         assert len(bars[0].moves) > len(TEXT) // size // 8
         assert encoding.report.plan == "divided at every space"

@@ -189,7 +189,7 @@ def save_model(folder: Path) -> None:
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if kernel_modules.SEGMENTS is None and page.name in ("README.md", "guide.md"):
+    if kernel_modules.CALL is None and page.name in ("README.md", "guide.md"):
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
     if page.name == "conformance.md" or page.parent.name == "hooks":
         request.getfixturevalue("few_texts")  # tests/testing looks at the parts with all of them

@@ -52,8 +52,6 @@ _METHOD = "a method that users call"
 _PLUGIN = "a field of a value that plugins read and make"
 _RESULTS = "a key of results.json"
 _PLUGIN_FUNCTION = "a function for plugins"
-_CACHE = "a key of Report.cache"
-_CORPUS = "plugins/tokpar-corpus/src/tokpar_corpus"
 _CORPUS = "plugins/tokpar-corpus/src/tokpar_corpus"
 _PURE = "a name of tokpar.pure that the documentation has in its examples"
 ALLOWED: dict[str, str] = {
@@ -62,8 +60,6 @@ ALLOWED: dict[str, str] = {
     "plugins/tokpar-engines/src/tokpar_engines/engine_files.py: JsonFile.written": _PLUGIN,
     "plugins/tokpar-engines/src/tokpar_engines/engine_files.py: RankFile.added": _PLUGIN,
     "plugins/tokpar-engines/src/tokpar_engines/engine_files.py: RankFile.written": _PLUGIN,
-    "tokpar/cache/cache_policy.py: CacheState.looked": _CACHE,
-    "tokpar/cache/cache_policy.py: CacheState.missed": _CACHE,
     "plugins/tokpar-bench/src/tokpar_bench/differences.py: Difference.beside": "differences.toml",
     "plugins/tokpar-bench/src/tokpar_bench/records.py: ProjectionRow.bound": _RESULTS,
     "plugins/tokpar-bench/src/tokpar_bench/records.py: ProjectionRow.measured": _RESULTS,
@@ -127,7 +123,6 @@ ALLOWED: dict[str, str] = {
 COMPILED = {
     "tokpar/cache/_contents.py": "compiled: its functions are declared in a .pxd file",
     "tokpar/cache/_merges.py": "compiled: its functions are declared in a .pxd file",
-    "tokpar/cache/_segments.py": "compiled: its functions are declared in a .pxd file",
     "tokpar/cache/_vocabulary.py": "compiled: its functions are declared in a .pxd file",
 }
 

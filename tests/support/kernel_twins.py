@@ -39,7 +39,7 @@ def _viewed(each: Any) -> Any:
 
 @cache
 def plain(part: str) -> Plain:
-    """The uncompiled twin of `_segments`, `_merges`, `_vocabulary` or `_contents`."""
+    """The uncompiled twin of `_merges`, `_vocabulary` or `_contents`."""
     source = Path(kernel_modules.__file__).parent / "cache" / f"{part}.py"
     spec = importlib.util.spec_from_file_location(f"tokpar{part}_plain", source)
     assert spec is not None
@@ -54,7 +54,7 @@ def plain(part: str) -> Plain:
     return Plain(module)
 
 
-def twin(name: str, part: str = "_segments") -> Any:
+def twin(name: str, part: str = "_merges") -> Any:
     """The twin called "plain" or "compiled"; skips the test if it is not compiled here."""
     if name == "plain":
         return plain(part)

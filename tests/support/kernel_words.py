@@ -77,23 +77,3 @@ def token_at(
 def pair_hash(pair: int) -> int:
     pair = (pair * 0x9E3779B97F4A7C15) & _MASK
     return pair ^ (pair >> 29)
-
-
-def fetch(words: Sequence[int], i: int) -> None:
-    """What the processor may know beforehand."""
-
-
-def spaces_at(p: bytes, lo: int, hi: int, found: list[int], wide: list[int]) -> int:
-    count = 0
-    for i in range(lo, hi):
-        if p[i] == 32 and p[i - 1] != 32 and not 9 <= p[i - 1] <= 13:
-            found[count] = i
-            count += 1
-            wide[0] |= p[i - 1] >> 7
-    return count
-
-
-def utf8_of(text: str, size: list[int]) -> bytes:
-    data = text.encode()
-    size[0] = len(data)
-    return data

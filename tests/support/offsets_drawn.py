@@ -27,8 +27,8 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.cache.cache_policy import CACHE_BYTES, LEAST_BYTES
 from tokpar.errors import EngineError
+from tokpar.limits import CACHE_BYTES, LEAST_CACHE_BYTES
 from tokpar.types import Rows
 
 Spans = list[tuple[int, int]]
@@ -92,7 +92,7 @@ def drawn_texts(data: st.DataObject, own: Tokenizer) -> list[str]:
 def small_parts(data: st.DataObject, adapter: HuggingFaceTokenizer) -> Iterator[None]:
     """Parts, and calls of the engine, of any size; a cache of any size or none; the table of inert
     characters from the start or not."""
-    sizes = st.sampled_from((CACHE_BYTES, CACHE_BYTES, LEAST_BYTES, 0))
+    sizes = st.sampled_from((CACHE_BYTES, CACHE_BYTES, LEAST_CACHE_BYTES, 0))
     size = data.draw(sizes, label="cache_bytes") if adapter._engine_offsets.cache_bytes else 0
     object.__setattr__(adapter._engine_offsets, "cache_bytes", size)
     part = data.draw(st.sampled_from((1, 2, 5, 4096)), label="PART")

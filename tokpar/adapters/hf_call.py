@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _DRAWN_TOKENS = 300
 
 
+FEW = 8
+"""Texts that are encoded sooner one by one than by the engine's threads."""
+
+
 def call_parts_of(
     copy: Any,
     facts: Facts,
@@ -151,7 +155,10 @@ def _encode_many(
     """Returns the engine's ids of texts without special tokens. Raises ChangedError."""
     if not is_same_model():
         raise ChangedError("the tokenizer was changed after this Encoder was made: make a new one")
-    found = copy.encode_batch_fast(list(texts), add_special_tokens=False)
+    if len(texts) <= FEW:
+        found = [copy.encode(text, add_special_tokens=False) for text in texts]
+    else:
+        found = copy.encode_batch_fast(list(texts), add_special_tokens=False)
     return [np.array(encoding.ids, dtype=np.uint32) for encoding in found]
 
 

@@ -35,16 +35,14 @@ from tokpar.arrays import (
     offsets_of,
     spans_between,
 )
-from tokpar.cache.build_cache import offsets_cache_for
 from tokpar.cache.offset_rows import pack_rows, unpack_rows
-from tokpar.cache.segment_cache import SegmentCache
+from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.concatenation import Part, parts_between, shift_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.space_stages import space_cuts
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.limits import worker_count
 from tokpar.types import Facts, Rows
 
 PART = 1 << 12
@@ -92,9 +90,9 @@ class EngineOffsets:
     @cached_property
     def cache(self) -> SegmentCache | None:
         """The cache of packed offsets. None if not every space is a certified cut."""
-        if finder_for(self.facts).at_spaces is None:
+        if finder_for(self.facts).at_spaces is None or self.facts.scheme == "dummy":
             return None
-        return offsets_cache_for(self.facts, self.cache_bytes)
+        return segment_cache_for(self.facts, self.cache_bytes)
 
     @property
     def _misplaces(self) -> bool:
@@ -148,7 +146,7 @@ class EngineOffsets:
         of the text."""
         if self.cache is None or not texts:
             return {}
-        rows, flags = self.cache.encode(texts, self._pack, worker_count(None))
+        rows, flags = self.cache.encode(texts, self._pack)
         found = unpack_rows(rows)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))

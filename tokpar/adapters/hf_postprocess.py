@@ -6,18 +6,17 @@ Post-processing depends on the number of ids only, never on their values. Overfl
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import CachedRows
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import InsertedIds, read_around
 from tokpar.types import Facts, Rows
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from tokpar.cache.compiled_build import LaterCall
-    from tokpar.cache.segment_cache import SegmentCache
+
 
 OTHER_IDS = "these ids are not those of the text"
 
@@ -156,25 +155,16 @@ class PostProcess:
         return len(self.prefix) + len(self.suffix)
 
 
-class PostProcessingAdapter(ABC):
-    """An adapter that applies `_postprocess` to the ids of whole texts. It may have a cache of
-    segments."""
+class PostProcessingAdapter(CachedAdapter):
+    """An adapter that applies `_postprocess` to the ids of whole texts."""
 
     facts: Facts
-    _postprocess: PostProcess
     later_call: LaterCall | None = None
     """The compiled call of the tokenizer, as soon as its tables are there; None if it has none."""
+    _postprocess: PostProcess
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
-
-    @cached_property
-    def _segment_cache(self) -> SegmentCache | None:
-        return self._make_segment_cache()
-
-    def _make_segment_cache(self) -> SegmentCache | None:
-        """Returns the segment cache, or None. Compiled calls do without it."""
-        return None
 
     @abstractmethod
     def encode(self, text: str) -> IdArray:
@@ -185,6 +175,9 @@ class PostProcessingAdapter(ABC):
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
 
+    def _bare_rows(self, texts: Sequence[str]) -> Rows:
+        return self.encode_many(texts, False)
+
     @abstractmethod
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of the caller's own call. Raises its errors, and EngineError on a
@@ -194,34 +187,6 @@ class PostProcessingAdapter(ABC):
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         """Returns the ids of the caller's own call for several texts. Raises the errors of
         `encode_whole`."""
-
-    @property
-    def has_segment_cache(self) -> bool:
-        """True if the adapter has a cache of segments, or a compiled call."""
-        return self.later_call is not None or self._segment_cache is not None
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """The counters of the cache by name, empty without a cache."""
-        cache: SegmentCache | None = self.__dict__.get("_segment_cache")  # made when it is used
-        return {} if cache is None else cache.state.counters
-
-    def may_divide(self, text: str) -> bool:
-        """True if `text` may be cut at every certified space."""
-        return self._segment_cache is not None and self._segment_cache.divides(text)
-
-    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
-        """Returns the ids of texts that may be cut at every certified space, and which texts the
-        cache answered."""
-        call = None if self.later_call is None else self.later_call.call
-        if call is not None:
-            from tokpar.cache.segment_cache import divided_rows  # see `Encoder.encode`
-
-            return divided_rows(call, self._segment_cache, texts, workers)
-        if self._segment_cache is None:
-            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
-        own = partial(self.encode_many, spans=False)
-        return self._segment_cache.encode(texts, own, workers)
 
     @property
     def name(self) -> str:

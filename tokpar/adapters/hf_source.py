@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from tokpar.adapters.directory import DirectoryTokenizer
 from tokpar.adapters.settings import path_of, refusing
 from tokpar.arrays import IdArray
-from tokpar.cache.cache_policy import CACHE_BYTES
+from tokpar.limits import CACHE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,10 +198,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if self._whole.encode_special_tokens or self.why_live is not None:
             return None
-        from tokpar.cache.build_cache import segment_cache_for  # the compiled call does without it
+        from tokpar.cache.segment_cache import segment_cache_for  # short texts do without it
 
-        lengths = self._lengths
-        return segment_cache_for(self.facts, lambda: lengths, self.settings.cache_bytes)
+        return segment_cache_for(self.facts, self.settings.cache_bytes)
 
     def _made_later_call(self) -> LaterCall | None:
         settings, source = self.settings, self._source

@@ -38,13 +38,12 @@ from tokpar.adapters.settings import (
     take_cache_bytes,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
-from tokpar.cache.build_cache import segment_cache_for
-from tokpar.cache.cache_policy import CACHE_BYTES
-from tokpar.cache.segment_cache import SegmentCache
+from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.limits import CACHE_BYTES
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.format_upgrade import as_format_one
 from tokpar.pure.postprocess import InsertedIds
@@ -126,18 +125,14 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         )
 
     def _make_segment_cache(self) -> SegmentCache | None:
-        return segment_cache_for(
-            self.facts,
-            lambda: self._json_facts.lengths,
-            self._cache_bytes,
-            self.traits.has_own_cache,
-        )
+        if self.facts.model == "BPE":  # the engine has its own cache of words, as fast as ours
+            return None
+        return segment_cache_for(self.facts, self._cache_bytes)
 
     @property
     def traits(self) -> EngineTraits:
-        """The calls release the GIL. BPE of tokenizers 1.x has its own cache of words."""
-        own_cache = self.facts.model == "BPE"
-        return EngineTraits(True, has_own_cache=own_cache, check_text=self.check_text)
+        """The calls release the GIL."""
+        return EngineTraits(releases_gil=True, check_text=self.check_text)
 
     @property
     def origin(self) -> Origin:

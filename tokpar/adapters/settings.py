@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
+from tokpar.limits import CACHE_BYTES, require_cache_bytes
 
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""
@@ -41,7 +41,7 @@ def take_cache_bytes(
     """Returns `cache_bytes`, and the other settings. Raises OptionError for an unknown setting."""
     check_names(settings, (*known_names, "cache_bytes"))
     others = dict(settings)
-    return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
+    return require_cache_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 
 
 def take_engine_check(settings: dict[str, Any]) -> bool:

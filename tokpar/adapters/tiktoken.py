@@ -18,6 +18,7 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar import kernel_modules
+from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
 from tokpar.adapters.tiktoken_call import call_parts_of
@@ -29,15 +30,13 @@ from tokpar.adapters.tiktoken_encodings import (
     twin_of,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
-from tokpar.cache.build_cache import segment_cache_for
-from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.merges import Source
-from tokpar.cache.segment_cache import SegmentCache, divided_rows
+from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import CachedRows
+from tokpar.limits import CACHE_BYTES, require_cache_bytes
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -92,7 +91,7 @@ def load(
     adapter = known.get(key)
     if adapter is None:
         own = twin_of(source)  # `source` itself would then live as long as its adapter
-        known[key] = adapter = TiktokenTokenizer(own, *given, require_bytes(cache_bytes))
+        known[key] = adapter = TiktokenTokenizer(own, *given, require_cache_bytes(cache_bytes))
         adapter.engine_check = always
     return adapter
 
@@ -149,7 +148,7 @@ def _from_file(
         raise OptionError(f"pat_str {pat_str!r} cannot be used: {error}") from error
 
 
-class TiktokenTokenizer(EncodingAdapter):
+class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
     """The adapter of one encoding; see `load`."""
 
     def __init__(
@@ -254,9 +253,10 @@ class TiktokenTokenizer(EncodingAdapter):
         id_ = self.encoding._special_tokens.get("<|endoftext|>")
         return {} if id_ is None else {"eos_token": id_}
 
-    @cached_property
-    def _segment_cache(self) -> SegmentCache | None:
-        return segment_cache_for(self.facts, lambda: self._lengths, self.cache_bytes)
+    def _make_segment_cache(self) -> SegmentCache | None:
+        if self.later_call is None:  # the engine encodes new text sooner than it could be learnt
+            return None
+        return segment_cache_for(self.facts, self.cache_bytes)
 
     @cached_property
     def later_call(self) -> LaterCall | None:
@@ -273,32 +273,7 @@ class TiktokenTokenizer(EncodingAdapter):
         ranks = self.encoding._mergeable_ranks
         return Source.of(b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks))
 
-    @property
-    def has_segment_cache(self) -> bool:
-        """True if the adapter has a cache of segments, or a compiled call."""
-        return self.later_call is not None or self._segment_cache is not None
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """The counters of the cache by name, empty without a cache."""
-        cache: SegmentCache | None = self.__dict__.get("_segment_cache")  # made when it is used
-        return {} if cache is None else cache.state.counters
-
-    def may_divide(self, text: str) -> bool:
-        """True if `text` may be cut at every certified space."""
-        return self._segment_cache is not None and self._segment_cache.divides(text)
-
-    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
-        """Returns the ids of texts that may be cut at every certified space, and which texts the
-        cache answered."""
-        call = None if self.later_call is None else self.later_call.call
-        if call is not None:
-            return divided_rows(call, self._segment_cache, texts, workers)
-        if self._segment_cache is None:
-            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
-        return self._segment_cache.encode(texts, self._each, workers)
-
-    def _each(self, texts: Sequence[str]) -> Rows:
+    def _bare_rows(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
 
     def check_text(self, text: str) -> None:

@@ -5,8 +5,8 @@
 Cython compiles this file. Uncompiled, and given memoryviews, it is the oracle of its own tests.
 Arrays belong to the callers, who make them long enough.
 
-Tables of tokens have the slots of `_segments`, with bit 15 of the length set (PIECE). Merges are a
-table of pairs, two words each; a free pair is two zeros:
+words.h has a picture of a table of tokens. Merges are a table of pairs, two words each; a free pair
+is two zeros:
 
     merges    | (left id << 32 | right id) + 1 | rank << 32 | id of the merged token | ...
 """

@@ -9,7 +9,8 @@
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
    call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_merges.h encodes
-   new ones, call_section.h leads the text through all of this. call_decode.h is the way back. */
+   new ones, call_section.h leads the text through all of this. call_decode.h is the way back.
+   call_segments.h is the cache of tokenizers without a compiled call. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "call_words.h"
@@ -544,6 +545,8 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
     return PyBool_FromLong(is_inside && is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, a, b));
 }
 
+#include "call_segments.h"
+
 /* ---- the module */
 
 static PyMethodDef functions[] = {
@@ -577,12 +580,12 @@ static PyType_Spec spec = {"tokpar.cache._call.Call", sizeof(Call), 0, Py_TPFLAG
 
 static int fill_module(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&spec);
-    if (!type)
-        return -1;
-    int failed = PyModule_AddObjectRef(module, "Call", type);
-    Py_DECREF(type);
-    return failed;
+    PyObject *type = PyType_FromSpec(&spec), *segments = PyType_FromSpec(&segments_spec);
+    int failed = !type || !segments || PyModule_AddObjectRef(module, "Call", type) < 0 ||
+                 PyModule_AddObjectRef(module, "Segments", segments) < 0;
+    Py_XDECREF(type);
+    Py_XDECREF(segments);
+    return -failed;
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -146,12 +146,12 @@ static inline Word *free_slot(Word *slots, u64 mask, u64 hash)
 /* Puts a word that is not in the table into it. Returns 0 if there is no room. */
 static int put_word(Words *w, Key key, const u8 *p, i64 n, const u32 *ids, i64 count, int is_alone)
 {
-    int is_long = n >= 16;
-    if (n > LONGEST_KEPT || count < 1)
+    int is_long = n >= 16, is_many = count > 4 || (count && ids[0] > ID_BITS);
+    if (n > LONGEST_KEPT || count < 0)
         return 1;
     if (4 * (w->count + 1) > 3 * (i64)(w->mask + 1) ||
         (is_long && w->keys_used + n + 8 > w->keys_room) ||
-        (count > 4 && w->more_used + count > w->more_room))
+        (is_many && w->more_used + count > w->more_room))
         return 0;
     Word *slot = free_slot(w->slot, w->mask, key.hash);
     if (!slot)
@@ -165,9 +165,9 @@ static int put_word(Words *w, Key key, const u8 *p, i64 n, const u32 *ids, i64 c
         slot->b |= (u64)w->keys_used + 4;
         w->keys_used += n + 4;
     }
-    if (count <= 4) {
+    if (!is_many) {
         memcpy(slot->id, ids, 4 * (size_t)count);
-        slot->id[0] |= (u32)count << 28;
+        slot->id[0] |= (u32)count << 28; /* slots that are free, or were emptied, are zeros */
     } else {
         memcpy(w->more + w->more_used, ids, 4 * (size_t)count);
         slot->id[0] = (u32)MANY << 28;

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import _thread
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, frozen_ids, offsets_of
-from tokpar.cache.text_parts import in_threads
 from tokpar.cache.utf8_texts import Utf8Texts
 from tokpar.concatenation import parts_between, place_seams
 from tokpar.errors import MismatchError
@@ -28,6 +30,7 @@ LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
 MOST_HOLES, LONGEST_HOLE = 1 << 12, 1 << 10
 """Of so many parts of texts, of at most so many bytes, the engine's ids are kept."""
+_T = TypeVar("_T")
 _Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
 _NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
@@ -210,3 +213,56 @@ def _blocks(sizes: IntArray, workers: int) -> list[slice]:
     edges = np.searchsorted(stops, [total * j // count for j in range(1, count)], side="left") + 1
     places = sorted({0, len(sizes), *np.minimum(edges, len(sizes)).tolist()})
     return [slice(i, j) for i, j in pairwise(places)]
+
+
+def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
+    """Run the jobs on `workers` threads, the calling thread included. Returns their results.
+
+    Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in
+    the order of the jobs. An interrupt may leave a thread running."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    found: list[_T | BaseException | None] = [None] * len(jobs)
+    waiting = deque(enumerate(jobs))
+
+    def work() -> None:
+        with suppress(IndexError):  # no job is waiting
+            while True:
+                k, job = waiting.popleft()
+                try:
+                    found[k] = job()
+                except BaseException as error:  # raised again below, in the calling thread
+                    found[k] = error
+
+    with extra_threads(work, min(workers, len(jobs)) - 1):
+        work()
+    done: list[_T] = []
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+        done.append(each)  # type: ignore[arg-type]  # a job may return None
+    return done
+
+
+@contextmanager
+def extra_threads(work: Callable[[], None], threads: int) -> Iterator[None]:
+    """Run `work` on `threads` extra threads for the duration of the block.
+
+    `threading` is not used, because it waits until each thread has started."""
+    done = [_thread.allocate_lock() for _ in range(threads)]
+
+    def run(lock: _thread.LockType) -> None:
+        try:
+            work()
+        finally:
+            lock.release()
+
+    for lock in done:
+        lock.acquire()
+        try:
+            _thread.start_new_thread(run, (lock,))
+        except RuntimeError:  # no more threads can be started: fewer threads run `work`
+            lock.release()
+    yield
+    for lock in done:
+        lock.acquire()

@@ -14,6 +14,8 @@ CHANGES = 255
 """Of a character that a normalizer may change."""
 CODE_POINTS = sys.maxunicode + 1
 _UNKNOWN = ("Cn", "Cs")  # not assigned; surrogates
+_PRIVATE = (slice(0xF0000, 0xFFFFE), slice(0x100000, 0x10FFFE))
+_PLANES = (range(0x40000), range(0xE0000, 0xF0000))  # the others are empty, or private
 _COMPOSING_JAMO = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
 _APART = "\U0010ffff"
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -32,15 +34,16 @@ def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
     a character leaves it alone."""
     if not {*FORMS, "Lowercase", "StripAccents"}.issuperset(kinds):
         return None
-    categories = [unicodedata.category(chr(code)) for code in range(CODE_POINTS)]
-    found = np.array([CHANGES if kind in _UNKNOWN else 0 for kind in categories], dtype=np.uint8)
-    places = np.array([c for c, kind in enumerate(categories) if kind not in (*_UNKNOWN, "Co")])
-    chars = [*map(chr, places.tolist())]
+    chars, categories = assigned_characters()
+    places = np.array([*map(ord, chars)])
+    found = np.full(CODE_POINTS, CHANGES, dtype=np.uint8)
     found[places] = [*map(unicodedata.combining, chars)]
+    for private in _PRIVATE:
+        found[private] = 0
     joined = _APART.join(chars)
     for kind in kinds:
         if kind == "StripAccents":
-            found[[code for code, category in enumerate(categories) if category == "Mn"]] = CHANGES
+            found[places[np.array(categories) == "Mn"]] = CHANGES
             continue
         form = next((form for form in FORMS if form == kind), None)
         image = joined.lower() if form is None else unicodedata.normalize(form, joined)
@@ -49,6 +52,16 @@ def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
         is_same = [a == b for a, b in zip(chars, image.split(_APART), strict=True)]
         found[places[~np.array(is_same)]] = CHANGES
     return found
+
+
+@lru_cache(maxsize=1)
+def assigned_characters() -> tuple[list[str], list[str]]:
+    """Returns the assigned characters but for the private planes and surrogates, and the general
+    category of each."""
+    codes = (chr(code) for plane in _PLANES for code in plane)
+    kinds = {char: unicodedata.category(char) for char in codes}
+    found = {char: kind for char, kind in kinds.items() if kind not in _UNKNOWN}
+    return [*found], [*found.values()]
 
 
 def _composing(chars: list[str]) -> list[int]:

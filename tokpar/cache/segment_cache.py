@@ -1,128 +1,63 @@
-"""A cache of segments: each distinct segment between two certified cuts is encoded once.
+"""A cache of segments, for tokenizers without a compiled call: each distinct segment between two
+certified cuts before a space is encoded once.
 
-A segment between two certified cuts before a space has the same ids in every text (theorem 27).
-
-A call passes these files: `text_arrays` puts the texts into one buffer; `lookup` finds the ids of
-known segments; `learning` encodes the others; `generations` has the tables; `cache_policy` says
-which parts of a text are looked up and learnt."""
+Such a segment has the same ids in every text (theorem 27). The table is in C (`call_segments.h`):
+it grows up to its budget, then begins anew."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel_modules
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of
-from tokpar.cache.added_token_parts import AddedParts
-from tokpar.cache.cache_policy import (
-    CACHE_BYTES,
-    FIRST_WAVE,
-    LARGEST_WAVE,
-    USUAL,
-    CachePolicy,
-    CacheState,
-    CallState,
-    require_bytes,
-)
-from tokpar.cache.generations import Generations
-from tokpar.cache.learning import Engine, Learner
-from tokpar.cache.lookup import Lookup
-from tokpar.cache.segments import EncodeMany, Unbatcher
-from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
-from tokpar.cache.text_parts import neighbours_of, next_cut, part_of
+from tokpar.arrays import SPACES, offsets_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.facts.space_stages import SpaceCut
+from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
+from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import Facts, Rows
 
-if TYPE_CHECKING:
-    from tokpar.cache.compiled_call import CompiledCall
-
-_LONGEST = 1 << 16
-"""A text with more code points and no space is not looked up: such a long segment never repeats."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WaveIds:
-    """The ids of a wave of rows.
-
-    `ids`: the ids in several arrays. `ends`: where the ids of each row end. `is_refused`:
-    True for a row that may hold an added token, or was not learnt; its ids must not be used."""
-
-    ids: list[IdArray]
-    ends: IntArray
-    is_refused: NDArray[np.bool_]
+EncodeMany = Callable[[Sequence[str]], Rows]
+"""The engine's batch call, without special tokens."""
+WAVE = 1 << 18
+"""Code points that are looked up together, because a lookup holds the GIL."""
+_SLOT_BYTES = 64
+"""A slot of the table, with its share of the long segments and of many ids."""
+_SPACE_AFTER_OTHER = re.compile(f"(?<=[^{re.escape(SPACES)}]) ")
 
 
 class SegmentCache:
-    """The segment cache of one tokenizer as it is now. Thread-safe; usable after a fork.
+    """The segment cache of one tokenizer. Thread-safe; usable after a fork.
 
-    `unbatcher`: makes the `Unbatcher` of the tokenizer. `added_tokens`: the added tokens of the
-    tokenizer, which the engine matches first; a text that may hold one that forbids a cut is not
-    divided. `cache_bytes`: see `require_bytes`. `functions`: the compiled module `_segments`.
-    `policy`: says when looking up pays. `cut`: where texts may be cut; None: before every space
-    that follows a character other than white space. `ids_per_byte`: a text with more ids per byte
-    is not answered. `parts`: finds added tokens in segments. `absorbs`: the engine puts a space
-    before each text, so the space at a cut is left out (theorem 6.4). Texts that begin or end with
-    a space are then not divided."""
+    `cache_bytes`: the most bytes of its table. `cut`: where texts may be cut; None: before every
+    space that follows a character other than white space. A text with an added token that may
+    forbid such a cut is not divided.
 
-    def __init__(
-        self,
-        unbatcher: Callable[[], Unbatcher],
-        added_tokens: tuple[AddedToken, ...],
-        cache_bytes: int = CACHE_BYTES,
-        functions: Any = kernel_modules.SEGMENTS,
-        policy: CachePolicy = USUAL,
-        cut: SpaceCut | None = None,
-        ids_per_byte: int = 1,
-        parts: AddedParts | None = None,
-        absorbs: bool = False,
-    ) -> None:
-        require_bytes(cache_bytes)
-        self._cut = cut
-        self._absorbs = absorbs
-        self._neighbours = neighbours_of(None if absorbs else cut)
-        self._functions = functions
-        guard = AddedTokenGuard(added_tokens)
-        self._forbidding = guard if absorbs else guard.at_spaces
-        self._every_text = not absorbs and self._forbidding.between_spaces
-        self._policy = policy
-        self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
-        self._tables = Generations(functions, self.seeds, cache_bytes)
-        tools = functions, self._tables, self.seeds
-        self._lookup = Lookup(*tools, self._neighbours, ids_per_byte)
-        found = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
-        self._learner = Learner(*tools, unbatcher, found, absorbs)
-        self.waves = FIRST_WAVE, LARGEST_WAVE
-        self.state = CacheState()
+    An engine with the scheme "dummy" puts a space before each text, so the space at a cut is left
+    out (theorem 6.4). Texts that begin or end with a space are then not divided."""
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        encode_many: EncodeMany,
-        workers: int,
-    ) -> CachedRows:
-        """Returns the ids of `texts`, and which texts the cache answered.
+    def __init__(self, facts: Facts, cache_bytes: int, cut: SpaceCut | None = None) -> None:
+        self._cut, self._cache_bytes = cut, cache_bytes
+        self._absorbs = facts.scheme == "dummy"
+        guard = AddedTokenGuard(facts.added_tokens)
+        self._forbidding = guard if self._absorbs else guard.at_spaces
+        self.counters = {"looked": 0, "segments": 0, "missed": 0}
+        """Code points that were looked up, segments in them, and segments that the table did not
+        have. Threads may lose some."""
 
-        An answered text is cut at every certified space. A text has an empty row if it may hold an
-        added token that forbids a cut, if too much of it is new, or if the engine fails on a
-        segment of its wave."""
-        first, largest = self.waves
-        wave = largest if self.state.looked >= largest else first
-        call = CallState(self._policy, self.state.budget, wave)
-        engine = Engine(encode_many, workers)
-        if self._every_text:  # forbidding added tokens are searched in new segments only
-            return self._encode(texts, engine, call)
-        may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
-        rows, flags = self._encode([texts[k] for k in np.flatnonzero(may).tolist()], engine, call)
-        lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
-        lengths[may], is_answered[may] = np.diff(rows.offsets), flags
-        return Rows(rows.ids, offsets_of(lengths)), is_answered
+    @cached_property
+    def _table(self) -> Any:
+        sides = bytes([7]) * 256
+        if self._cut is not None and not self._absorbs:
+            sides = self._cut.sides[:128] + self._cut.sides[128:] * 128
+        slots = 1 << (self._cache_bytes // _SLOT_BYTES).bit_length() - 1
+        assert kernel_modules.CALL is not None
+        return kernel_modules.CALL.Segments(sides, slots)
 
     def divides(self, text: str) -> bool:
         """True if `text` may be cut before every space that follows a character other than white
@@ -135,118 +70,144 @@ class SegmentCache:
         return self._cut is None and not self._absorbs and not self._forbidding.tokens
 
     def _may_divide(self, text: str) -> bool:
-        """True if no added token in `text` forbids a cut, as far as segments do not show it."""
         if self._absorbs and (text.startswith(" ") or text.endswith(" ")):
             return False
         return self._forbidding.absent(text, 0, len(text))
 
-    def _encode(
-        self, texts: Sequence[str], engine: Engine, call: CallState
-    ) -> tuple[Rows, NDArray[np.bool_]]:
-        """Look up the texts wave after wave, and count what the cache saw."""
-        parts: list[IdArray] = []
-        lengths = np.zeros(len(texts), dtype=np.int64)
+    def encode(self, texts: Sequence[str], encode_many: EncodeMany) -> CachedRows:
+        """Returns the ids of `texts`, and which texts the cache answered.
+
+        An answered text is cut at every certified space. A text has an empty row if an added token
+        may forbid a cut, if it has a lone surrogate, or if the engine fails on a new segment."""
+        may = [k for k, text in enumerate(texts) if self._may_divide(text)]
+        pairs = [(part, k) for k in may for part in self._parts(texts[k])]
+        owners = np.array([k for _, k in pairs], dtype=np.int64)
+        waves = [self._rows(wave, encode_many) for wave in _waves([part for part, _ in pairs])]
+        rows = Rows.concatenate([rows for rows, _ in waves])
+        is_kept = np.concatenate([np.zeros(0, np.bool_), *(flags for _, flags in waves)])
         is_answered = np.zeros(len(texts), dtype=np.bool_)
-        sizes = offsets_of(lengths_of(texts, self._functions))
-        call.size = int(sizes[-1])
-        first = straight = 0
-        try:
-            while first < len(texts) and call.goes_on:
-                wave = call.wave
-                stop = int(np.searchsorted(sizes, sizes[first] + wave, side="right")) - 1
-                stop = max(first + 1, stop)
-                size = int(sizes[stop] - sizes[first])
-                found = self._encode_texts(texts[first:stop], size, engine, call)
-                if found is None and (stop > first + 1 or size <= wave):
-                    straight += size
-                elif found is not None:
-                    parts += found.ids
-                    straight += int(np.diff(sizes[first : stop + 1])[found.is_refused].sum())
-                    lengths[first:stop] = np.diff(found.ends, prepend=0)
-                    is_answered[first:stop] = ~found.is_refused
-                first = stop
-            straight += int(sizes[-1] - sizes[first])
-        finally:
-            self.state = self.state.count_call(call, straight)
-        rows = Rows(concatenate_ids(parts), offsets_of(lengths))
-        return rows if is_answered.all() else _empty_rows(rows, is_answered), is_answered
+        is_answered[may] = True
+        is_answered[owners[~is_kept]] = False
+        if not is_kept.all():
+            is_kept = is_answered[owners]
+            rows = Rows.of(rows[k] if kept else () for k, kept in enumerate(is_kept.tolist()))
+        counts = np.bincount(owners, np.diff(rows.offsets), len(texts)).astype(np.int64)
+        return Rows(rows.ids, offsets_of(counts)), is_answered
 
-    def _encode_texts(
-        self, texts: Sequence[str], size: int, engine: Engine, call: CallState
-    ) -> WaveIds | None:
-        """Look up several texts as one wave, or one long text as several waves.
-
-        `size`: code points of the texts. None if no text is answered."""
-        if len(texts) == 1 and size > _LONGEST and " " not in texts[0]:
-            return None
-        try:
-            if len(texts) > 1 or size <= call.wave:
-                return self._encode_wave(*utf8_rows(texts, size, self._functions), engine, call)
-            data = utf8_text(texts)
-        except UnicodeEncodeError:
-            return None
-        parts: list[IdArray] = []
+    def _parts(self, text: str) -> Iterator[str]:
+        """Yields `text`, a long one in parts between certified cuts."""
         start = 0
-        while start < len(data):
-            stop = next_cut(data, start + call.wave, self._neighbours)
-            part = part_of(data, start, stop, engine.workers, self._neighbours)
-            found = self._encode_wave(*part, engine, call) if call.goes_on else None
-            if found is None or found.is_refused.any():
-                return None  # the caller asks for the chunks of this text one by one
-            parts += found.ids
-            start, call.wave = stop, min(2 * call.wave, self.waves[1])
-        return WaveIds(parts, np.array([sum(map(len, parts))]), np.zeros(1, dtype=np.bool_))
+        while len(text) - start > 2 * WAVE:
+            spaces = _SPACE_AFTER_OTHER.finditer(text, start + WAVE)
+            cut = self._cut
+            stops = (each.start() for each in spaces)
+            stop = next((p for p in stops if cut is None or cut.holds(text, p)), len(text))
+            yield text[start:stop]
+            start = stop
+        if start < len(text) or not text:
+            yield text[start:]
 
-    def _encode_wave(
-        self, data: NDArray[np.uint8], rows: IntArray, engine: Engine, call: CallState
-    ) -> WaveIds | None:
-        """Look up the segments of one wave, and learn the new segments.
+    def _rows(
+        self, texts: Sequence[str], encode_many: EncodeMany
+    ) -> tuple[Rows, NDArray[np.bool_]]:
+        """Looks up texts together, and has the engine encode each distinct new segment.
 
-        `rows`: see `look_up`. Nothing is learnt from a row in which too much is new."""
-        results = self._lookup.look_up(data, rows, engine.workers)
-        if results is None:
+        Returns one row for each text, and which rows count."""
+        data, sizes, places, missed, segments = self._table.look_up(tuple(texts))
+        ids, counts = np.frombuffer(data, np.uint32), np.frombuffer(sizes, np.int64)
+        is_kept, counts = counts >= 0, np.maximum(counts, 0)
+        self.counters["looked"] += sum(map(len, texts))
+        self.counters["segments"] += segments
+        self.counters["missed"] += len(missed)
+        if not missed:
+            return Rows(ids, offsets_of(counts)), is_kept
+        at, rows = np.frombuffer(places, np.int64).reshape(-1, 2).T
+        which: dict[str, int] = {}
+        index = np.array([which.setdefault(each, len(which)) for each in missed], dtype=np.int64)
+        new = self._learn([*which], encode_many)
+        if new is None:
+            is_kept[rows] = False
+            return Rows(ids, offsets_of(counts)), is_kept
+        fresh, is_sure = new
+        is_kept[rows[~is_sure[index]]] = False
+        lengths = np.diff(fresh.offsets)[index]
+        places = np.repeat(fresh.offsets[index] - offsets_of(lengths)[:-1], lengths)
+        found = fresh.ids[places + np.arange(len(places))]
+        counts = counts + np.bincount(rows, lengths, len(texts)).astype(np.int64)
+        return Rows(np.insert(ids, np.repeat(at, lengths), found), offsets_of(counts)), is_kept
+
+    def _learn(
+        self, segments: Sequence[str], encode_many: EncodeMany
+    ) -> tuple[Rows, NDArray[np.bool_]] | None:
+        """Has the engine encode new segments, and puts them into the table.
+
+        Returns a row for each, empty if the segment may not end at a cut, and which may. None if
+        the engine fails: the texts are then encoded without the cache, and the failing text raises
+        the error."""
+        cut = self._cut
+        is_sure = np.array([cut is None or cut.ends(each) for each in segments], dtype=np.bool_)
+        sure = [each for each, may in zip(segments, is_sure.tolist(), strict=True) if may]
+        try:
+            rows = encode_many([self._encoded_alone(each) for each in sure])
+        except BaseException as error:  # a panic is no Exception
+            raise_foreign(error)
             return None
-        misses = np.concatenate([part.misses for part in results])
-        segments = sum(part.segments for part in results)
-        size = int(rows[-1] - rows[0])
-        is_refused = np.zeros(len(rows) - 1, dtype=np.bool_)
-        if not len(misses):
-            call.add(size, 0, segments, 0)
-            return WaveIds(*self._lookup.splice(results, misses, None), is_refused)
-        new, which = self._lookup.distinct(data, misses)
-        call.add(size, int(new.lengths.sum()), segments, len(misses) // 3)
-        whose = np.searchsorted(rows, misses[::3], side="right") - 1
-        is_skipped = new.may_hold_tokens(self._forbidding, self._functions)
-        if self._cut is not None:
-            is_skipped |= new.unsure(self._cut)
-        shares = np.diff(rows), whose, which
-        fresh = self._learner.learn(new, is_skipped, shares, engine, call, self.state)
-        is_refused[whose[is_skipped[which]]] = True
-        if fresh is None or is_refused.all():
+        if len(rows) != len(sure):
             return None
-        return WaveIds(*self._lookup.splice(results, which, fresh), is_refused)
+        ids = np.ascontiguousarray(rows.ids, dtype=np.uint32)
+        self._table.learn(sure, ids, np.ascontiguousarray(rows.offsets, dtype=np.int64))
+        counts = np.zeros(len(segments), dtype=np.int64)
+        counts[is_sure] = np.diff(rows.offsets)
+        return Rows(ids, offsets_of(counts)), is_sure
+
+    def _encoded_alone(self, segment: str) -> str:
+        """Returns what the engine encodes for a segment."""
+        return segment.removeprefix(" ") if self._absorbs else segment
+
+
+def _waves(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yields neighbouring texts with about `WAVE` code points together."""
+    first = size = 0
+    for k, text in enumerate(texts):
+        if size and size + len(text) > WAVE:
+            yield texts[first:k]
+            first, size = k, 0
+        size += len(text)
+    if first < len(texts):
+        yield texts[first:]
+
+
+def segment_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
+    """Returns the segment cache for a tokenizer, or None.
+
+    None if texts may not be cut before every certified space, if the compiled kernel is missing, or
+    if `cache_bytes` is 0."""
+    known = ("regex", "bert", "spaces", "dummy")
+    proved = facts.unprovable is None and facts.scheme in known
+    if kernel_modules.CALL is None or not proved or facts.prefix_space or not cache_bytes:
+        return None
+    if facts.scheme == "dummy":
+        joined_chars = (facts.chars_before_mark or frozenset()) | {" ", MARK}
+        cut: SpaceCut | None = SpaceCut("unjoined", joined_chars=joined_chars)
+        # the licence must bar no character
+        return None if cut is None or cut.spared_ascii else SegmentCache(facts, cache_bytes, cut)
+    cut = next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
+    if facts.scheme == "spaces" and (cut is None or cut.space_char != " "):
+        return None
+    return SegmentCache(facts, cache_bytes, cut)
 
 
 def divided_rows(
-    call: CompiledCall, cache: SegmentCache | None, texts: Sequence[str], workers: int
+    rows: Callable[[Sequence[str]], CachedRows], cache: SegmentCache | None, texts: Sequence[str]
 ) -> CachedRows:
     """Returns the rows of the texts that may be cut at every certified space, by the compiled call.
     The other texts have no answer.
 
-    `cache`: the segment cache of the tokenizer, which knows which texts these are."""
+    `rows`: the compiled call. `cache`: knows which texts these are."""
     if cache is not None and cache.divides_all:
-        return call.rows(texts, workers)
+        return rows(texts)
     may = np.array([cache is not None and cache.divides(text) for text in texts], dtype=np.bool_)
-    rows, flags = call.rows([texts[k] for k in np.flatnonzero(may).tolist()], workers)
+    found, flags = rows([texts[k] for k in np.flatnonzero(may).tolist()])
     lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
-    lengths[may], is_answered[may] = np.diff(rows.offsets), flags
-    return Rows(rows.ids, offsets_of(lengths)), is_answered
-
-
-def _empty_rows(rows: Rows, is_kept: NDArray[np.bool_]) -> Rows:
-    """Returns `rows` with an empty row for each row that is not kept."""
-    lengths = np.diff(rows.offsets)
-    offsets = offsets_of(lengths * is_kept)
-    ids = np.empty(offsets[-1], dtype=np.uint32)
-    copy_rows(rows.ids, rows.offsets[:-1][is_kept], lengths[is_kept], ids, offsets[:-1][is_kept])
-    return Rows(ids, offsets)
+    lengths[may], is_answered[may] = np.diff(found.offsets), flags
+    return Rows(found.ids, offsets_of(lengths)), is_answered

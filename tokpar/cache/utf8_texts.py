@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
 from tokpar.errors import OptionError
+from tokpar.limits import require_text
 
 PAD = 16
 """Bytes after the last row, because the kernel reads several bytes at once."""
@@ -243,3 +244,37 @@ def check_column(data: NDArray[np.uint8], edges: IntArray, first: int) -> TextCo
             'errors="replace"'
         ) from None
     return TextColumn(data, edges, np.array(lengths, dtype=np.int64))
+
+
+def plain_texts(texts: Sequence[str]) -> tuple[Sequence[str], IntArray]:
+    """Returns the texts, those of a subclass of str as plain str, and the code points of each text.
+
+    Raises OptionError for a text that is no str."""
+    if not isinstance(texts, Utf8Texts) and not {*map(type, texts)} <= {str}:
+        texts = [require_text(text, f"text {k}") for k, text in enumerate(texts)]
+    return texts, lengths_of(texts)
+
+
+def lengths_of(texts: Sequence[str]) -> IntArray:
+    """Returns the code points of each text, int64, (texts,)."""
+    if isinstance(texts, Utf8Texts):
+        return texts.lengths
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
+def select_texts(texts: Sequence[str], numbers: IntArray) -> Sequence[str]:
+    """Returns the texts with these numbers, ascending."""
+    if isinstance(texts, Utf8Texts):
+        return texts.select(numbers)
+    return [texts[k] for k in numbers.tolist()]
+
+
+def to_check(
+    texts: Sequence[str], forbidden: Collection[str], long: Sequence[int]
+) -> Sequence[int]:
+    """Returns the numbers of the texts that a tokenizer may refuse, ascending.
+
+    `Utf8Texts` are valid, so a short one is refused only for a `forbidden` string."""
+    if isinstance(texts, Utf8Texts):
+        return sorted({*long, *texts.find_texts_with(forbidden)})
+    return range(len(texts))

@@ -14,6 +14,7 @@ from tokenizers import normalizers, pre_tokenizers
 
 from tokpar.cache.call_tables import Arrays, with_words
 from tokpar.cache.merges import GateError
+from tokpar.cache.quick_check import assigned_characters
 
 SAME, CHANGED, BLANK, ISOLATED, CONTEXT = range(5)
 """What a character is, see call_wordpiece.h."""
@@ -133,11 +134,7 @@ def _mark_unsure(forms: NDArray[np.uint32]) -> None:
 @lru_cache(maxsize=1)
 def _blocks() -> list[str]:
     """Returns the characters that are assigned, but for private ones, in blocks."""
-    chars = [
-        chr(code)
-        for code in range(_CODE_POINTS)
-        if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")
-    ]
+    chars = [char for char, kind in zip(*assigned_characters(), strict=True) if kind != "Co"]
     return ["".join(chars[k : k + _BLOCK]) for k in range(0, len(chars), _BLOCK)]
 
 

@@ -1,18 +1,12 @@
-/* Functions that _segments.py, _pretokens.py and _vocabulary.py share, and what Python has no words
-   for: reading eight bytes at once, the slots of a table, a mask of cuts, the UTF-8 of a str.
-   _segments.py has a picture of a slot. tests/support/kernel_words.py has the same functions in Python. */
+/* Tables of tokens, for _merges.py and _vocabulary.py. tests/support/kernel_words.py has the same
+   functions in Python. A slot has four words of 64 bits; one whose word 3 is 0 is free:
+
+     word 0           word 1            word 2     word 3
+     bytes 0-7 of     bytes 8-15 of     the id     bits  0-15  length in bytes, and PIECE
+     the token        the token                    bits 32-63  place in `keys` of a token of more than 16 bytes */
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-#if defined(__GNUC__) || defined(__clang__)
-#define FETCH(place) __builtin_prefetch(place)
-#else
-#define FETCH(place) ((void)0)
-#endif
 
 /* Returns bytes i to i + 7 as a number, byte i lowest. */
 static inline unsigned long long word_at(const unsigned char *p, ptrdiff_t i)
@@ -23,13 +17,6 @@ static inline unsigned long long word_at(const unsigned char *p, ptrdiff_t i)
     word = __builtin_bswap64(word);
 #endif
     return word;
-}
-
-/* Returns the UTF-8 of a str, which Python keeps with the str; NULL, with an error set, for lone
-   surrogates. */
-static inline unsigned char *utf8_of(PyObject *text, Py_ssize_t *size)
-{
-    return (unsigned char *)PyUnicode_AsUTF8AndSize(text, size);
 }
 
 typedef unsigned long long word;
@@ -58,8 +45,8 @@ static inline word mixed(word h, word more)
     return h ^ (h >> 32);
 }
 
-/* Returns the hash of the key p[i : i + n], whose first 16 bytes are the words k0 and k1. `size` is n
-   for a segment, PIECE + n for a pre-token. */
+/* Returns the hash of the key p[i : i + n], whose first 16 bytes are the words k0 and k1. `size` is
+   PIECE + n. */
 static inline word hash_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n, word size, word k0,
                            word k1, const word *seeds)
 {
@@ -84,7 +71,7 @@ static inline int same_bytes(const unsigned char *p, ptrdiff_t i, const unsigned
 
 enum {
     PROBES = 32,   /* a key stands in one of so many slots in a row */
-    PIECE = 0x8000 /* added to the length of a pre-token; no key is as long */
+    PIECE = 0x8000 /* added to the length of a token, so that no slot of one is free; no key is as long */
 };
 
 /* Returns the index of word 0 of the slot of a key, or -1. `last`: the number of the last slot. */
@@ -136,51 +123,4 @@ static inline word pair_hash(word pair)
 {
     pair *= 0x9E3779B97F4A7C15u;
     return pair ^ (pair >> 29);
-}
-
-/* Tells the processor to fetch words[i] into its cache. */
-static inline void fetch(const unsigned long long *words, ptrdiff_t i) { FETCH(words + i); }
-
-/* True if byte i is a space after a byte that is not ASCII white space. */
-static inline int is_cut(const unsigned char *p, ptrdiff_t i)
-{
-    unsigned char before = p[i - 1];
-    return p[i] == ' ' && before != ' ' && (unsigned char)(before - 9) > 4;
-}
-
-/* Writes each place in [lo, hi) where `is_cut` holds to `found`, and returns how many there are.
-   Sets `*wide` if the byte before one of them is not ASCII: that character may be white space. */
-static inline ptrdiff_t spaces_at(const unsigned char *p, ptrdiff_t lo, ptrdiff_t hi,
-                                  unsigned long long *found, int *wide)
-{
-    ptrdiff_t count = 0, i = lo;
-#if defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))
-    const __m128i space = _mm_set1_epi8(' '), nine = _mm_set1_epi8(9), four = _mm_set1_epi8(4);
-    for (; i + 64 <= hi; i += 64) {
-        uint64_t cuts = 0, high = 0;
-        for (int part = 0; part < 4; part++) {
-            const unsigned char *at = p + i + 16 * part;
-            __m128i here = _mm_loadu_si128((const __m128i *)(const void *)at);
-            __m128i before = _mm_loadu_si128((const __m128i *)(const void *)(at - 1));
-            __m128i control = _mm_sub_epi8(before, nine);
-            control = _mm_cmpeq_epi8(_mm_min_epu8(control, four), control);
-            __m128i white = _mm_or_si128(_mm_cmpeq_epi8(before, space), control);
-            __m128i cut = _mm_andnot_si128(white, _mm_cmpeq_epi8(here, space));
-            cuts |= (uint64_t)(uint32_t)_mm_movemask_epi8(cut) << (16 * part);
-            high |= (uint64_t)(uint32_t)_mm_movemask_epi8(before) << (16 * part);
-        }
-        *wide |= (cuts & high) != 0;
-        while (cuts) {
-            found[count++] = (unsigned long long)(i + __builtin_ctzll(cuts));
-            cuts &= cuts - 1;
-        }
-    }
-#endif
-    for (; i < hi; i++) {
-        int cut = is_cut(p, i);
-        found[count] = (unsigned long long)i;
-        count += cut;
-        *wide |= cut & (p[i - 1] >> 7);
-    }
-    return count;
 }

@@ -172,13 +172,6 @@ class AddedTokenGuard:
         The remaining tokens never forbid such a cut (corollary 2 of theorem 27)."""
         return AddedTokenGuard(tuple(filter(_forbids_spaces, self.tokens)))
 
-    @cached_property
-    def between_spaces(self) -> bool:
-        """True if no token contains a space after a character other than white space.
-
-        A text may then be cut before all such spaces, and each occurrence lies in one segment."""
-        return not any(_BEHIND_OTHER.search(token.content) for token in self.tokens)
-
 
 def _forbids_spaces(token: AddedToken) -> bool:
     first = token.single_word and token.content.startswith(" ")

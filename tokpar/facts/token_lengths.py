@@ -36,15 +36,11 @@ class TokenLengths:
             self._ids, last = np.unique(given[::-1], return_index=True)
             self._sizes = sizes[::-1][last]
         others = given[sizes != self.lengths_of(given)]
-        self._doubtful = np.unique(np.append(others, shares))
+        self.doubtful = len(others) > 0 or len(shares) > 0
+        """True if some id belongs to tokens of different lengths."""
         if self._table is not None:
             self._table[shares[shares < len(self._table)]] = 0
         self._sizes[np.isin(self._ids, shares)] = 0
-
-    @property
-    def doubtful(self) -> bool:
-        """True if some id belongs to tokens of different lengths."""
-        return len(self._doubtful) > 0
 
     def lengths_of(self, ids: IdArray | IntArray) -> IntArray:
         """The length of each token, int64; 0 for unknown ids: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
@@ -60,13 +56,6 @@ class TokenLengths:
         near = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found: IntArray = np.where(self._ids[near] == ids, self._sizes[near], 0)
         return found
-
-    def certain(self, ids: IdArray) -> IntArray:
-        """As `lengths_of`, and 0 for ids that belong to tokens of different lengths."""
-        lengths = self.lengths_of(ids)
-        if len(self._doubtful):
-            lengths[np.isin(ids, self._doubtful)] = 0
-        return lengths
 
     def spans(self, ids: IdArray, text: str) -> SpanArray:
         """The byte spans of tokens that tile `text`.

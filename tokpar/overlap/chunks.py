@@ -9,7 +9,7 @@ from itertools import pairwise
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of, traits_of
+from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, stands_apart
 
 SOON, FAR = 256, 4096
@@ -148,9 +148,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
     Both edges of such a chunk are certified cuts or ends of the text. Every space in the chunk that
     follows a character other than white space is a certified cut."""
     finder = dividing_finder(tokenizer)
-    if (
-        finder is None or traits_of(tokenizer).has_own_cache
-    ):  # whose cache has texts whole, or not at all
+    if finder is None:
         return split
     chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
     marked = [

@@ -33,7 +33,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     if not isinstance(traits, EngineTraits):
         expected = "tokpar.types.EngineTraits"
         return Complaint("traits are no EngineTraits", expected, type(traits).__name__)
-    bools = ("releases_gil", "returns_objects", "has_own_cache")
+    bools = ("releases_gil", "returns_objects")
     rules = (
         *((isinstance(getattr(traits, name), bool), f"{name} is a bool") for name in bools),
         (

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
 from tokpar.interfaces import TokenizerAdapter, vocabulary_of
-from tokpar.kernel_modules import SEGMENTS
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.types import AddedToken
@@ -105,9 +104,6 @@ class Tokens:
         sizes = lengths[ids]
         edges = offsets_of(sizes)
         data = np.empty(int(edges[-1]), np.uint8)
-        if SEGMENTS is not None:
-            SEGMENTS.gather(blob, starts[ids], sizes, data, edges)
-            return data, edges
         for k in range(0, len(ids), _BLOCK):
             some = slice(k, k + _BLOCK)
             first, stop = edges[k], edges[min(k + _BLOCK, len(ids))]

@@ -1,0 +1,61 @@
+"""What adapters with a compiled call or a cache of segments have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokpar.interfaces import CachedRows, later_call_of
+from tokpar.types import Rows
+
+if TYPE_CHECKING:
+    from tokpar.cache.segment_cache import SegmentCache
+
+
+class CachedAdapter(ABC):
+    """An adapter that may have a compiled call, or else a cache of segments."""
+
+    @abstractmethod
+    def _bare_rows(self, texts: Sequence[str]) -> Rows:
+        """Returns the engine's row for each text, before special tokens."""
+
+    @cached_property
+    def _segment_cache(self) -> SegmentCache | None:
+        return self._make_segment_cache()
+
+    def _make_segment_cache(self) -> SegmentCache | None:
+        """Returns the segment cache, or None. With a compiled call, it only says which texts may be
+        cut at every certified space."""
+        return None
+
+    @property
+    def has_segment_cache(self) -> bool:
+        """True if the adapter has a cache of segments, or a compiled call."""
+        return later_call_of(self) is not None or self._segment_cache is not None
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """The counters of the cache by name, empty without a cache."""
+        cache: SegmentCache | None = self.__dict__.get("_segment_cache")  # made when it is used
+        return {} if cache is None else dict(cache.counters)
+
+    def may_divide(self, text: str) -> bool:
+        """True if `text` may be cut at every certified space."""
+        return self._segment_cache is not None and self._segment_cache.divides(text)
+
+    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
+        """Returns the ids of texts that may be cut at every certified space, and which texts the
+        cache answered."""
+        later = later_call_of(self)
+        call = None if later is None else later.call
+        if call is not None:
+            from tokpar.cache.segment_cache import divided_rows  # see `Encoder.encode`
+
+            return divided_rows(partial(call.rows, workers=workers), self._segment_cache, texts)
+        if self._segment_cache is None:
+            return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
+        return self._segment_cache.encode(texts, self._bare_rows)

@@ -1,0 +1,208 @@
+/* A cache of segments, for a tokenizer whose ids only the engine knows: the bytes between two certified
+   cuts before a space, and their ids (theorem 27). Part of call.c.
+
+   The table is that of call_words.h: it grows up to `most` slots, then begins anew. Both methods hold the
+   GIL from start to end, so no thread sees a table that changes, and a fork copies a whole one. */
+
+typedef struct {
+    PyObject_HEAD
+    Words words;
+    i64 most;
+    u8 sides[256]; /* see `is_segment_cut` */
+    Scratch s;     /* its buffers `text` and `out` */
+} Segments;
+
+/* What one lookup found besides the ids in s.out: for each miss, the number of ids before it, and its row. */
+typedef struct {
+    PyObject *missed;
+    i64 (*at)[2];
+    i64 count, room, ids, segments;
+} Found;
+
+/* True if the character before byte `at` of a row is white space: one of the 25 characters of \s. */
+static int is_white_before(const u8 *p, i64 at)
+{
+    u8 c = p[at - 1], b = at > 1 ? p[at - 2] : 0, a = at > 2 ? p[at - 3] : 0;
+    if (c < 0x80)
+        return c == ' ' || (9 <= c && c <= 13);
+    if (b == 0xC2)
+        return c == 0x85 || c == 0xA0;
+    if (a == 0xE2 && b == 0x80)
+        return c <= 0x8A || c == 0xA8 || c == 0xA9 || c == 0xAF;
+    return (a == 0xE1 && b == 0x9A && c == 0x80) || (a == 0xE2 && b == 0x81 && c == 0x9F) ||
+           (a == 0xE3 && b == 0x80 && c == 0x80);
+}
+
+/* True if the row p[0 : n] is cut at the space p[at], 0 < at. `sides` says where each byte may stand: two
+   places before the space (bit 1), before it (bit 0), behind it (bit 2). */
+static int is_segment_cut(const u8 *sides, const u8 *p, i64 at, i64 n)
+{
+    return sides[p[at - 1]] & 1 && !is_white_before(p, at) && (at < 2 || sides[p[at - 2]] & 2) &&
+           (at + 1 >= n || sides[p[at + 1]] & 4);
+}
+
+/* Notes a segment that the table does not have. Returns 0 with an error. */
+static int add_miss(Found *f, const u8 *p, i64 n, i64 row)
+{
+    if (f->count == f->room) {
+        i64 wanted = 2 * f->room + 256;
+        void *at = realloc(f->at, sizeof *f->at * (size_t)wanted);
+        if (!at)
+            return PyErr_NoMemory() != NULL;
+        f->at = at, f->room = wanted;
+    }
+    f->at[f->count][0] = f->ids, f->at[f->count++][1] = row;
+    PyObject *text = PyUnicode_FromStringAndSize((const char *)p, (Py_ssize_t)n);
+    int failed = !text || PyList_Append(f->missed, text) < 0;
+    Py_XDECREF(text);
+    return !failed;
+}
+
+static int look_up_group(Segments *self, Found *f, Group *g, i64 row)
+{
+    const Words *w = &self->words;
+    for (int k = 0; k < g->count; k++) {
+        const u8 *p = g->p + g->start[k];
+        const Word *known = w->slot ? find_word(w, g->key[k], p, g->size[k]) : NULL;
+        if (!known) {
+            if (!add_miss(f, p, g->size[k], row))
+                return 0;
+            continue;
+        }
+        if (!take_out(&self->s, f->ids, 4 + (known->id[0] >> 28 == MANY ? known->id[2] : 0)))
+            return PyErr_NoMemory() != NULL;
+        f->ids += copy_ids(w, known, self->s.out + f->ids);
+    }
+    f->segments += g->count;
+    g->count = 0;
+    return 1;
+}
+
+static int look_up_row(Segments *self, Found *f, const char *utf8, i64 n, i64 row)
+{
+    if (!take_text(&self->s, utf8, n, f->ids))
+        return PyErr_NoMemory() != NULL;
+    Group g;
+    u8 *p = self->s.text + MARGIN;
+    g.p = p, g.count = 0;
+    for (i64 start = 0, at = 1; start < n; at++) {
+        if (at < n && (p[at] != ' ' || !is_segment_cut(self->sides, p, at, n)))
+            continue;
+        int k = g.count++;
+        g.start[k] = (int32_t)start, g.size[k] = (int32_t)(at - start);
+        g.key[k] = key_of(p + start, at - start);
+        if (self->words.slot)
+            FETCH(self->words.slot + (g.key[k].hash & self->words.mask));
+        if ((g.count == GROUP || at == n) && !look_up_group(self, f, &g, row))
+            return 0;
+        start = at;
+    }
+    return 1;
+}
+
+static PyObject *segments_look_up(Segments *self, PyObject *texts)
+{
+    if (!PyTuple_Check(texts))
+        return PyErr_Format(PyExc_TypeError, "look_up takes a tuple");
+    i64 n = PyTuple_Size(texts), size = 0;
+    i64 *lengths = malloc(8 * (size_t)(n + 1));
+    Found f = {lengths ? PyList_New(0) : PyErr_NoMemory(), NULL, 0, 0, 0, 0};
+    int is_done = f.missed != NULL;
+    for (i64 k = 0; is_done && k < n; k++) {
+        i64 before = f.ids;
+        const char *utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &size);
+        is_done = !utf8 || look_up_row(self, &f, utf8, size, k);
+        lengths[k] = utf8 ? f.ids - before : -1;
+    }
+    PyObject *found = NULL;
+    if (is_done)
+        found = Py_BuildValue("(NNNOL)", bytes_of(self->s.out, 4 * f.ids), bytes_of(lengths, 8 * n),
+                              bytes_of(f.at, 16 * f.count), f.missed, (long long)f.segments);
+    if (self->s.text_room > KEPT_ROOM)
+        free_buffers(&self->s);
+    Py_XDECREF(f.missed);
+    free(f.at);
+    free(lengths);
+    return found;
+}
+
+/* Puts one segment into the table, which does not have it. Returns 0 without memory. */
+static int put_segment(Segments *self, const char *utf8, i64 n, const u32 *ids, i64 count)
+{
+    if (n < 1 || n > LONGEST_KEPT || count < 0 || count > LONGEST_KEPT)
+        return 1; /* long segments hardly repeat */
+    if (!take_text(&self->s, utf8, n, 0))
+        return 0;
+    const u8 *p = self->s.text + MARGIN;
+    Key key = key_of(p, n);
+    Words *w = &self->words;
+    if (w->slot && find_word(w, key, p, n))
+        return 1;
+    if (w->slot && put_word(w, key, p, n, ids, count, 0))
+        return 1;
+    return grow_words(w, self->most, 16, 2) && put_word(w, key, p, n, ids, count, 0);
+}
+
+static PyObject *segments_learn(Segments *self, PyObject *args)
+{
+    PyObject *segments;
+    Py_buffer ids, edges;
+    if (!PyArg_ParseTuple(args, "O!y*y*", &PyList_Type, &segments, &ids, &edges))
+        return NULL;
+    const i64 *edge = edges.buf;
+    i64 n = PyList_Size(segments), size = 0;
+    int fits = edges.len / 8 == n + 1, is_done = 1;
+    for (i64 k = 0; fits && is_done && k < n; k++) {
+        const char *utf8 = utf8_of(PyList_GetItem(segments, (Py_ssize_t)k), &size);
+        fits = utf8 && 0 <= edge[k] && edge[k] <= edge[k + 1] && edge[k + 1] <= ids.len / 4;
+        is_done = !fits || put_segment(self, utf8, size, (const u32 *)ids.buf + edge[k], edge[k + 1] - edge[k]);
+    }
+    PyBuffer_Release(&ids), PyBuffer_Release(&edges);
+    if (!is_done)
+        return PyErr_NoMemory();
+    if (!fits)
+        return PyErr_Format(PyExc_ValueError, "the segments and ids do not fit together");
+    Py_RETURN_NONE;
+}
+
+static PyObject *segments_new(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+    (void)names;
+    Py_buffer sides;
+    long long most;
+    if (!PyArg_ParseTuple(args, "y*L", &sides, &most))
+        return NULL;
+    int fits = sides.len == 256 && is_power(most) && most >= 1024;
+    Segments *self = fits ? (Segments *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0) : NULL;
+    if (self)
+        self->most = most, memcpy(self->sides, sides.buf, 256);
+    PyBuffer_Release(&sides);
+    return fits ? (PyObject *)self : PyErr_Format(PyExc_ValueError, "256 bytes, and a power of two");
+}
+
+static void segments_free(Segments *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    free_buffers(&self->s);
+    free_words(&self->words);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef segments_methods[] = {
+    {"look_up", (PyCFunction)segments_look_up, METH_O,
+     "look_up(texts) -> (uint32 ids of the known segments, int64 number of ids of each text or -1 if it has no\n"
+     "UTF-8, int64 (n, 2) the ids before each miss and its text, the segments that are missed, their count)."},
+    {"learn", (PyCFunction)segments_learn, METH_VARARGS,
+     "learn(segments, ids, edges): segment k has ids[edges[k] : edges[k + 1]]."},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot segments_slots[] = {
+    {Py_tp_new, segments_new},
+    {Py_tp_dealloc, segments_free},
+    {Py_tp_methods, segments_methods},
+    {Py_tp_doc, "Segments(sides, most): a cache of segments with at most so many slots of 56 bytes."},
+    {0, NULL},
+};
+static PyType_Spec segments_spec = {"tokpar.cache._call.Segments", sizeof(Segments), 0, Py_TPFLAGS_DEFAULT,
+                                    segments_slots};
