@@ -22,7 +22,6 @@ from tokpar.interfaces import (
     Locates,
     PostProcesses,
     TokenizerAdapter,
-    inserted_ids,
     own_call_of,
 )
 from tokpar.seams import Columns, Seams
@@ -48,9 +47,6 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
     """Remove the ids that `postprocess` inserts, and compare them with the expected ids."""
     if not isinstance(tokenizer, PostProcesses):
         return Core(ids)
-    only_inserted = inserted_ids(tokenizer)
-    if only_inserted is not None:
-        return _strip_inserted(ids, *only_inserted)
 
     def final_ids(some: int) -> IdArray:
         return tokenizer.postprocess(Rows.of([_probe(some)]), [text])[0]
@@ -77,25 +73,6 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         for k in np.flatnonzero(~own & (final != ids))[:1].tolist()
     )
     return Core(ids[first : first + count], findings)
-
-
-def _strip_inserted(ids: IdArray, ids_before: IdArray, ids_after: IdArray) -> Core:
-    """The text's own ids if nothing was truncated or padded. Takes less memory than probing."""
-    inserted, first, last = (
-        np.append(ids_before, ids_after),
-        len(ids_before),
-        len(ids) - len(ids_after),
-    )
-    if last < first:
-        message = f"expected at least the {len(inserted)} ids that are inserted, got {len(ids)}"
-        return Core(None, (Finding("inserted", message),))
-    places = np.append(np.arange(first), np.arange(last, len(ids)))
-    wrong = np.flatnonzero(inserted != ids[places])[:1]
-    findings = tuple(
-        Finding("inserted", f"id {k}: expected {id_} to be inserted, got {ids[k]}")
-        for k, id_ in zip(places[wrong].tolist(), inserted[wrong].tolist(), strict=True)
-    )
-    return Core(ids[first:last], findings)
 
 
 def _probe(count: int) -> IdArray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray
+from tokpar.arrays import IdArray, IntArray, offsets_of, range_indices
 from tokpar.certificate.distinct_segments import DistinctSegments, distinct_segments
 from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
 from tokpar.certificate.tokenizer_probe import Bytes, TokenizerProbe
@@ -57,9 +57,7 @@ class SegmentIds:
         for k in range(0, len(self.kinds), _BLOCK):
             kinds = self.kinds[k : k + _BLOCK]
             first, last = self.ids_before[k], self.ids_before[min(k + _BLOCK, len(self.kinds))]
-            sizes = lengths[kinds]
-            shift = offsets[kinds] - (self.ids_before[k : k + len(kinds)] - first)
-            found[first:last] = self.rows.ids[np.arange(last - first) + np.repeat(shift, sizes)]
+            found[first:last] = self.rows.ids[range_indices(offsets[kinds], lengths[kinds])]
         return found
 
 
@@ -71,8 +69,7 @@ def segment_ids(segments: Segments, probe: TokenizerProbe, gate: PretokenGate | 
     codes = probe.utf8.codes
     distinct = distinct_segments(codes, segments.starts, segments.stops)
     rows = _distinct_rows(codes, segments, distinct, probe, gate)
-    before = np.zeros(len(distinct.kinds) + 1, dtype=np.int64)
-    np.cumsum(np.diff(rows.offsets)[distinct.kinds], out=before[1:])
+    before = offsets_of(np.diff(rows.offsets)[distinct.kinds])
     return SegmentIds(rows, distinct.kinds, before)
 
 

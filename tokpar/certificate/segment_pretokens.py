@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.arrays import IntArray
+from tokpar.arrays import IntArray, offsets_of, range_indices
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.content_index import ContentIndex, occurring
 from tokpar.certificate.distinct_segments import distinct_segments
@@ -63,13 +63,10 @@ class Parts:
     @classmethod
     def of(cls, codes: Bytes, starts: IntArray, stops: IntArray) -> Parts:
         """Returns the parts codes[start:stop] in a text of their own."""
-        edges = np.zeros(len(starts) + 1, dtype=np.int64)
-        np.cumsum(stops - starts, out=edges[1:])
-        whole = codes[np.arange(edges[-1]) + np.repeat(starts - edges[:-1], stops - starts)]
-        text = Utf8Text(whole.tobytes().decode())
-        begun = np.zeros(len(whole) + 1, dtype=np.int64)
-        np.cumsum(whole.view(np.int8) >= -0x40, out=begun[1:])
-        return cls(text, edges, begun[edges])
+        edges = offsets_of(stops - starts)
+        whole = codes[range_indices(starts, stops - starts)]
+        begun = offsets_of(whole.view(np.int8) >= -0x40)
+        return cls(Utf8Text(whole.tobytes().decode()), edges, begun[edges])
 
     def texts(self, indices: IntArray) -> list[str]:
         """Returns the texts of some parts."""
@@ -108,8 +105,8 @@ def pretoken_rows(
     whole = np.flatnonzero(sure)
     encoded = probe.encode_many(distinct.texts(whole))
     rows = Rows.scatter(len(distinct), [(whole, encoded)])
-    first = np.concatenate(([0], np.cumsum(kept)))[np.searchsorted(pieces, segments.edges)]
-    unsure = np.concatenate(([0], np.cumsum(~sure[kinds.kinds])))[first]
+    first = offsets_of(kept)[np.searchsorted(pieces, segments.edges)]
+    unsure = offsets_of(~sure[kinds.kinds])[first]
     known &= unsure[1:] == unsure[:-1]
     lengths = np.diff(rows.offsets)[kinds.kinds]
     return _rows_of(np.flatnonzero(known), first, kinds.kinds, lengths, rows)
@@ -120,13 +117,9 @@ def _rows_of(
 ) -> tuple[IntArray, Rows]:
     """Returns the rows of the known segments: the rows of their pieces, one after the other."""
     counts = first[known_segments + 1] - first[known_segments]
-    begun = np.cumsum(counts) - counts
-    pieces = np.arange(int(counts.sum())) + np.repeat(first[known_segments] - begun, counts)
-    sizes, of = lengths[pieces], kinds[pieces]
-    before = np.zeros(len(pieces) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=before[1:])
-    ids = rows.ids[np.arange(before[-1]) + np.repeat(rows.offsets[of] - before[:-1], sizes)]
-    return known_segments, Rows(ids, before[np.append(begun, len(pieces))])
+    pieces = range_indices(first[known_segments], counts)
+    ids = rows.ids[range_indices(rows.offsets[kinds[pieces]], lengths[pieces])]
+    return known_segments, Rows(ids, offsets_of(lengths[pieces])[offsets_of(counts)])
 
 
 def _with_added_tokens(gate: PretokenGate, segments: Parts) -> IntArray:
@@ -165,6 +158,6 @@ def _are_pretokens(gate: PretokenGate, parts: Parts) -> Mask:
     marks = np.zeros(len(parts.text.text) + 1, dtype=np.uint8)
     marks[parts.places] = 1
     unsure = _divide(gate, parts.text, marks)
-    before = np.concatenate(([0], np.cumsum(marks, dtype=np.int64)))
+    before = offsets_of(marks)
     whole: Mask = before[parts.places[1:]] - before[parts.places[:-1] + 1] == 0
     return whole if not len(unsure) else np.zeros_like(whole)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IntArray, offsets_of
+from tokpar.arrays import IntArray, offsets_of, range_indices
 from tokpar.certificate.canonical_form import is_id
 from tokpar.certificate.check_context import require
 from tokpar.certificate.own_vocabulary import LETTERS
@@ -82,9 +82,4 @@ class ByteVocabulary:
     def spelled_by(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Returns the bytes of these tokens, one after the other."""
         data, starts = self._data
-        sizes = self.lengths[numbers]
-        ends = np.cumsum(sizes)
-        total = int(ends[-1]) if len(ends) else 0
-        shift = np.repeat(starts[numbers] - ends + sizes, sizes)
-        shift += np.arange(total)
-        return data.take(shift)
+        return data.take(range_indices(starts[numbers], self.lengths[numbers]))
