@@ -114,6 +114,8 @@ class Encoder:
         self._own_call = own_call_of(own)
         uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
+        limit = own.truncates_to if isinstance(own, PostProcesses) else None
+        self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(self._short, plan=COMPILED, executor="memo")
         self._decode_tables: DecodeTables | None = None
 
@@ -160,9 +162,9 @@ class Encoder:
         if ids is None:
             return None
         final = ids
-        if not call.is_final:
-            own = cast(PostProcesses, self.tokenizer)
-            final = frozen_ids(postprocess_own(own, Rows.of([ids]), [text])[0])
+        if not call.is_final or len(ids) > self._most_ids:
+            own, row = cast(PostProcesses, self.tokenizer), call.without_special(ids)
+            final = frozen_ids(postprocess_own(own, Rows.of([row]), [text])[0])
         seconds = time.perf_counter() - start
         return Encoding(final, partial(self._compiled_row, text, ids, call, seams, seconds))
 
@@ -331,7 +333,7 @@ class Encoder:
         def in_parallel(texts: Sequence[str]) -> Rows:
             return self.unprocessed_batch(texts, self.tokenizer).rows
 
-        return PartEncoder(self.tokenizer, in_parallel if self.exact else None)
+        return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.

@@ -1,4 +1,5 @@
-"""What tells the offsets of which text: lengths of tokens, the cache, the engine (theorem 53)."""
+"""What tells the offsets of which text: the compiled call, lengths of tokens, the engine (theorem
+53)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from tokenizers import normalizers
 
 import tokpar
 from tests.conftest import needs_kernel
+from tests.support.calls_drawn import draw_words
 from tests.support.odd_offsets import MARKS, falling_back
 from tests.support.offsets_drawn import (
     WORDS,
@@ -21,9 +23,9 @@ from tests.support.offsets_drawn import (
     bert,
     composing,
     counted,
-    deleting,
     engine_offsets,
     our_offsets,
+    prefixing,
     tiling,
 )
 from tests.support.tokenizers_drawn import (
@@ -34,37 +36,34 @@ from tests.support.tokenizers_drawn import (
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
-from tokpar.cache.offset_rows import LONGEST_SEGMENT, pack_rows, unpack_rows
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
-from tokpar.limits import LEAST_CACHE_BYTES
-from tokpar.types import Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
 @needs_kernel
 @pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (bert, WORDS * 40 + "É"),
-        (composing, WORDS * 40 + "e\u0301 x"),
-        (deleting, "a b ab b " * 200),
-    ],
-    ids=["BERT", "NFC", "Precompiled"],
+    "make",
+    [lambda: draw_words(random.Random(1)), prefixing, tiling],
+    ids=["words", "llama", "gpt2"],
 )
-def test_what_the_cache_knows_the_engine_is_not_asked(make: Any, text: str) -> None:
+def test_where_the_compiled_call_tells_the_engine_is_not_asked(make: Any) -> None:
     own = make()
     adapter, asked = counted(own)
-    expected = engine_offsets(own, [text])
-    assert our_offsets(adapter, [text]) == expected
-    assert 0 < sum(len("".join(call.args[0])) for call in asked.call_args_list) < len(text)
-    asked.reset_mock()
-    assert our_offsets(adapter, [text, WORDS[:39] if make is not deleting else "a"]) == [
-        *expected,
-        *engine_offsets(own, [WORDS[:39] if make is not deleting else "a"]),
-    ]
+    texts = ["", WORDS, "a", "\u00c9 x1", WORDS * 30]
+    for _ in range(2):
+        assert our_offsets(adapter, texts) == engine_offsets(own, texts)
     assert not [call for call in asked.call_args_list if call.args[0]]
+
+
+@needs_kernel
+def test_only_the_parts_that_the_compiled_call_leaves_are_the_engine_s() -> None:
+    own, text = composing(), WORDS * 400 + "e\u0301 x " + WORDS * 400
+    adapter, asked = counted(own)
+    assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
+    sizes = [len("".join(call.args[0])) for call in asked.call_args_list]
+    assert 0 < sum(sizes) < len(text) / 2
 
 
 @pytest.mark.parametrize("make", [tiling, composing], ids=["tiling", "inert"])
@@ -80,7 +79,7 @@ def test_the_engine_is_given_little_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     """It takes 150 bytes for each byte of text: never the whole of a long one."""
     own = bert()
     adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "cache_bytes", 0)
+    object.__setattr__(adapter._engine_offsets, "later_call", None)
     monkeypatch.setattr(hf_offsets, "TOGETHER", 20_000)
     text = WORDS * 3_000
     assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
@@ -94,7 +93,7 @@ def test_of_other_text_than_ascii_lengths_tell_when_there_was_much(
 ) -> None:
     own, text = composing(), "中文的éя" * 2_000
     adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "cache_bytes", 0)
+    object.__setattr__(adapter._engine_offsets, "later_call", None)
     monkeypatch.setattr(hf_offsets, "WORTH_A_TABLE", 5_000)
     for _ in range(2):
         asked.reset_mock()
@@ -131,18 +130,10 @@ def test_wrong_places_of_the_engine_are_its_offset_mapping_and_no_spans(
         tokpar.Encoder(own).encode_batch(["ab", "é"]).char_spans()
 
 
-@needs_kernel
-def test_a_segment_too_long_for_the_cache_is_encoded_by_the_engine() -> None:
-    text = "a b " + "é" * (LONGEST_SEGMENT + 5) + " a b"
-    assert_engine_offsets(bert(), text)
-    assert_engine_offsets(composing(), text)
-
-
 def test_several_threads_may_ask_at_once() -> None:
     own = bert()
     adapter = tokpar.load(own)
     assert isinstance(adapter, HuggingFaceTokenizer)
-    object.__setattr__(adapter._engine_offsets, "cache_bytes", LEAST_CACHE_BYTES)
     rng = random.Random(1)
     texts = [" ".join(rng.choices([*WORDS.split(), "É", "x1", "中a"], k=400)) for _ in range(24)]
     expected = [engine_offsets(own, [text]) for text in texts]
@@ -160,54 +151,6 @@ def test_a_tokenizer_that_was_changed_has_other_offsets() -> None:
             assert isinstance(adapter, HuggingFaceTokenizer)
             texts = [WORDS * 30 + "THE DOG É"]
             assert our_offsets(adapter, texts) == engine_offsets(own, texts)
-
-
-# ------------------------------------------------------------------------------ packed rows
-
-
-@given(
-    st.lists(st.lists(st.tuples(st.integers(0, 40), st.lists(st.integers(0, 99), max_size=4)))),
-    st.integers(0, 2**32 - 1),
-)
-def test_packed_rows_are_unpacked_as_they_were(
-    texts: list[list[tuple[int, list[int]]]], first_id: int
-) -> None:
-    segments = [segment for text in texts for segment in text]
-    spans = [(a % n, n) for n, places in segments if n for a in places]
-    ids = (np.arange(len(spans)) + first_id).astype(np.uint32)
-    row = pack_rows(
-        np.array([n for n, _ in segments], dtype=np.int64),
-        np.array([len(places) if n else 0 for n, places in segments], dtype=np.int64),
-        np.array(spans, dtype=np.int64).reshape(-1, 2),
-        ids,
-    )
-    firsts = np.cumsum([0, *map(len, texts)])
-    found = unpack_rows(Rows(row.ids, row.offsets[firsts]))
-    assert found.code_points.tolist() == [sum(n for n, _ in text) for text in texts]
-    for k, text in enumerate(texts):
-        expected, done = [], 0
-        for length, places in text:
-            expected += [[a % length + done, length + done] for a in places if length]
-            done += length
-        own = ids[: len(expected)]
-        told = found.spans_of(k, ids)  # more ids than the text has
-        assert told is not None
-        assert told.tolist() == expected
-        ids = ids[len(expected) :]
-        for place in range(len(own)):
-            other = own.copy()
-            other[place] ^= 1 << 5
-            assert found.spans_of(k, other) is None
-        assert not len(own) or found.spans_of(k, own[:-1]) is None
-
-
-@pytest.mark.parametrize(
-    ("length", "span"),
-    [(3, (1, 4)), (3, (3, 3)), (3, (2, 1)), (LONGEST_SEGMENT + 1, (0, 1))],
-)
-def test_what_does_not_lie_in_its_segment_is_not_packed(length: int, span: Any) -> None:
-    with pytest.raises(ValueError, match="cannot be packed"):
-        pack_rows(np.array([length]), np.array([1]), np.array([span]), np.array([7], np.uint32))
 
 
 @given(st.text(max_size=30), st.data())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 from unittest import mock
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, processors
 
 import tokpar
-from tests.conftest import at_most, needs_kernel
+from tests.conftest import at_most
 from tests.support.offsets_drawn import (
     WORDS,
     Spans,
@@ -22,7 +21,6 @@ from tests.support.offsets_drawn import (
     assert_engine_offsets,
     bert,
     composing,
-    counted,
     deleting,
     drawn_texts,
     engine_offsets,
@@ -40,10 +38,8 @@ from tokpar.adapters import hf_offsets, hf_trimming
 from tokpar.adapters.hf_trimming import Trimming
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
-from tokpar.cache.offset_rows import OffsetRows, pack_rows, unpack_rows
 from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.interfaces import inserted_ids
-from tokpar.types import Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -200,62 +196,6 @@ def test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first() -> Non
 # ------------------------------------------------------------------------------ planted mistakes
 
 
-def off_by_one(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    rows = pack_rows(code_points, counts, spans, ids)
-    rows.ids[1] ^= 1  # where the first token of the first segment stops
-    return rows
-
-
-def of_other_ids(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    return pack_rows(code_points, counts, spans, ids + np.uint32(1))
-
-
-def forgets_a_code_point(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    return pack_rows(code_points + 1, counts, spans, ids)
-
-
-def keeps_a_head(rows: Rows) -> OffsetRows:
-    found = unpack_rows(rows)
-    edges = found.edges + (found.edges > 0)
-    return replace(found, spans=np.insert(found.spans, 0, 0, axis=0), edges=edges)
-
-
-def moves_a_segment(code_points: Any, counts: Any, spans: Any, ids: Any) -> Rows:
-    moved = spans.copy()
-    moved[0, 1] -= 1
-    return pack_rows(code_points, counts, moved, ids)
-
-
-@needs_kernel
-def test_a_wrong_length_is_seen_by_the_comparison() -> None:
-    with (
-        mock.patch.object(hf_offsets, "pack_rows", moves_a_segment),
-        pytest.raises(AssertionError),
-    ):
-        assert_engine_offsets(bert(), WORDS * 30)
-
-
-@needs_kernel
-@pytest.mark.parametrize(
-    ("name", "mistake"),
-    [
-        ("pack_rows", off_by_one),
-        ("pack_rows", of_other_ids),
-        ("pack_rows", forgets_a_code_point),
-        ("unpack_rows", keeps_a_head),
-    ],
-)
-def test_rows_that_cannot_be_right_are_not_taken(name: str, mistake: Any) -> None:
-    """The engine answers instead."""
-    own, text = bert(), WORDS * 30
-    with mock.patch.object(hf_offsets, name, mistake):
-        adapter, asked = counted(own)
-        for _ in range(2):
-            asked.reset_mock()
-            assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
-            assert [text] in [call.args[0] for call in asked.call_args_list]
-
-
 def unmoved(spans: Any, *part: Any) -> Any:
     return spans
 
@@ -289,7 +229,7 @@ def test_planted_mistakes_are_seen_by_the_comparisons(place: Any, name: str, mis
 
 
 def compare_all() -> None:
-    with mock.patch.object(hf_offsets.EngineOffsets, "cache", None):
+    with mock.patch.object(hf_offsets.EngineOffsets, "_places", return_value=None):
         assert_engine_offsets(trimming(), "a  b")
         assert_engine_offsets(deleting(), "\xadaa b")
         assert_engine_offsets(bert(), WORDS * 3)

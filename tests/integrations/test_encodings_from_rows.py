@@ -153,6 +153,17 @@ def test_rows_answer_without_a_second_encode(name: str, data: st.DataObject) -> 
         assert len(one) == len(other)
 
 
+@pytest.mark.parametrize("name", [*BYTE_LEVEL, "llama_style"])
+def test_word_ids_need_no_second_encode(name: str) -> None:
+    own, mine = original(name), tokpar.as_hf(original(name), smallest_text=1)
+    for options in ({}, {"truncation": True, "max_length": 9}):
+        text = TEXT.replace("\U0001fae0", "x")
+        with no_second_encode():
+            got = mine(text, **options)
+            assert got.word_ids() == own(text, **options).word_ids()
+            assert got.token_to_word(3) == own(text, **options).token_to_word(3)
+
+
 @cache
 def chatting(name: str) -> tuple[Any, Any]:
     own = model_files.fresh(name)

@@ -28,7 +28,6 @@ from tests.support.tokenizers_drawn import (
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.errors import EngineError
-from tokpar.limits import CACHE_BYTES, LEAST_CACHE_BYTES
 from tokpar.types import Rows
 
 Spans = list[tuple[int, int]]
@@ -90,11 +89,10 @@ def drawn_texts(data: st.DataObject, own: Tokenizer) -> list[str]:
 
 @contextmanager
 def small_parts(data: st.DataObject, adapter: HuggingFaceTokenizer) -> Iterator[None]:
-    """Parts, and calls of the engine, of any size; a cache of any size or none; the table of inert
+    """Parts, and calls of the engine, of any size; the compiled call or none; the table of inert
     characters from the start or not."""
-    sizes = st.sampled_from((CACHE_BYTES, CACHE_BYTES, LEAST_CACHE_BYTES, 0))
-    size = data.draw(sizes, label="cache_bytes") if adapter._engine_offsets.cache_bytes else 0
-    object.__setattr__(adapter._engine_offsets, "cache_bytes", size)
+    if data.draw(st.booleans(), label="without the compiled call"):
+        object.__setattr__(adapter._engine_offsets, "later_call", None)
     part = data.draw(st.sampled_from((1, 2, 5, 4096)), label="PART")
     together = data.draw(st.sampled_from((1, 10, 4096)), label="TOGETHER")
     worth = data.draw(st.sampled_from((0, 1 << 20)), label="WORTH_A_TABLE")

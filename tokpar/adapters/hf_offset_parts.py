@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.cache.offset_rows import are_inside
 from tokpar.concatenation import Part
 
 
@@ -17,12 +16,11 @@ from tokpar.concatenation import Part
 class RowPart:
     """A part of the text with index `row`.
 
-    `way`: the source of the offsets: "lengths" (token lengths), "cache" (the cache, or the engine
-    on a miss), or "engine". `is_whole`: True if the part is a whole text."""
+    `has_lengths`: token lengths tell its offsets. `is_whole`: True if the part is a whole text."""
 
     row: int
     part: Part
-    way: Literal["lengths", "cache", "engine"] = "engine"
+    has_lengths: bool = False
     is_whole: bool = False
 
     @property
@@ -41,7 +39,7 @@ def join_by_lengths(parts: Iterable[RowPart]) -> list[RowPart]:
     part."""
     joined: list[RowPart] = []
     for part in parts:
-        if joined and joined[-1].way == part.way == "lengths":
+        if joined and joined[-1].has_lengths and part.has_lengths:
             whole = joined[-1].part._replace(stop=part.part.stop)
             joined[-1] = replace(joined[-1], part=whole)
         else:
@@ -79,3 +77,10 @@ def check_spans(
     if not part.is_whole and not are_inside(spans, part.length).all():
         return None
     return spans
+
+
+def are_inside(spans: SpanArray, code_points: int) -> NDArray[np.bool_]:
+    """Returns which tokens lie in a part of `code_points` and begin before its end."""
+    starts, stops = spans[:, 0], spans[:, 1]
+    found: NDArray[np.bool_] = (starts <= stops) & (stops <= code_points) & (starts < code_points)
+    return found

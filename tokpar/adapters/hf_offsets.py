@@ -1,9 +1,9 @@
 """Token offsets of tokenizers below 1.0, before post-processing: the offsets of the engine's own
 call in code points (theorem 53).
 
-Four routes are tried for each text: token lengths, if tokens tile the text; the cache of segments;
-the engine for the parts between certified cuts; the engine for the whole text. The first route that
-gives as many tokens as there are ids is used."""
+Four routes are tried for each text: the compiled call; token lengths, if tokens tile the text; the
+same two, or the engine, for the parts between certified cuts; the engine for the whole text. The
+first route that gives the ids of the text is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,8 +35,6 @@ from tokpar.arrays import (
     offsets_of,
     spans_between,
 )
-from tokpar.cache.offset_rows import pack_rows, unpack_rows
-from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.concatenation import Part, parts_between, shift_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
@@ -44,6 +42,10 @@ from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.space_stages import space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.types import Facts, Rows
+
+if TYPE_CHECKING:
+    from tokpar.cache.compiled_build import LaterCall
+    from tokpar.cache.compiled_call import TokenPlaces
 
 PART = 1 << 12
 """The least code points of a part between certified cuts."""
@@ -59,13 +61,13 @@ class EngineOffsets:
     """Finds the offsets of one tokenizer. Thread-safe.
 
     `engine`: the private copy, without post-processor, truncation and padding. `lengths`: the byte
-    lengths of tokens, if tokens tile every text. `cache_bytes`: the budget of the cache, 0 for
-    none."""
+    lengths of tokens, if tokens tile every text. `later_call`: the compiled call of the tokenizer,
+    or None."""
 
     engine: Any
     facts: Facts
     lengths: TokenLengths | None
-    cache_bytes: int
+    later_call: LaterCall | None = None
     _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
     def spans_of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
@@ -75,9 +77,8 @@ class EngineOffsets:
         With `certain`, also raises LookupError if the engine's offsets lie outside of the text."""
         if certain and self._misplaces:
             raise LookupError(MISPLACED)
-        lengths = ((k, self._by_lengths(text, rows[k])) for k, text in enumerate(texts))
-        found = {k: spans for k, spans in lengths if spans is not None}
-        found |= self._by_cache(texts, rows, _missing(found, len(texts)))
+        known = ((k, self._without_engine(text, rows[k])) for k, text in enumerate(texts))
+        found = {k: spans for k, spans in known if spans is not None}
         encoded = _missing(found, len(texts))
         if encoded:
             found |= self._by_parts(texts, rows, encoded)
@@ -87,22 +88,18 @@ class EngineOffsets:
             return found[0]
         return np.concatenate([_NOWHERE, *(found[k] for k in range(len(found)))])
 
-    @cached_property
-    def cache(self) -> SegmentCache | None:
-        """The cache of packed offsets. None if not every space is a certified cut."""
-        if finder_for(self.facts).at_spaces is None or self.facts.scheme == "dummy":
-            return None
-        return segment_cache_for(self.facts, self.cache_bytes)
-
     @property
     def _misplaces(self) -> bool:
         model = self.engine.model
         falls_back = getattr(model, "byte_fallback", False)
         return falls_back and any(getattr(model, affix, None) for affix in AFFIXES)
 
-    def _by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
-        """Returns the offsets of a text whose tokens tile it: every text, or a text that the
-        normalizer does not change."""
+    def _without_engine(self, text: str, ids: IdArray) -> SpanArray | None:
+        """Returns the offsets of a text by the compiled call, or of a text that its tokens tile:
+        every text, or a text that the normalizer does not change."""
+        places = self._places(text)
+        if places is not None and np.array_equal(places.ids, ids):
+            return places.spans
         if self.lengths is not None:
             try:
                 return code_point_spans(self.lengths.spans(ids, text), text)
@@ -110,6 +107,10 @@ class EngineOffsets:
                 return None
         spans = self._first_by_lengths(text, ids) if self._is_inert(text) else None
         return None if spans is None or len(spans) < len(ids) else spans
+
+    def _places(self, text: str) -> TokenPlaces | None:
+        call = None if self.later_call is None else self.later_call.call
+        return None if call is None else call.places(text)
 
     @cached_property
     def _has_inert_text(self) -> bool:
@@ -126,38 +127,6 @@ class EngineOffsets:
             return False
         inert = inert_for(self.facts).inert
         return all(inert(text[i : i + _BLOCK]) for i in range(0, len(text), _BLOCK))
-
-    def _by_cache(
-        self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
-    ) -> dict[int, SpanArray]:
-        """Returns the offsets of the texts that the cache knows.
-
-        Returns nothing for a tokenizer whose token lengths give most offsets. There,
-        `_offset_functions` looks up the other parts in the cache."""
-        if self._has_inert_text:
-            return {}
-        own = [k for k in numbers if self._composes(texts[k])]
-        answers = self._look_up([texts[k] for k in own])
-        found = {own[i]: by_ids(rows[own[i]]) for i, by_ids in answers.items()}
-        return {k: s for k, s in found.items() if s is not None and len(s) == len(rows[k])}
-
-    def _look_up(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
-        """Returns, for each text that the cache knows, a function from ids to offsets, by the index
-        of the text."""
-        if self.cache is None or not texts:
-            return {}
-        rows, flags = self.cache.encode(texts, self._pack)
-        found = unpack_rows(rows)
-        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-        right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))
-        return {k: partial(found.spans_of, k) for k in right.tolist()}
-
-    def _pack(self, segments: Sequence[str]) -> Rows:
-        """Returns the packed offsets of segments. Raises ValueError for offsets that are no places
-        in a segment."""
-        ids, counts, spans = self._encode(segments)
-        code_points = np.fromiter(map(len, segments), np.int64, len(segments))
-        return pack_rows(code_points, counts, spans, ids)
 
     def _by_parts(
         self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
@@ -187,7 +156,7 @@ class EngineOffsets:
 
     def _with_way(self, part: RowPart, text: str) -> RowPart:
         inert = self._is_inert(part.part.slice_of(text))
-        return replace(part, way="lengths" if inert else "cache")
+        return replace(part, has_lengths=inert)
 
     def _composes(self, text: str) -> bool:
         """True if the offsets of the segments are the offsets of the whole text.
@@ -223,20 +192,23 @@ class EngineOffsets:
     def _offset_functions(
         self, parts: Sequence[RowPart], texts: Sequence[str]
     ) -> Iterator[OffsetsByIds]:
-        """Yields the function from ids to offsets of each part: by token lengths, the cache, or the
-        engine."""
-        asked = [k for k, part in enumerate(parts) if part.way == "cache"]
-        cached = self._look_up([texts[k] for k in asked])
-        known = {asked[i]: by_ids for i, by_ids in cached.items()}
-        others = [k for k, p in enumerate(parts) if p.way != "lengths" and k not in known]
+        """Yields the function from ids to offsets of each part: by the compiled call, token
+        lengths, or the engine."""
+        known: dict[int, OffsetsByIds] = {}
+        for k, (part, text) in enumerate(zip(parts, texts, strict=True)):
+            places = None if part.has_lengths else self._places(text)
+            if part.has_lengths:
+                known[k] = partial(self._first_by_lengths, text)
+            elif places is not None:
+                known[k] = partial(check_spans, places.ids, places.spans, part)
+        others = [k for k in range(len(parts)) if k not in known]
         self._encoded_again[0] += sum(len(texts[k]) for k in others)
         ids, counts, spans = self._encode([texts[k] for k in others])
         edges = offsets_of(counts)
         for i, k in enumerate(others):
             own = slice(edges[i], edges[i + 1])
             known[k] = partial(check_spans, ids[own], spans[own], parts[k])
-        for k, text in enumerate(texts):
-            yield known.get(k) or partial(self._first_by_lengths, text)
+        yield from (known[k] for k in range(len(parts)))
 
     def _first_by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
         """Returns the offsets of the first ids that tile `text`. The normalizer does not change

@@ -91,10 +91,12 @@ class PostProcess:
 
     @property
     def final_special_tokens(self) -> tuple[list[int], list[int]] | None:
-        """The ids before and after every text, if that is all of post-processing; else None."""
-        if self.unknown or self.truncation is not None or self.padding is not None:
-            return None
-        return self.prefix.tolist(), self.suffix.tolist()
+        """The ids before and after a text that is encoded alone and not truncated, if nothing else
+        is done to it; else None."""
+        pads = self.padding is not None and (
+            self.padding.length is not None or self.padding.multiple
+        )
+        return None if self.unknown or pads else (self.prefix.tolist(), self.suffix.tolist())
 
     @property
     def truncates_to(self) -> int | None:
@@ -110,6 +112,8 @@ class PostProcess:
         """Returns the final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
             raise NativeRefusesError
+        if len(rows) == 1:
+            return Rows.of([self._row(rows.ids)])
         if self.truncation is None and self.padding is None:
             return self._insert_special_tokens(rows) if self._inserts else rows
         lengths = np.diff(rows.offsets)
@@ -133,9 +137,21 @@ class PostProcess:
         copy_rows(rows.ids, first, kept, final, start + len(self.prefix))
         return Rows(final, offsets)
 
+    def _row(self, ids: IdArray) -> IdArray:
+        """Returns the final ids of a text that is encoded alone."""
+        cut = self.truncation
+        if cut is not None and len(ids) > cut.limit:
+            [kept] = cut.kept_lengths(np.array([len(ids)]))
+            ids = ids[:kept] if cut.direction == "right" else ids[len(ids) - kept :]
+        parts = [self.prefix, ids, self.suffix]
+        if self.padding is not None:
+            whole = len(ids) + self._inserts
+            missing = max(0, self.padding.target(whole) - whole)
+            filling = np.full(missing, self.padding.pad_id, dtype=np.uint32)
+            parts.insert(0 if self.padding.direction == "left" else 3, filling)
+        return concatenate(parts)
+
     def _insert_special_tokens(self, rows: Rows) -> Rows:
-        if len(rows) == 1:
-            return Rows.of([concatenate([self.prefix, rows.ids, self.suffix])])
         offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
         final = np.empty(int(offsets[-1]), dtype=np.uint32)
         own = np.ones(len(final), dtype=np.bool_)

@@ -469,10 +469,19 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def _engine_offsets(self) -> EngineOffsets:
         from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
 
-        # with encode_special_tokens, tokens that the facts do not list may hide others
-        skips = self._whole.encode_special_tokens
-        cache_bytes = 0 if skips else self.settings.cache_bytes
-        return EngineOffsets(self._chunks, self.facts, self._lengths, cache_bytes)
+        return EngineOffsets(self._chunks, self.facts, self._lengths, self.later_call)
+
+    def word_numbers(self, text: str, ids: IdArray) -> IntArray:
+        """Returns the number of the pre-token of each token of a text, as `word_ids` of the
+        engine's own encoding; int64 (n,).
+
+        `ids`: those of the text. Raises LookupError if only the engine knows, ChangedError."""
+        self._require_unchanged()
+        call = None if self.later_call is None else self.later_call.call
+        places = None if call is None else call.places(text)
+        if places is None or not np.array_equal(places.ids, ids):
+            raise LookupError("only the engine knows the pre-tokens of this text")
+        return places.words
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
         from tokpar.adapters.hf_trimming import trimming_of  # encoding does without it

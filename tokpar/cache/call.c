@@ -20,6 +20,7 @@
 #include "call_characters.h"
 #include "call_wordpiece.h"
 #include "call_section.h"
+#include "call_places.h"
 #include "call_model.h"
 
 enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
@@ -174,6 +175,38 @@ static PyObject *encode(Call *self, PyObject *text, int is_plain)
 
 static PyObject *call_encode(Call *self, PyObject *text) { return encode(self, text, 0); }
 static PyObject *call_encode_plain(Call *self, PyObject *text) { return encode(self, text, 1); }
+
+/* (ids, where each begins and stops in code points as int64 (n, 2), the number of its pre-token as int64 (n,),
+   samples); None if only the engine knows them. See call_places.h. */
+static PyObject *call_encode_places(Call *self, PyObject *text)
+{
+    i64 n;
+    const char *utf8 = utf8_of(text, &n);
+    if (!utf8)
+        Py_RETURN_NONE;
+    Scratch *s = take_scratch(self);
+    if (!s || !take_text(s, utf8, n, 0)) {
+        free_scratch(s);
+        return PyErr_NoMemory();
+    }
+    s->sample_count = 0, s->unit_count = 0, s->is_placing = 1;
+    i64 count = encode_at(self, s, n, 0);
+    s->is_placing = 0;
+    i64 known = count < 0 ? 0 : count;
+    PyObject *spans = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(16 * known)), *found = NULL;
+    PyObject *words = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(8 * known));
+    PyObject *samples = spans && words && count != NO_MEMORY ? samples_of(s) : NULL;
+    if (samples && count >= 0 && !s->hole_count &&
+        write_places(&self->tables, s, n, count, (i64 *)(void *)PyBytes_AsString(spans), (i64 *)(void *)PyBytes_AsString(words)))
+        found = Py_BuildValue("(NOOO)", bytes_of(s->out, 4 * count), spans, words, samples);
+    else if (samples) {
+        found = Py_None;
+        Py_INCREF(found);
+    }
+    Py_XDECREF(spans), Py_XDECREF(words), Py_XDECREF(samples);
+    put_scratch(self, s);
+    return found || PyErr_Occurred() ? found : PyErr_NoMemory();
+}
 
 /* ---- many texts */
 
@@ -357,6 +390,7 @@ static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings)
     w->most_characters = settings[2];
     w->longest[0] = settings[3];
     w->longest[1] = settings[4];
+    w->prefix = settings[5];
     w->forms = take_array(self, arrays, "forms", 4, 0x110000, NULL);
     for (int c = 0; w->forms && c < 128; c++)
         w->ascii_kind[c] = w->forms[c] & 7;
@@ -410,6 +444,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     const i64 *settings = take_array(self, arrays, "settings", 8, 11, NULL);
     int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
+    is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count));
     if (is_done) {
         t->is_characters = settings[0] == 1;
         t->is_wordpiece = settings[0] == 2;
@@ -563,6 +598,8 @@ static PyMethodDef methods[] = {
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
     {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
      "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
+    {"encode_places", (PyCFunction)call_encode_places, METH_O,
+     "encode_places(text) -> (ids, int64 starts and stops in code points, int64 numbers of pre-tokens, samples)."},
     {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two code points."},
     {"encode_utf8", (PyCFunction)call_encode_utf8, METH_VARARGS,
      "encode_utf8(data, edges): as encode_rows, of texts side by side in one buffer of valid UTF-8."},

@@ -27,11 +27,14 @@ typedef struct {
     Tree raw, normalized; /* added tokens that are searched before and after the normalizer */
     const u8 *flags;
     const u32 *added_ids;
+    const u16 *lengths; /* bytes of each token by id; 0: unknown */
+    i64 lengths_count;
     u64 secret, sample_mask;
     i64 most_learned, most_runs, longest_word; /* longest_word: bytes from which on the engine's regex may give up */
 } Tables;
 
 typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
+typedef struct { i64 start, stop, ids; int is_added; } Unit; /* bytes of the text that were encoded as one; ids so far */
 typedef struct { i64 start, stop, first, count; } Sample; /* a new word in `sampled`, and its ids */
 
 typedef struct {
@@ -44,6 +47,9 @@ typedef struct {
     u32 *met; /* marks of runs that were met, each at one of four places of MET */
     Hole *holes;
     i64 hole_count, hole_room;
+    Unit *units; /* see call_places.h; only while `is_placing` */
+    i64 unit_count, unit_room;
+    int is_placing;
     Sample samples[MOST_SAMPLES];
     u8 sampled[SAMPLED_BYTES];
     int sample_count, was_rejected;
@@ -52,9 +58,9 @@ typedef struct {
 
 static void free_buffers(Scratch *s)
 {
-    free(s->text), free(s->copy), free(s->out), free(s->ends), free(s->work), free(s->holes);
-    s->text = s->copy = NULL, s->out = s->ends = NULL, s->work = NULL, s->holes = NULL;
-    s->text_room = s->copy_room = s->out_room = s->ends_room = s->work_room = s->hole_room = 0;
+    free(s->text), free(s->copy), free(s->out), free(s->ends), free(s->work), free(s->holes), free(s->units);
+    s->text = s->copy = NULL, s->out = s->ends = NULL, s->work = NULL, s->holes = NULL, s->units = NULL;
+    s->unit_room = s->text_room = s->copy_room = s->out_room = s->ends_room = s->work_room = s->hole_room = 0;
 }
 
 /* Makes `*buffer` hold `wanted` items. Its content is lost. Returns 0 without memory. */
@@ -67,6 +73,25 @@ static int has_room(void **buffer, i64 *room, i64 wanted, size_t item)
     *buffer = malloc((size_t)wanted * item);
     *room = *buffer ? wanted : 0;
     return *buffer != NULL;
+}
+
+/* Notes that p[0 : n] has the ids before `count`. Returns `count`, or a reason. */
+static i64 add_unit(Scratch *s, const u8 *p, i64 n, i64 count, int is_added)
+{
+    i64 start = p - (s->text + MARGIN);
+    if (count < 0)
+        return count;
+    if (start < -1 || start + n > s->text_room)
+        return OUTSIDE; /* a copy, whose places are others */
+    if (s->unit_count == s->unit_room) {
+        i64 wanted = 2 * s->unit_room + 64;
+        Unit *units = realloc(s->units, sizeof(Unit) * (size_t)wanted);
+        if (!units)
+            return NO_MEMORY;
+        s->units = units, s->unit_room = wanted;
+    }
+    s->units[s->unit_count++] = (Unit){start, start + n, count, is_added};
+    return count;
 }
 
 /* ---- words */
@@ -161,8 +186,11 @@ static inline void add_to_group(const Tables *t, const Scratch *s, Group *g, i64
 
 static i64 encode_group(const Tables *t, Scratch *s, Group *g, int is_alone, i64 count)
 {
-    for (int k = 0; k < g->count && count >= 0; k++)
+    for (int k = 0; k < g->count && count >= 0; k++) {
         count = encode_word(t, s, g->key[k], g->p + g->start[k], g->size[k], is_alone, count);
+        if (s->is_placing)
+            count = add_unit(s, g->p + g->start[k], g->size[k], count, 0);
+    }
     g->count = 0;
     return count;
 }
@@ -220,6 +248,8 @@ static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
                 known = find_word(w = &s->learned, g->key[k], p, n);
             if (known && known->id[0] & IS_ALONE) {
                 count += copy_ids(w, known, s->out + count);
+                if (s->is_placing)
+                    count = add_unit(s, p, n, count, 0);
                 continue;
             }
         }
@@ -404,7 +434,7 @@ static i64 encode_new_run(const Tables *t, Scratch *s, Encode part, Key key, u8 
 static i64 encode_runs(const Tables *t, Scratch *s, Encode part, u8 *p, i64 start, i64 stop, i64 count)
 {
     i64 done = start; /* what lies between `done` and `start` is new */
-    while (start < stop && t->most_runs) {
+    while (start < stop && t->most_runs && !s->is_placing) {
         i64 end = run_end(t, p, start, stop), n = end - start;
         if (n >= LEAST_RUN && n <= LONGEST_KEPT && was_met(s, p + start, n)) {
             Key key = key_of(p + start, n);
@@ -496,6 +526,8 @@ static i64 encode_sentence(const Tables *t, Scratch *s, const Tree *tree, Encode
         if (m.start > taken && (count = section(t, s, p, taken, m.start, count)) < 0)
             return count;
         s->out[count++] = t->added_ids[m.token];
+        if (s->is_placing && (count = add_unit(s, p + m.start, m.stop - m.start, count, 1)) < 0)
+            return count;
         taken = m.stop;
     }
     return hi > taken ? section(t, s, p, taken, hi, count) : count;

@@ -97,6 +97,7 @@ def with_words(
     `is_whole`: True for a token that is one id as a word; the others have the ids that the merges
     make."""
     lengths = np.diff(ends, prepend=0)
+    arrays = {"lengths": lengths_by_id(ids, lengths)} | arrays
     long = lengths[lengths >= _LONG]
     for more in range(4):
         size = 1 << more + max(4, (2 * len(ids)).bit_length())
@@ -113,6 +114,15 @@ def with_words(
         tables |= {"keys": tables["keys"][: keys + 64], "more": tables["more"][: items + 64]}
         return arrays | tables
     raise GateError("its tokens find no place in a table")
+
+
+def lengths_by_id(ids: NDArray[np.uint32], lengths: IntArray) -> NDArray[np.uint16]:
+    """Returns the length of each token by its id; 0 for an id of tokens with several lengths, and
+    for a length that has no room."""
+    found = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.uint16)
+    found[ids] = np.where(lengths < 1 << 16, lengths, 0)
+    found[ids[found[ids] != lengths]] = 0
+    return found
 
 
 def call_of(

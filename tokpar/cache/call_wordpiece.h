@@ -20,6 +20,7 @@ typedef struct {
     const u8 *form_bytes;
     u32 unknown;
     i64 most_characters, longest[2]; /* longest token in bytes that begins a word, or goes on */
+    i64 prefix; /* bytes of the prefix of tokens that go on */
     u8 ascii_kind[128];
 } WordPiece;
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, frozen_ids, offsets_of
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, frozen_ids, offsets_of
 from tokpar.cache.utf8_texts import Utf8Texts
 from tokpar.concatenation import parts_between, place_seams
 from tokpar.errors import MismatchError
@@ -34,6 +34,15 @@ _T = TypeVar("_T")
 _Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
 _NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
+
+
+class TokenPlaces(NamedTuple):
+    """The ids of a text, uint32 (n,); the offsets of the tokens before trimming, in code points as
+    the engine gives them, int64 (n, 2); the number of the pre-token of each token, int64 (n,)."""
+
+    ids: IdArray
+    spans: SpanArray
+    words: IntArray
 
 
 class CompiledCall:
@@ -75,6 +84,18 @@ class CompiledCall:
         if type(found) is bytes:
             return np.frombuffer(found, _IDS)
         return None if found is None else self._fill_holes(text, *found)
+
+    def places(self, text: str) -> TokenPlaces | None:
+        """Returns where the tokens of `text` are, special tokens not included.
+
+        None if only the engine knows. Raises MismatchError as `encode` does."""
+        found = self._call.encode_places(text)
+        if found is None:
+            return None
+        ids, spans, words, samples = found
+        self._compare(samples)
+        places = np.frombuffer(spans, _LENGTHS).reshape(-1, 2)
+        return TokenPlaces(np.frombuffer(ids, _IDS), places, np.frombuffer(words, _LENGTHS))
 
     def without_special(self, ids: IdArray) -> IdArray:
         """Returns the ids of `encode` without special tokens."""
@@ -196,7 +217,7 @@ class _NoCall:
     def encode(self, text: str) -> None:
         return None
 
-    encode_plain = encode
+    encode_plain = encode_places = encode
 
     def encode_rows(self, texts: Sequence[str]) -> tuple[bytes, bytes, list[Any]]:
         return b"", np.full(len(texts), -1, _LENGTHS).tobytes(), []

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import normalizers, pre_tokenizers
 
-from tokpar.cache.call_tables import Arrays, with_words
+from tokpar.cache.call_tables import Arrays, lengths_by_id, with_words
 from tokpar.cache.merges import GateError
 from tokpar.cache.quick_check import assigned_characters
 
@@ -60,15 +60,18 @@ def wordpiece_arrays(
     if max(longest) > _LONGEST:
         raise GateError(f"it has a token of more than {_LONGEST} bytes")
     most = min(model["max_input_chars_per_word"], 1 << 40)
-    settings = [2, vocab[unknown], most, *longest, 0, 0]
+    settings = [2, vocab[unknown], most, *longest, len(prefix), 0]
+    token_ids = np.array([*tokens.values()], dtype=np.uint32)
     arrays: Arrays = {
         "settings": np.array(settings, dtype=np.int64),
         "forms": known.forms,
         "form_bytes": known.form_bytes,
+        "lengths": lengths_by_id(token_ids, np.array([*map(len, tokens)], dtype=np.int64)),
     }
     keys = [*(_BEGINS + x for x in tokens), *(_GOES_ON + x for x in after), *tokens]
     data = np.frombuffer(b"".join(keys) + bytes(16), dtype=np.uint8)
-    ids = np.array([*tokens.values(), *after.values(), *tokens.values()], dtype=np.uint32)
+    after_ids = np.array([*after.values()], dtype=np.uint32)
+    ids = np.concatenate([token_ids, after_ids, token_ids])
     ends = np.cumsum([*map(len, keys)], dtype=np.int64)
     return with_words(arrays, data, ends, ids, np.zeros(len(ids), dtype=np.bool_))
 

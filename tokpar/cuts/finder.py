@@ -26,8 +26,9 @@ from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, ship
 from tokpar.types import Facts, Seam, Theorem, Witness
 
 _REPORTED = 1 << 12
+_MOST_PAIRS = 1 << 16
 _FIRST_WINDOW = 64
-_FIRST_BLOCK, _LAST_BLOCK = 8, 1 << 12
+_FIRST_BLOCK, _LAST_BLOCK = 64, 1 << 12
 OnChecked = Callable[[int], object]
 """Is called with the number of positions that were checked since the last call."""
 if TYPE_CHECKING:
@@ -186,25 +187,42 @@ class CutFinder:
     def likely(self, text: str, start: int, stop: int) -> Iterator[int]:
         """Yield the positions in [start, stop), 0 < start, that may be certified cuts, last first.
 
-        The blocks that arrays search grow. The first block has all of its positions: most searches
-        end there."""
-        size = _FIRST_BLOCK
-        while start < stop:
-            low = max(start, stop - size)
-            yield from (
-                self._likely_in(text, low, stop)
-                if size > _FIRST_BLOCK
-                else range(stop - 1, low - 1, -1)
-            )
+        The first positions are checked one by one, since most searches end there. Arrays search the
+        blocks behind them, which grow."""
+        size, may_cut = _FIRST_BLOCK, self._may_cut
+        low = max(start, stop - size)
+        for p in range(stop - 1, low - 1, -1):
+            if may_cut[text[p - 1 : p + 1]]:
+                yield p
+        while start < low:
             stop, size = low, min(_LAST_BLOCK, 8 * size)
+            low = max(start, stop - size)
+            yield from self._likely_in(text, low, stop)
+
+    @cached_property
+    def _may_cut(self) -> PairsThatMayCut:
+        return PairsThatMayCut(self)
+
+    def may_cut_between(self, pair: str) -> bool:
+        """False if no text with these two neighbours has a certified cut between them."""
+        if self.edges.refusal is None and self.edges.may_be_edge(pair, 1):
+            return True
+        if self.pairs is None:
+            at_space = self.facts.scheme == "dummy" and pair[1] == " "
+            at_space = at_space or any(cut.holds(pair, 1) for cut in self.spaces)
+            return at_space or self._find_unjoined(pair, 1, 2) is not None
+        return bool(self.pairs.likely_pairs(pair, 1, 2))
 
     def _likely_in(self, text: str, start: int, stop: int) -> Iterable[int]:
-        crossed, places = self.crossed_positions(text, start, stop), set(range(start, stop))
-        if self.pairs is not None:
-            spaces = (p for p in places if text[p] == " ")  # a space may need no pair
+        crossed = self.crossed_positions(text, start, stop)
+        places = range(start, stop)
+        if self.pairs is None:
+            falling = [p for p in reversed(places) if self._may_cut[text[p - 1 : p + 1]]]
+        else:  # a space may need no pair
+            spaces = (p for p in places if text[p] == " " and text[p - 1] not in SPACE)
             pairs = self.pairs.likely(text, start, stop)
-            places = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
-        falling = sorted(places, reverse=True)
+            found = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
+            falling = sorted(found, reverse=True)
         return falling if crossed is None else (p for p in falling if not crossed[p - start])
 
     def _find_context(self, text: str, lo: int, hi: int) -> Seam | None:
@@ -334,6 +352,20 @@ class CutFinder:
         ):
             return None
         return Seam.licensed_by(Theorem.ABSORBED_SPACE, p, _ABSORBED)
+
+
+class PairsThatMayCut(dict[str, bool]):
+    """`CutFinder.may_cut_between` of the pairs of characters that were asked for."""
+
+    def __init__(self, finder: CutFinder) -> None:
+        super().__init__()
+        self._finder = finder
+
+    def __missing__(self, pair: str) -> bool:
+        if len(self) >= _MOST_PAIRS:
+            self.clear()
+        self[pair] = found = self._finder.may_cut_between(pair)
+        return found
 
 
 def pattern_of(facts: Facts) -> KnownPattern | str:

@@ -65,7 +65,7 @@ class PairSeams:
         """The positions in [start, stop), 0 < start, that `certify` may certify, ascending.
 
         `certify` refuses some of them."""
-        places = self._likely_pairs(text, start, stop)
+        places = self.likely_pairs(text, start, stop)
         if not places:
             return places
         crossed = crossed_positions(
@@ -75,7 +75,7 @@ class PairSeams:
             return places
         return [p for p in places if not crossed[p - places[0]]]
 
-    def _likely_pairs(self, text: str, start: int, stop: int) -> list[int]:
+    def likely_pairs(self, text: str, start: int, stop: int) -> list[int]:
         """The positions in [start, stop) where the images of the two characters certify a cut.
 
         Behind a normalizer, the image of the next character must be known, too."""

@@ -218,11 +218,12 @@ class Window:
     @cached_property
     def _open_starts(self) -> list[Edge]:
         """Where an added token may begin that ends after the window, in ascending order (a)."""
-        parts, size = self.cuts.parts, len(self.text)
-        first = max(0, size - parts.longest + 1)
-        if parts.first_chars.isdisjoint(self.text[first:]):
+        parts, text, size = self.cuts.parts, self.text, len(self.text)
+        first, may_begin = max(0, size - parts.longest + 1), parts.first_chars
+        if may_begin.isdisjoint(text[first:]):
             return []
-        found = ((s, parts.beginnings.get(self.text[s:])) for s in range(first, size))
+        places = (s for s in range(first, size) if text[s] in may_begin)
+        found = ((s, parts.beginnings.get(text[s:])) for s in places)
         return [Edge(s, *flags) for s, flags in found if flags is not None]
 
     @cached_property

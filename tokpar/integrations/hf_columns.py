@@ -149,6 +149,8 @@ class Columns:
             return [1] * len(before), 0, [1] * len(behind), 1
         if name == "token_type_ids":
             return first, middle, last, pad["pad_type_id"]
+        if name == "word_ids":
+            return [None] * len(before), parts[name], [None] * len(behind), None
         if name == "tokens":
             return frame.tokens[0], parts[name], frame.tokens[1], pad["pad_token"]
         return [(0, 0)] * len(before), parts[name], [(0, 0)] * len(behind), (0, 0)

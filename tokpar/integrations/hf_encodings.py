@@ -52,6 +52,8 @@ class EncodedCall(Sequence[Any]):
         found: dict[str, Sequence[Any]] = {}
         if "offset_mapping" in names:
             found["offset_mapping"] = [[*map(tuple, each.tolist())] for each in self.kept_spans]
+        if "word_ids" in names:
+            found["word_ids"] = self.kept_words
         if "tokens" in names:
             found["tokens"] = [self.adapter.token_names(row.tolist()) for row in self.kept_ids]
         return found
@@ -70,6 +72,15 @@ class EncodedCall(Sequence[Any]):
         spans = self.adapter.offset_mapping(self.texts, rows, add_special_tokens=add, cut=cut)
         edges = offsets_of(counts).tolist()
         return [spans[start:stop] for start, stop in pairwise(edges)]
+
+    @property
+    def kept_words(self) -> list[list[int]]:
+        """The numbers of the pre-tokens of the tokens of each text that truncation leaves. Raises
+        as `kept_spans` does."""
+        rows = zip(self.texts, self.rows, strict=True)
+        words = [self.adapter.word_numbers(text, ids) for text, ids in rows]
+        kept_rows = self.columns.kept_of(self.frame, words)
+        return [row.tolist() for row in kept_rows]
 
     def column(self, name: str) -> list[list[Any]]:
         """One column of the result, with a list for each text. Raises as `kept_spans` does."""
@@ -94,7 +105,9 @@ class EncodedCall(Sequence[Any]):
     def own_encodings(self) -> list[Any]:
         """What the engine gives for the texts with the settings of the call, which are set on a
         copy: other threads may be using the engine."""
-        copy, _ = private_copy(self.adapter.engine)
+        copy = self.adapter.engine
+        if self.columns.truncation is not None or self.columns.padding is not None:
+            copy, _ = private_copy(copy)
         if self.columns.truncation is not None:
             copy.enable_truncation(**self.columns.truncation)
         if self.columns.padding is not None:
@@ -191,6 +204,18 @@ class RowEncoding:
     @property
     def special_tokens_mask(self) -> list[int]:
         return self._column("special_tokens_mask", "special_tokens_mask")
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        return self._column("word_ids", "word_ids")
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The pre-token of a token of the text."""
+        places = self._places if _is_index(token_index) else None
+        if places is None or not 0 <= token_index - places.first < len(places.spans):
+            own: int | None = self._own_encoding().token_to_word(token_index)
+            return own
+        return self.word_ids[token_index]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token in which this code point of the text is."""

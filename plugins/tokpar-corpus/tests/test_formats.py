@@ -20,12 +20,11 @@ from corpora import (
 )
 from corpus_ids import own_ids
 from tokpar_corpus import build
-from tokpar_corpus.document_encoder import certificate_of
+from tokpar_corpus.document_encoder import seams_digest
 from tokpar_corpus.durable_files import Disk
 from tokpar_corpus.shard_output import ShardOutput
 
 import tokpar
-from tokpar.certificate.certificate_file import from_bytes
 from tokpar.errors import FileFormatError, OptionError
 
 
@@ -184,11 +183,9 @@ def test_a_row_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         build(path, tmp_path / "other", tokenizer="default", field="body")
 
 
-def test_a_long_document_is_divided_and_its_certificate_digested(
+def test_a_long_document_is_divided_and_its_seams_digested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import hashlib
-
     monkeypatch.setattr("tokpar_corpus.document_encoder.LONG", 20_000)
     monkeypatch.setattr("tokpar_corpus.document_encoder.CHUNK", 5_000)
     long = "The quick brown fox jumps over the lazy dog. " * 1000
@@ -200,11 +197,9 @@ def test_a_long_document_is_divided_and_its_certificate_digested(
     tokenizer = tokpar.load("default", truncation=False, padding=False)
     with tokpar.Encoder(tokenizer, strategy="cut", chunk_chars=5_000) as encoder:
         encoding: Any = encoder.encode(long)
-    certificate = certificate_of(encoding, long, tokenizer.name)
-    assert hashlib.sha256(certificate).hexdigest() == shard.divided[0].certificate
-    stored = from_bytes(certificate)
-    assert len(stored.seams) == shard.divided[0].seams > 5
-    assert tokpar.check(stored, long, tokenizer).ok
+    assert seams_digest(encoding, long) == shard.divided[0].digest
+    assert len(encoding.seams.planned) == shard.divided[0].seams > 5
+    assert tokpar.check(encoding, long, tokenizer).ok
 
 
 def test_ids_are_inserted_around_rows_and_eod_only_after_ids() -> None:

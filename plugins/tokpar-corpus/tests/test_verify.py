@@ -70,14 +70,14 @@ def rewrite(folder: Path, change: Callable[[Manifest], Manifest]) -> None:
     path.write_text(change(manifest).to_json(), encoding="utf-8")
 
 
-def test_another_certificate_or_number_of_seams_is_named(tmp_path: Path) -> None:
+def test_another_digest_or_number_of_seams_is_named(tmp_path: Path) -> None:
     folder, _ = built(tmp_path, [LONG])
 
-    def other(certificate: str, more: int) -> Callable[[Manifest], Manifest]:
+    def other(digest: str, more: int) -> Callable[[Manifest], Manifest]:
         def change(manifest: Manifest) -> Manifest:
             [shard] = manifest.shards
             [divided] = shard.divided
-            divided = replace(divided, certificate=certificate, seams=divided.seams + more)
+            divided = replace(divided, digest=digest, seams=divided.seams + more)
             return replace(manifest, shards=(replace(shard, divided=(divided,)),))
 
         return change

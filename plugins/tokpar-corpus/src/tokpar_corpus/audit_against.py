@@ -16,8 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray
-from tokpar.encoder import Encoder
+from tokpar import Encoder
+from tokpar.arrays import IdArray, IntArray, first_difference
 from tokpar_corpus.audit_report import FaultLog
 from tokpar_corpus.shards import RawIds
 
@@ -245,13 +245,11 @@ def _report_pairs(
     for document, ids in documents.read(pairs):
         row = pairs[document]
         expected = wanted[row]
-        least = min(len(ids), len(expected))
-        unequal = np.flatnonzero(ids[:least] != expected[:least])
+        place = first_difference(ids, expected)
         name = f"input row {row}"
         if log.room("changed") or log.room("truncated"):
             name += f", {texts.place(row)}"
-        if len(unequal):
-            place = int(unequal[0])
+        if place < min(len(ids), len(expected)):
             said = f"id {ids[place]} where {name} has {expected[place]}"
             _report(documents, log, "changed", document, said, "the ids of the text", place)
         elif len(ids) < len(expected):

@@ -52,6 +52,25 @@ class CheckResult:
     shown: tuple[Fault, ...] = ()
 
 
+class CheckedReport:
+    """A report with the results of checks; true if no check found a fault."""
+
+    __slots__ = ()
+    results: tuple[CheckResult, ...]
+
+    def __bool__(self) -> bool:
+        return not self.faults
+
+    @property
+    def faults(self) -> int:
+        """The number of faults of all checks."""
+        return sum(result.count for result in self.results)
+
+    def of(self, check: str) -> CheckResult:
+        """Returns the result of one check. Raises KeyError for a check that did not run."""
+        return {result.check: result for result in self.results}[check]
+
+
 @dataclass(frozen=True, slots=True)
 class ShardSummary:
     """A shard that was read. `documents`, `tokens`: as many as were read whole."""
@@ -64,7 +83,7 @@ class ShardSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(CheckedReport):
     """The result of `tokpar_corpus.audit`; true if no check found a fault.
 
     `results`: one for each check that ran. `text_bytes`: UTF-8 bytes of the text that was encoded
@@ -78,14 +97,6 @@ class AuditReport:
     notes: tuple[str, ...] = ()
     not_checked: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return not self.faults
-
-    @property
-    def faults(self) -> int:
-        """The number of faults of all checks."""
-        return sum(result.count for result in self.results)
-
     @property
     def documents(self) -> int:
         return sum(shard.documents for shard in self.shards)
@@ -93,10 +104,6 @@ class AuditReport:
     @property
     def tokens(self) -> int:
         return sum(shard.tokens for shard in self.shards)
-
-    def of(self, check: str) -> CheckResult:
-        """The result of one check. KeyError for a check that did not run."""
-        return {result.check: result for result in self.results}[check]
 
 
 class FaultLog:
@@ -116,15 +123,11 @@ class FaultLog:
         place: int | None = None,
     ) -> None:
         """One more fault."""
-        self.count(check, shard)
+        counts = self._counts.setdefault(check, {})
+        counts[shard] = counts.get(shard, 0) + 1
         shown = self._examples.setdefault(check, [])
         if len(shown) < SHOWN:
             shown.append(Fault(check, shard, document, place, found, expected))
-
-    def count(self, check: str, shard: str, more: int = 1) -> None:
-        """More faults that are not shown."""
-        counts = self._counts.setdefault(check, {})
-        counts[shard] = counts.get(shard, 0) + more
 
     def total(self, check: str) -> int:
         """The faults of one check so far."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, byte_length
-from tokpar.encoder import Encoder
+from tokpar import Encoder
+from tokpar.arrays import IdArray, byte_length, first_difference
 from tokpar.errors import MismatchError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.audit_against import digest_of
@@ -178,9 +178,7 @@ class TextAudit:
         text: str,
         result: ComparisonResult,
     ) -> None:
-        least = min(len(ids), len(own_ids))
-        unequal = np.flatnonzero(ids[:least] != own_ids[:least])
-        place = int(unequal[0]) if len(unequal) else least
+        place = first_difference(ids, own_ids)
         if self._may_be_rewritten(text, own_ids, place):
             result.rewritten_count += part.document not in result.not_compared
             result.not_compared.add(part.document)

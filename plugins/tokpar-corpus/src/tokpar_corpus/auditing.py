@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from itertools import accumulate
 
-from tokpar.encoder import Encoder
+from tokpar import Encoder
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, traits_of
 from tokpar.limits import worker_count
@@ -18,11 +17,10 @@ from tokpar_corpus.audit_inputs import input_files
 from tokpar_corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar_corpus.audit_texts import TextAudit
 from tokpar_corpus.id_texts import Tokens, tokens_of
+from tokpar_corpus.inputs import Paths, name_list
 from tokpar_corpus.respelling import Respelling
 from tokpar_corpus.shards import RawIds, ShardSource, in_documents, open_shards
 from tokpar_corpus.tokenizer_source import load_for_corpus
-
-Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
 
 def audit(
@@ -57,11 +55,11 @@ def audit(
     corpus_tokenizer = load_for_corpus(tokenizer, None, {})
     adapter = corpus_tokenizer.adapter
     tokens = tokens_of(adapter)
-    opened, unreadable = open_shards(_as_list(shards))
+    opened, unreadable = open_shards(name_list(shards))
     texts, notes = None, list[str]()
     if against:
         names = [each.name for each in opened] + [each.name for each in unreadable]
-        texts, notes = input_files(_as_list(against), names, corpus_tokenizer, field, lines)
+        texts, notes = input_files(name_list(against), names, corpus_tokenizer, field, lines)
     if packed:
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
@@ -102,11 +100,6 @@ def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
     allowing: Callable[[frozenset[str]], TokenizerAdapter] | None
     allowing = getattr(adapter, "allowing", None)
     return adapter if allowing is None else allowing(frozenset())
-
-
-def _as_list(names: Paths) -> list[str]:
-    some = [names] if isinstance(names, (str, os.PathLike)) else names
-    return [os.fspath(name) for name in some]
 
 
 def _end_of(eos: str | int, tokens: Tokens) -> int:

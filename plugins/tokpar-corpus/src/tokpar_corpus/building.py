@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from tokpar.errors import OptionError, TokparError
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.durable_files import UNFINISHED, Disk, FileLayer, write_whole
 from tokpar_corpus.folder_lock import LOCK_NAME, lock_folder
+from tokpar_corpus.inputs import Paths, name_list
 from tokpar_corpus.job import BuildJob, Request, prepare
 from tokpar_corpus.journal import (
     JOURNAL_NAME,
@@ -32,7 +33,7 @@ class BuildStoppedError(TokparError):
 
 
 def build(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    inputs: Paths,
     out: str | os.PathLike[str],
     *,
     tokenizer: object,
@@ -49,8 +50,7 @@ def build(
     The ids of a document equal the ids of the tokenizer's own serial call. The shards depend only
     on inputs, tokenizer and options. Raises OptionError, FileFormatError, OSError, and the errors
     of `load`. After any error, a later call with `resume=True` continues the build."""
-    names = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    request = Request([os.fspath(name) for name in names], Path(out), tokenizer, **options)
+    request = Request(name_list(inputs), Path(out), tokenizer, **options)
     return run_build(prepare(request), Disk(), progress or Progress())
 
 
@@ -119,7 +119,7 @@ def _open_journal(job: BuildJob, layer: FileLayer) -> Journal:
     for path in job.folder.glob(f"{UNFINISHED}*"):
         layer.remove(path)
     if has_entries(job.folder):
-        if job.resume:
+        if job.request.resume:
             return Journal.go_on(layer, job.folder, job.head)
         raise OptionError(
             f"{job.folder} holds {describe_shards(job.folder)} of a build: --resume goes on with "

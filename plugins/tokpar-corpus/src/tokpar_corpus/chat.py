@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.directory import load
 from tokpar.errors import OptionError
 from tokpar_corpus.json_rows import TextOf
 from tokpar_corpus.tokenizer_source import CorpusTokenizer
@@ -37,19 +36,19 @@ def template_of(tokenizer: CorpusTokenizer, choice: bool | str) -> tuple[TextOf,
 
 def _wrapper(tokenizer: CorpusTokenizer) -> Any:
     """Returns the tokenizer as an object of transformers. Raises OptionError."""
-    found = getattr(getattr(tokenizer.adapter, "caller", None), "wrapper", None)
     source = tokenizer.source
-    folder = Path(source) if isinstance(source, (str, Path)) else None
-    if found is None and (folder is None or not folder.is_dir()):
+    if hasattr(source, "apply_chat_template"):
+        return source
+    if not isinstance(source, (str, Path)) or not Path(source).is_dir():
         raise OptionError(
             "--chat-template needs a folder of a transformers tokenizer as --tokenizer, got "
             f"{tokenizer.adapter.name}"
         )
     try:
-        import_module("transformers"), import_module("jinja2")
+        transformers, _ = import_module("transformers"), import_module("jinja2")
     except ImportError as error:
         raise OptionError(
             f"--chat-template needs the packages transformers and jinja2 ({error}): "
             "pip install transformers jinja2"
         ) from None
-    return load(str(folder)).tokenizer if found is None else found
+    return transformers.AutoTokenizer.from_pretrained(str(source), trust_remote_code=False)

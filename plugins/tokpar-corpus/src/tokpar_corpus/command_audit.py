@@ -14,7 +14,7 @@ import argparse
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
 from tokpar.cli.options import print_json
@@ -24,6 +24,7 @@ from tokpar.cli.screen import plural, print_line, visible
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
     from tokpar_corpus.audit_report import AuditReport, CheckResult, Fault
+    from tokpar_corpus.verifying import VerifyReport
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -35,25 +36,32 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--eos", default="auto", metavar="TOKEN", help="what each document ends with; as --bos")
     add("--packed", action="store_true", help="rows are pieces of one stream; split it after --eos")
     add("--any-order", action="store_true", help="the documents may be in another order")
-    declare_tokenizer(parser, is_required=True)
+    declare_reader(parser, is_required=True)
     add("--workers", type=int, metavar="N", help="default: the cores available")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     options.declare_output(parser)
 
 
-def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool) -> None:
-    """Declare the arguments that name a tokenizer. The tokenizer is loaded without truncation and
-    padding."""
+def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool = True) -> Any:
+    """Declare the arguments that name a tokenizer, and return their group. The tokenizer is loaded
+    without truncation and padding."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     what = "a directory (what transformers makes of it), tokenizer.json, a name ..."
     add("--tokenizer", required=is_required, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
-    add("--no-special-tokens", action="store_true", help="expect no [CLS], <s> and the like")
     allowed = "tiktoken: a special token that may stand in the text, or all; repeatable"
     add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
     options.declare_ranks(group)
+    return group
+
+
+def declare_reader(parser: argparse.ArgumentParser, is_required: bool) -> None:
+    """Declare the arguments that name the tokenizer of shards."""
+    group = declare_tokenizer(parser, is_required)
+    bare = "expect no [CLS], <s> and the like"
+    group.add_argument("--no-special-tokens", action="store_true", help=bare)
 
 
 def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
@@ -104,24 +112,29 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(report: AuditReport, seconds: float) -> None:
     from tokpar_corpus.audit_report import CHECKS
 
-    faults = [result for result in report.results if result.count]
     checked = f"{plural(len(report.shards), 'shard')}, {plural(report.documents, 'document')}"
     checked += f", {plural(report.tokens, 'token')}"
-    verdict = f"{plural(report.faults, 'fault')}" if faults else "ok"
+    verdict = f"{plural(report.faults, 'fault')}" if report.faults else "ok"
     speed = f"{report.text_bytes / 1e6:,.1f} MB of text in {seconds:.1f} s"
     print_line(f"{verdict}: {checked}, {speed}, tokenizer {report.tokenizer}")
     sizes = {shard.name: shard.documents for shard in report.shards}
+    print_findings(report, CHECKS, sizes)
+
+
+def print_findings(
+    report: AuditReport | VerifyReport, checks: Mapping[str, str], sizes: Mapping[str, int]
+) -> None:
+    """Print the results of all checks, and the notes. `checks`: the claim of each check. `sizes`:
+    the number of documents of each shard."""
     for result in report.results:
-        print_check(result, CHECKS[result.check], sizes)
+        _print_check(result, checks[result.check], sizes)
     for note in report.notes:
         print_line(f"note: {visible(note)}")
     for note in report.not_checked:
         print_line(f"not checked: {visible(note)}")
 
 
-def print_check(result: CheckResult, description: str, sizes: Mapping[str, int]) -> None:
-    """Print that a check holds, or print its faults. `sizes`: the number of documents of each
-    shard."""
+def _print_check(result: CheckResult, description: str, sizes: Mapping[str, int]) -> None:
     if not result.count:
         print_line(f"  {result.check:9} ok: {description}")
         return

@@ -16,11 +16,11 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokpar.cli import OK, options
+from tokpar.cli import options
 from tokpar.cli.encodings import field_taken
 from tokpar.errors import TokparError
 from tokpar.text_field import RULE
@@ -32,6 +32,7 @@ from tokpar_corpus.build_options import (
     SHARD_BYTES,
     TIMES_LONGEST,
 )
+from tokpar_corpus.command_audit import declare_tokenizer
 
 if TYPE_CHECKING:
     from tokpar_corpus.job import Request
@@ -47,22 +48,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("inputs", nargs="+", metavar="INPUT", help=WHAT)
     add("--out", type=Path, required=True, metavar="DIR", help="a folder for shards and manifest")
     add("--resume", action="store_true", help="go on with what is in --out; or begin there")
-    _declare_tokenizer(parser)
+    declare_tokenizer(parser)
     _declare_documents(parser)
     _declare_shards(parser)
     _declare_run(parser)
-
-
-def _declare_tokenizer(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("tokenizer")
-    add = group.add_argument
-    what = "a directory (what transformers makes of it), tokenizer.json, a name ..."
-    add("--tokenizer", required=True, metavar="NAME|PATH", help=what)
-    add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
-    add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
-    allowed = "tiktoken: a special token that may stand in the text, or all; repeatable"
-    add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
-    options.declare_ranks(group)
 
 
 def _declare_documents(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{choice.place}: {field_taken(choice.field)}", file=sys.stderr)
     if arguments.dry_run:
         print_dry_run(job)
-        return OK
+        return 0
     progress = Progress()
     with stopping_on_signals() as stop, show_progress(arguments, progress) as on_block:
         try:
@@ -135,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise
     if not arguments.quiet:
         print_summary(manifest, progress, job.folder)
-    return OK
+    return 0
 
 
 @dataclass
@@ -185,29 +174,11 @@ def request_of(arguments: argparse.Namespace) -> Request:
     """The request that the arguments describe."""
     from tokpar_corpus.job import Request
 
+    given = {each.name for each in fields(Request)} - {"settings", "chat_template"}
     return Request(
-        inputs=arguments.inputs,
-        out=arguments.out,
-        tokenizer=arguments.tokenizer,
-        engine=arguments.engine,
+        **{name: getattr(arguments, name) for name in given},
         settings=options.tokenizer_settings(arguments),
-        format=arguments.format,
-        field=arguments.field,
-        lines=arguments.lines,
-        bos=arguments.bos,
-        bos_token=arguments.bos_token,
-        append_eod=arguments.append_eod,
-        eod_token=arguments.eod_token,
-        document_id=arguments.document_id,
         chat_template=_read_template(arguments.chat_template),
-        dtype=arguments.dtype,
-        shard_size=arguments.shard_size,
-        memory_budget=arguments.memory_budget,
-        workers=arguments.workers,
-        errors=arguments.errors,
-        resume=arguments.resume,
-        backend=arguments.backend,
-        ray_address=arguments.ray_address,
     )
 
 

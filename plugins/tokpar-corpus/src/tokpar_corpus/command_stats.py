@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli.options import print_json
 from tokpar.cli.screen import visible
-from tokpar_corpus.command_audit import declare_tokenizer, tokenizer_of
+from tokpar_corpus.command_audit import declare_reader, tokenizer_of
 
 if TYPE_CHECKING:
     from tokpar_corpus.length_stats import LengthStats
@@ -34,7 +34,7 @@ HEAD = (
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shards", nargs="+", metavar="SHARD", help="files, folders and globs")
-    declare_tokenizer(parser, is_required=False)
+    declare_reader(parser, is_required=False)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

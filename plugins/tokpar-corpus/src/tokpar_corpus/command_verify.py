@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli.options import declare_output, print_json
 from tokpar.cli.progress import working
-from tokpar.cli.screen import plural, print_line, visible
+from tokpar.cli.screen import plural, print_line
 from tokpar.errors import OptionError
-from tokpar_corpus.command_audit import declare_tokenizer, print_check, tokenizer_of
+from tokpar_corpus.command_audit import declare_reader, print_findings, tokenizer_of
 
 if TYPE_CHECKING:
     from tokpar_corpus.verifying import VerifyReport
@@ -31,7 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", type=int, metavar="N", help="of the sample (default: another one each time)")
     add("--against", nargs="+", default=(), metavar="INPUT", help="the inputs, in their order")
-    declare_tokenizer(parser, is_required=False)
+    declare_reader(parser, is_required=False)
     add("--workers", type=int, metavar="N", help="default: the cores available")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     declare_output(parser)
@@ -77,9 +77,4 @@ def _print(report: VerifyReport) -> None:
     sampled = f"{report.sampled:,} encoded again (--seed {report.seed})"
     seams = f"{plural(report.seams, 'seam')} found again"
     print_line(f"{verdict}: {plural(report.documents, 'document')}, {sampled}, {seams}")
-    for result in report.results:
-        print_check(result, CHECKS[result.check], {})
-    for note in report.notes:
-        print_line(f"note: {visible(note)}")
-    for note in report.not_checked:
-        print_line(f"not checked: {visible(note)}")
+    print_findings(report, CHECKS, {})

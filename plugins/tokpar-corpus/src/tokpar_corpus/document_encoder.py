@@ -4,18 +4,15 @@ divided at certified cuts."""
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tokpar import __version__
-from tokpar.certificate.certificate_file import to_bytes
-from tokpar.encoder import Encoder
-from tokpar.encoding import Encoding
+from tokpar import Encoder, Encoding
 from tokpar.errors import EngineError, FileFormatError, MismatchError, WorkerError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.seams import Seams
 from tokpar.types import Rows
 from tokpar_corpus.document_blocks import REFUSED, TOO_LONG, Block, Fault
 from tokpar_corpus.inputs import Input
@@ -23,10 +20,9 @@ from tokpar_corpus.manifest import DividedDocument, Options
 from tokpar_corpus.tokenizer_source import surround_rows
 
 LONG = 1 << 19
-"""From this many code points on, a document is divided in a call of its own, and its certificate
-is digested."""
+"""From this many code points on, a document is divided in a call of its own."""
 CHUNK = 1 << 18
-"""Code points between two planned cuts, which the certificate has. The encoder may divide the text
+"""Code points between two planned cuts, which the digest has. The encoder may divide the text
 between two of them further. Those cuts depend on the content of the cache, so they are not in the
 digest."""
 MOST_TOKENS = (1 << 31) - 1
@@ -151,23 +147,20 @@ class DocumentEncoder:
             refusals[number] = REFUSED, str(error)
             return Rows.of([[]])
         if len(encoding.seams.planned):
-            digest = certificate_digest(encoding, text, encoder.tokenizer.name)
+            digest = seams_digest(encoding, text)
             divided_documents.append(DividedDocument(number, len(encoding.seams.planned), digest))
         return Rows.of([encoding.ids])
 
 
-def certificate_digest(encoding: Encoding, text: str, name: str) -> str:
-    """Returns the sha256 of `certificate_of`."""
-    return hashlib.sha256(certificate_of(encoding, text, name)).hexdigest()
-
-
-def certificate_of(encoding: Encoding, text: str, name: str) -> bytes:
-    """Returns the bytes of a certificate with only the planned seams of a divided document. They do
-    not depend on the cache."""
-    seams = encoding.seams
-    planned_seams = Seams(seams.planned, proofs=seams.proofs)
-    planned = Encoding.of(encoding.ids, planned_seams, encoding.report)
-    return to_bytes(planned, text, name, tokpar_version=__version__)
+def seams_digest(encoding: Encoding, text: str) -> str:
+    """Returns the sha256 of a divided document: its text, its ids, and its planned seams with the
+    proofs that they name. The digest does not depend on the cache."""
+    planned, proofs = encoding.seams.planned, sorted(encoding.seams.proofs.items())
+    digest = hashlib.sha256(text.encode())
+    digest.update(json.dumps([planned.licences, proofs]).encode())
+    for column in (encoding.ids, planned.positions, planned.tokens, planned.codes):
+        digest.update(column.astype("<i8").tobytes())
+    return digest.hexdigest()
 
 
 def _drop_refused(

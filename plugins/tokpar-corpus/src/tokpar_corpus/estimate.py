@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tokpar_corpus.build_progress import Progress
-from tokpar_corpus.document_encoder import DocumentEncoder
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.local import first_position
-from tokpar_corpus.part_reading import PartReader
 
 PARTS = 8
 INDEX_BYTES = {"megatron": 20, "numpy": 8, "parquet": 4, "arrow": 4}
@@ -41,18 +39,9 @@ def estimate(job: BuildJob) -> Estimate:
     skipped: Counter[str] = Counter()
     documents = tokens = text_bytes = stored_bytes = 0
     step = -(-len(job.parts) // PARTS) or 1
-    with DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers) as encoder:
+    with job.encoder() as encoder:
         for part in job.parts[::step]:
-            reader = PartReader(
-                job.inputs,
-                part,
-                first_position(part),
-                job.options.field,
-                job.options.document_id,
-                job.text_of,
-                job.memory,
-                Progress(),
-            )
+            reader = job.reader(part, first_position(part), Progress())
             block = next(iter(reader.blocks()), None)
             if block is not None:
                 job.stop_at(block.faults)

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
 from tokpar.interfaces import TokenizerAdapter, vocabulary_of
-from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.types import AddedToken
-from tokpar_corpus.respelling import MARK, Respelling, respelling_of, splits_at_marks
+from tokpar_corpus.respelling import MARK, Json, Respelling, respelling_of, splits_at_marks
 from tokpar_corpus.shards import RawIds
+from tokpar_corpus.tokenizer_source import engine_of
 
 Mask = NDArray[np.bool_]
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -168,15 +168,15 @@ def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
     """Returns what the ids of `tokenizer` mean. If nothing is known about the tokenizer, the result
     has no tokens, and `why_not` says so."""
     vocabulary = vocabulary_of(tokenizer)
-    if vocabulary is None:
-        why = f"nothing is known of the vocabulary of {tokenizer.name}"
-        return Tokens({}, [], np.zeros(0, np.bool_), {}, why)
-    if isinstance(vocabulary, Vocabulary):
-        return _of_bytes(vocabulary)
-    return _of_config(vocabulary)
+    if isinstance(vocabulary, Mapping):
+        return _of_config(vocabulary)
+    if isinstance(vocabulary, Vocabulary) and engine_of(tokenizer) == "tiktoken":
+        return _of_tiktoken(vocabulary)
+    why = f"nothing is known of the vocabulary of {tokenizer.name}"
+    return Tokens({}, [], np.zeros(0, np.bool_), {}, why)
 
 
-def _of_bytes(vocabulary: Vocabulary) -> Tokens:
+def _of_tiktoken(vocabulary: Vocabulary) -> Tokens:
     added = {token.id: token for token in vocabulary.added}
     names = {id_: token.content for id_, token in added.items()}
     data = {id_: token for token, id_ in vocabulary.tokens.items()}

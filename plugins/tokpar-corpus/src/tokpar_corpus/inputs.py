@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +17,8 @@ from tokpar.errors import OptionError
 from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.manifest import FORMAT
 
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+"""Names of files, folders and patterns, or one of them."""
 LINES = (".jsonl", ".ndjson")
 COMPRESSED = (".gz", ".zst")
 COLUMNS = (".parquet", ".arrow")
@@ -87,6 +88,12 @@ class Input:
             return Path(self.name).open("rb")
         system, path = _filesystem(self.name)
         return cast(BinaryIO, system.open_input_file(path))
+
+
+def name_list(names: Paths) -> list[str]:
+    """Returns names as a list of str: of one name, or of several."""
+    some = [names] if isinstance(names, (str, os.PathLike)) else names
+    return [os.fspath(name) for name in some]
 
 
 def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
@@ -227,12 +234,3 @@ def _known_kind(name: str, lines: bool) -> str:
     if kind is None:
         raise OptionError(f"{name}: the name does not tell what it holds; expected {KINDS}")
     return kind
-
-
-def digest_of(file: BinaryIO, size: int = 1 << 22) -> str:
-    """Returns the sha256 of an open file from its present position to its end, as hexadecimal
-    digits."""
-    digest = hashlib.sha256()
-    while data := file.read(size):
-        digest.update(data)
-    return digest.hexdigest()

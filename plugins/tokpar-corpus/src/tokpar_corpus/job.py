@@ -22,14 +22,17 @@ from tokpar_corpus.build_options import (
     Memory,
     size_of,
 )
+from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.chat import template_of
 from tokpar_corpus.document_blocks import Fault
+from tokpar_corpus.document_encoder import DocumentEncoder
 from tokpar_corpus.input_field import FieldChoice, find_field
 from tokpar_corpus.input_parts import Part, plan_parts
 from tokpar_corpus.inputs import Input, find_inputs, require_folder_beside
 from tokpar_corpus.journal import Head
 from tokpar_corpus.json_rows import TextOf
-from tokpar_corpus.manifest import Options
+from tokpar_corpus.manifest import Options, Position
+from tokpar_corpus.part_reading import PartReader
 from tokpar_corpus.tokenizer_source import CorpusTokenizer, load_for_corpus
 from tokpar_corpus.writers import dtype_for, writer_version
 
@@ -73,8 +76,6 @@ class BuildJob:
     head: Head
     parts: tuple[Part, ...]
     memory: Memory
-    workers: int | None
-    resume: bool
     text_of: TextOf | None
     field_choice: FieldChoice | None
 
@@ -85,6 +86,19 @@ class BuildJob:
     @property
     def inputs(self) -> tuple[Input, ...]:
         return self.head.inputs
+
+    def reader(self, part: Part, begin: Position, progress: Progress) -> PartReader:
+        """Returns the reader of the documents of a part from `begin` on."""
+        own = self.options
+        return PartReader(
+            *(self.inputs, part, begin, own.field, own.document_id),
+            *(self.text_of, self.memory, progress),
+        )
+
+    def encoder(self) -> DocumentEncoder:
+        """Returns a new encoder of the documents, which its caller has to close."""
+        workers = self.request.workers
+        return DocumentEncoder(self.tokenizer.adapter, self.options, self.inputs, workers)
 
     def stop_at(self, faults: Sequence[Fault]) -> None:
         """Raises FileFormatError for the first fault, unless the options say to skip faults."""
@@ -145,8 +159,6 @@ def prepare(request: Request) -> BuildJob:
         head=head,
         parts=parts,
         memory=Memory(budget),
-        workers=request.workers,
-        resume=request.resume,
         text_of=text_of,
         field_choice=choice,
     )

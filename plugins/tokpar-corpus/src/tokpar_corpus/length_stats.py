@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar_corpus.id_texts import Tokens, tokens_of
+from tokpar_corpus.inputs import Paths, name_list
 from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar_corpus.shards import ShardSource, find_shards, open_shard
 from tokpar_corpus.tokenizer_source import load_for_corpus
@@ -69,17 +69,14 @@ class _ShardCounts:
     unknown: int | None
 
 
-def stats(
-    shards: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], tokenizer: object = None
-) -> StatsReport:
+def stats(shards: Paths, tokenizer: object = None) -> StatsReport:
     """Returns statistics of the lengths of documents in shards, in tokens.
 
     `shards`: as `audit` takes them. `tokenizer`: anything that `tokpar.load` takes; with a
     tokenizer, bytes of text and unknown tokens are counted, too. Needs 8 bytes of memory for each
     document. Raises the errors of `audit`."""
-    names = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
     tokens = None if tokenizer is None else tokens_of(load_for_corpus(tokenizer, None, {}).adapter)
-    counts = [_count_shard(open_shard(name), tokens) for name in find_shards(names)]
+    counts = [_count_shard(open_shard(name), tokens) for name in find_shards(name_list(shards))]
     return StatsReport(tuple(map(_stats, counts)), _stats(_unite_counts(counts)))
 
 

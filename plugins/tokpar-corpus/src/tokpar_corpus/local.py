@@ -8,13 +8,11 @@ from contextlib import closing, suppress
 
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.document_blocks import Block
-from tokpar_corpus.document_encoder import DocumentEncoder
 from tokpar_corpus.durable_files import FileLayer
 from tokpar_corpus.input_parts import Part
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.journal import Entry, FinishedShards
 from tokpar_corpus.manifest import Position, Shard
-from tokpar_corpus.part_reading import PartReader
 from tokpar_corpus.read_ahead import ReadAhead
 from tokpar_corpus.shard_builder import ShardBuilder
 from tokpar_corpus.writers import writer_opener
@@ -36,7 +34,7 @@ class PartBuilder:
         self._layer = layer
         self._progress = progress
         self._on_block = on_block
-        self._encoder = DocumentEncoder(job.tokenizer.adapter, job.options, job.inputs, job.workers)
+        self._encoder = job.encoder()
 
     def __enter__(self) -> PartBuilder:
         self._encoder.__enter__()
@@ -55,16 +53,7 @@ class PartBuilder:
             last = finished_shards.entries[-1].shard
             begin, number = last.end, last.number + 1
         job = self._job
-        reader = PartReader(
-            job.inputs,
-            part,
-            begin,
-            job.options.field,
-            job.options.document_id,
-            job.text_of,
-            job.memory,
-            self._progress,
-        )
+        reader = job.reader(part, begin, self._progress)
 
         def on_shard(shard: Shard, last: bool) -> None:
             self._layer.sync_folder(job.folder)

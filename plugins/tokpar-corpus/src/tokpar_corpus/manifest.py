@@ -56,12 +56,12 @@ class Position:
 class DividedDocument:
     """A long document that was encoded in pieces between certified cuts.
 
-    `document`: its number in the shard. `seams`: the number of planned seams. `certificate`: the
-    sha256 of the certificate, of the bytes from `tokpar.certificate.certificate_file.to_bytes`."""
+    `document`: its number in the shard. `seams`: the number of planned seams. `digest`: the
+    sha256 of its text, its ids and its planned seams (`document_encoder.seams_digest`)."""
 
     document: int
     seams: int
-    certificate: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

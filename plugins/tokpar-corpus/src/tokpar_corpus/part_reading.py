@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tokpar.errors import FileFormatError
 from tokpar_corpus.build_options import Memory
@@ -12,7 +14,7 @@ from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.columns import column_blocks
 from tokpar_corpus.document_blocks import Block
 from tokpar_corpus.input_parts import Part, Span
-from tokpar_corpus.inputs import Input, digest_of
+from tokpar_corpus.inputs import Input
 from tokpar_corpus.json_rows import LineNumbers, RowReader, TextOf
 from tokpar_corpus.lines import DigestedFile, Lines, line_blocks, open_digested
 from tokpar_corpus.manifest import Digest, Position
@@ -116,7 +118,9 @@ class PartReader:
     def _columns(self, input_: Input, span: Span, first: int, is_done: bool) -> Iterator[Block]:
         with input_.open() as file:
             with self.progress.stage("read"):
-                digest = Digest(span.start, span.stop, digest_of(file))
+                readable: Any = file  # has `readinto`, as files of pyarrow have, too
+                sha256 = hashlib.file_digest(readable, "sha256").hexdigest()
+                digest = Digest(span.start, span.stop, sha256)
             _check_size(input_, file.tell())
         self._begin_span(span.input, lambda: digest)
         if not is_done:

@@ -70,7 +70,7 @@ def build_on_ray(
     ray = _ray()
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
-        count = min(job.workers or cores, cores, len(todo))
+        count = min(job.request.workers or cores, cores, len(todo))
         remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
         workers = [remote.remote(job.request, job.head) for _ in range(count)]
         idle, waiting = list(workers), todo[::-1]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from tokpar.pure.parts import Json, stages
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.types import AddedToken
 
+Json = Mapping[str, Any]
 MARK = "▁"
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _KEEP_ALL = {"ByteLevel", "Digits", "Punctuation", "Split"}
@@ -34,13 +34,22 @@ class Respelling:
     prepends: bool = False
 
 
+def stages_of(part: Json | None, members: str) -> list[Json]:
+    """Returns the stages of a part of a `tokenizer.json`, those of a Sequence one by one.
+
+    `members`: the key of the list of a Sequence."""
+    if part is None or part["type"] != "Sequence":
+        return [part] if part else []
+    return [stage for member in part[members] for stage in stages_of(member, members)]
+
+
 def respelling_of(
     config: Json, vocabulary: Collection[str], added_tokens: Iterable[AddedToken]
 ) -> Respelling | str:
     """How the ids of a tokenizer become a text, or why they cannot."""
     model = config["model"]
-    normalizers = list(stages(config.get("normalizer"), "normalizer", "normalizers"))
-    pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
+    normalizers = stages_of(config.get("normalizer"), "normalizers")
+    pieces = stages_of(config.get("pre_tokenizer"), "pretokenizers")
     kind = model.get("type")
     if model.get("dropout") or model.get("alpha") or model.get("nbest_size"):
         return "the tokenizer draws ids at random"
@@ -99,5 +108,5 @@ def _by_marks(normalizers: list[Json], pieces: list[Json], model: Json) -> Respe
 
 def splits_at_marks(config: Json) -> bool:
     """True if the model encodes each word, from a "▁" to the next, alone."""
-    pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
+    pieces = stages_of(config.get("pre_tokenizer"), "pretokenizers")
     return any(piece["type"] == "Metaspace" and piece.get("split", True) for piece in pieces)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError
+from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.shards import BLOCK_IDS, Block, RawIds, ShardSource, blocks_of
 
 COLUMNS = ("input_ids", "tokens", "ids", "token_ids")
@@ -20,7 +21,7 @@ ROWS = 1024
 
 def open_shard(path: str) -> ShardSource:
     """Opens the shard in a `.parquet` or `.arrow`. See `tokpar_corpus.shards.open_shard`."""
-    pyarrow = _pyarrow(path)
+    pyarrow = pyarrow_module("pyarrow", path)
     try:
         return _open(path, pyarrow)
     except pyarrow.ArrowException as error:
@@ -44,15 +45,6 @@ def _open(path: str, pyarrow: Any) -> ShardSource:
     return ShardSource(
         path, kind, dtype, documents, tokens, lambda: _blocks(path, lambda: batches(column))
     )
-
-
-def _pyarrow(path: str) -> Any:
-    try:
-        return import_module("pyarrow")
-    except ImportError:
-        raise OptionError(
-            f"{path}: it is read by the package pyarrow: pip install pyarrow"
-        ) from None
 
 
 Batches = Callable[[str], Iterator[Any]]

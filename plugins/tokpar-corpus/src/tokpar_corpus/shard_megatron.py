@@ -20,9 +20,9 @@ import numpy as np
 
 from tokpar.arrays import IntArray, offsets_of
 from tokpar.errors import FileFormatError
+from tokpar_corpus.megatron import MAGIC
 from tokpar_corpus.shards import Problem, RawIds, ShardSource, blocks_of
 
-MAGIC = b"MMIDIDX\x00\x00"
 HEADER = struct.Struct("<9sQBQQ")
 DTYPES: dict[int, str] = {1: "u1", 2: "i1", 3: "i2", 4: "i4", 5: "i8", 6: "f8", 7: "f4", 8: "u2"}
 

@@ -95,12 +95,12 @@ class UnreadableShard:
     why: str
 
 
-def find_shards(names: Sequence[str | os.PathLike[str]]) -> list[str]:
+def find_shards(names: Sequence[str]) -> list[str]:
     """Returns the data files of the shards for paths, folders and globs: each file once, in the
     order of `names`. The files of one folder or glob are sorted. Raises OptionError if a name has
     no shard, or is not there."""
     found: dict[str, str] = {}
-    for name in [os.fspath(name) for name in names]:
+    for name in names:
         if os.path.isdir(name):
             some = _in_folder(name)
         elif os.path.exists(name):
@@ -118,9 +118,7 @@ def find_shards(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     return list(found.values())
 
 
-def open_shards(
-    names: Sequence[str | os.PathLike[str]],
-) -> tuple[list[ShardSource], list[UnreadableShard]]:
+def open_shards(names: Sequence[str]) -> tuple[list[ShardSource], list[UnreadableShard]]:
     """Opens the shards of `find_shards`. Returns them, and the shards that are damaged, or lack
     their index or data.
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from tokpar import __version__, load
 from tokpar.errors import OptionError
 from tokpar.interfaces import (
     Decodes,
@@ -21,9 +22,8 @@ from tokpar.interfaces import (
     special_ids_of,
     vocabulary_of,
 )
-from tokpar.loading import load
 from tokpar.pure.vocabulary import Vocabulary
-from tokpar.types import Rows
+from tokpar.types import AddedToken, Rows
 from tokpar_corpus.manifest import TokenizerRecord
 
 _WHOLE = {"truncation": False, "padding": False}
@@ -100,11 +100,11 @@ class CorpusTokenizer:
         return self._id_of(text, f"--{role}-token")
 
     def _named_id(self, role: str) -> int | None:
-        """Returns the id for `role` from the settings of the tokenizer, or None. Looks in an object
-        of transformers or tiktoken, else in the files next to tokenizer.json."""
-        named = special_ids_of(self.adapter)
-        if named:
-            return named.get(ROLES[role])
+        """Returns the id for `role` from the settings of the tokenizer, or None. Looks in the
+        caller's object, and in the files next to tokenizer.json."""
+        found = special_ids_of(self.adapter).get(ROLES[role])
+        if found is not None:
+            return found
         text = next(filter(None, (each.get(ROLES[role]) for each in self._configs())), None)
         text = text.get("content") if isinstance(text, Mapping) else text
         return None if text is None else self._id_of(str(text), ROLES[role])
@@ -119,9 +119,7 @@ class CorpusTokenizer:
                 yield json.loads((folder / name).read_text(encoding="utf-8"))
 
     def _id_of(self, text: str, what: str) -> int:
-        vocabulary = vocabulary_of(self.adapter)
-        refused = vocabulary.added if isinstance(vocabulary, Vocabulary) else ()  # in a text
-        for token in (*facts_of(self.adapter).added_tokens, *refused):
+        for token in (*facts_of(self.adapter).added_tokens, *self._tokens_of_tiktoken()):
             if token.content == text:
                 return token.id
         ids = self.adapter.encode(text).tolist()
@@ -129,6 +127,11 @@ class CorpusTokenizer:
         if len(ids) == 1 and (decodes is None or decodes(ids) == text):
             return int(ids[0])
         raise OptionError(f"{what}: {text!r} is no token of {self.adapter.name}")
+
+    def _tokens_of_tiktoken(self) -> tuple[AddedToken, ...]:
+        """The special tokens of an encoding, also those that a text must not hold."""
+        vocabulary = vocabulary_of(self.adapter) if engine_of(self.adapter) == "tiktoken" else None
+        return vocabulary.added if isinstance(vocabulary, Vocabulary) else ()
 
     def _require_id(self, id_: int, role: str) -> int:
         size = (
@@ -166,8 +169,6 @@ def _version(engine: str) -> str:
     try:
         return metadata.version(engine)
     except metadata.PackageNotFoundError:
-        from tokpar import __version__
-
         return __version__
 
 

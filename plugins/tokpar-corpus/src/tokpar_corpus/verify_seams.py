@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from tokpar import __version__
-from tokpar.certificate.checker import check_seams
-from tokpar.encoder import Encoder
+from tokpar import Encoder, __version__, check
 from tokpar.interfaces import TokenizerAdapter
-from tokpar_corpus.document_encoder import CHUNK, certificate_digest
+from tokpar_corpus.document_encoder import CHUNK, seams_digest
 from tokpar_corpus.manifest import DividedDocument
 
 
@@ -47,21 +45,21 @@ class SeamVerifier:
     ) -> Iterator[tuple[str, str]]:
         """Yields (found, expected) in words for each difference in a divided document.
 
-        `version`: the version of tokpar that wrote the manifest. Certificates have the version, so
-        their digests are compared only if it is the present one."""
+        `version`: the version of tokpar that wrote the manifest. Another version may find other
+        proofs, so digests are compared only if it is the present one."""
         encoder = self._encoder
         encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
         planned = len(encoding.seams.planned)
         self.seams += planned
         if planned != divided_document.seams:
             yield f"{planned:,} seams", f"{divided_document.seams:,}"
-        for finding in check_seams(encoding, text, encoder.tokenizer).findings:
-            yield f"{finding.kind}: {finding.message}", "a seam that its rule licenses"
+        for finding in check(encoding, text, encoder.tokenizer).findings:
+            yield f"{finding.kind}: {finding.message}", "seams that rules license, and their ids"
         if version != __version__:
-            note = f"digests of certificates: tokpar {version} made them, this is {__version__}"
+            note = f"digests of seams: tokpar {version} made them, this is {__version__}"
             if note not in self.not_checked:
                 self.not_checked.append(note)
             return
-        digest = certificate_digest(encoding, text, encoder.tokenizer.name)
-        if planned == divided_document.seams and digest != divided_document.certificate:
-            yield f"certificate {digest}", divided_document.certificate
+        digest = seams_digest(encoding, text)
+        if planned == divided_document.seams and digest != divided_document.digest:
+            yield f"seams with digest {digest}", divided_document.digest

@@ -5,25 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, first_difference
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Rows
 from tokpar_corpus.audit_inputs import InputFiles
-from tokpar_corpus.audit_report import CheckResult, FaultLog
+from tokpar_corpus.audit_report import CheckedReport, CheckResult, FaultLog
 from tokpar_corpus.document_blocks import REFUSED, TOO_LONG
 from tokpar_corpus.id_texts import Tokens, tokens_of
-from tokpar_corpus.inputs import Input, digest_of, find_inputs
+from tokpar_corpus.inputs import Input, Paths, find_inputs, name_list
+from tokpar_corpus.journal import range_digest
 from tokpar_corpus.manifest import (
     MANIFEST_NAME,
-    Digest,
     DividedDocument,
     InputFile,
     Manifest,
@@ -42,13 +41,13 @@ CHECKS = {
     "edges": "BOS and EOS of the manifest are those of the tokenizer",
     "inputs": "each input has the size and the digests of the manifest",
     "samples": "the tokenizer's own serial call gives the ids of sampled documents",
-    "seams": "each divided document has the certificate of the manifest, and its seams hold",
+    "seams": "each divided document has the seams of the manifest, and they hold",
 }
 """Name of each check of a verification -> the claim that it checks."""
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(CheckedReport):
     """The result of `tokpar_corpus.verify`; true if no check found a difference.
 
     `documents`: documents of the manifest. `sampled`: documents that were encoded again. `seams`:
@@ -65,20 +64,13 @@ class VerifyReport:
     notes: tuple[str, ...] = ()
     not_checked: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return not any(result.count for result in self.results)
-
-    def of(self, check: str) -> CheckResult:
-        """Returns the result of one check. Raises KeyError for a check that did not run."""
-        return {result.check: result for result in self.results}[check]
-
 
 def verify(
     folder: str | os.PathLike[str],
     *,
     tokenizer: object = None,
     sample: float = 0.01,
-    against: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] = (),
+    against: Paths = (),
     seed: int | None = None,
     workers: int | None = None,
 ) -> VerifyReport:
@@ -103,8 +95,7 @@ def verify(
     source = manifest.tokenizer.source if tokenizer is None else tokenizer
     corpus_tokenizer = load_for_corpus(source, None, {})
     _require_loader(manifest.tokenizer, corpus_tokenizer.record())
-    names = [against] if isinstance(against, (str, os.PathLike)) else list(against)
-    inputs = find_inputs([os.fspath(name) for name in names], manifest.options.lines)
+    inputs = find_inputs(name_list(against), manifest.options.lines)
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     with SeamVerifier(corpus_tokenizer.adapter, workers) as seams:
         run = _Verification(
@@ -171,7 +162,7 @@ class _Verification:
                     self.log.add("files", file.name, None, f"{size:,} bytes", f"{file.bytes:,}")
                     continue
                 with path.open("rb") as opened:
-                    digest = digest_of(opened)
+                    digest = hashlib.file_digest(opened, "sha256").hexdigest()
                 if digest != file.sha256:
                     self.log.add("files", file.name, None, f"sha256 {digest}", file.sha256)
         for path in sorted(self.folder.glob("shard-*")):
@@ -218,12 +209,11 @@ class _Verification:
                 self._digests(manifest_input, input_)
 
     def _digests(self, manifest_input: InputFile, input_: Input) -> None:
-        with input_.open() as file:
-            for each in manifest_input.digests:
-                digest = _digest(file, each)
-                if digest != each.sha256:
-                    part = f"sha256 {digest} of bytes {each.start:,} to {each.stop:,}"
-                    self.log.add("inputs", input_.name, None, part, each.sha256)
+        for each in manifest_input.digests:
+            digest = range_digest(input_, each)
+            if digest != each.sha256:
+                part = f"sha256 {digest} of bytes {each.start:,} to {each.stop:,}"
+                self.log.add("inputs", input_.name, None, part, each.sha256)
 
     def samples(self, part: float, chance: random.Random) -> None:
         """Counts all documents, and encodes a share `part` of them again."""
@@ -328,9 +318,7 @@ class _Verification:
         expected = surround_rows(Rows.of([own]), options.prefix, options.suffix, options.eod).ids
         if np.array_equal(ids, expected):
             return
-        least = min(len(ids), len(expected))
-        unequal = np.flatnonzero(ids[:least] != expected[:least])
-        place = int(unequal[0]) if len(unequal) else least
+        place = first_difference(ids, expected)
         shown = [f"{some[place]}" if place < len(some) else "the end" for some in (ids, expected)]
         self.log.add("samples", shard, document, shown[0], shown[1], place)
 
@@ -353,14 +341,3 @@ def _documents(
                 yield block.first + k, block[k], text
     for _ in texts or ():
         pass
-
-
-def _digest(file: BinaryIO, span: Digest) -> str:
-    """Returns the sha256 of the bytes [span.start, span.stop) of an open file."""
-    digest = hashlib.sha256()
-    file.seek(span.start)
-    left = span.stop - span.start
-    while left > 0 and (data := file.read(min(left, 1 << 22))):
-        digest.update(data)
-        left -= len(data)
-    return digest.hexdigest()

@@ -1,0 +1,40 @@
+"""`CutFinder.likely` leaves out no place that is a certified cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tokpar.cuts import finder as finder_module
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import facts_of
+
+pytestmark = pytest.mark.ids
+
+
+def assert_no_cut_is_left_out(tokenizer: Any, text: str) -> None:
+    finder = finder_for(facts_of(adapter_of(tokenizer)))
+    if finder.refusal_for(text) is not None:
+        return
+    likely = [*finder.likely(text, 1, len(text))]
+    assert likely == sorted(set(likely), reverse=True)
+    assert {p for p in range(1, len(text)) if finder.certify(text, p)} <= {*likely}
+
+
+@pytest.mark.parametrize("first_block", [1, finder_module._FIRST_BLOCK])
+@given(data=st.data(), tokenizer=any_tokenizer())
+def test_of_drawn_tokenizers(first_block: int, data: st.DataObject, tokenizer: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finder_module, "_FIRST_BLOCK", first_block)
+        assert_no_cut_is_left_out(tokenizer, drawn_text(data, tokenizer, 100))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_of_real_vocabularies(name: str, data: st.DataObject) -> None:
+    tokenizer = named(name)
+    assert_no_cut_is_left_out(tokenizer, drawn_text(data, tokenizer, 200))
