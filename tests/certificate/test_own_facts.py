@@ -279,6 +279,14 @@ def test_a_changed_tokenizer_is_read_again_and_an_unchanged_one_is_not(
             CHANGES[name](own)
 
 
+def test_both_levels_stand_on_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, own = counted(monkeypatch), byte_level([("c", "d")])
+    encoding = tokpar.encode(LINE * 3, own)
+    for level in ("ids", "model", "ids", "model"):
+        assert tokpar.check(encoding, LINE * 3, own, level=level).ok
+    assert len(read) == 1
+
+
 @given(st.lists(st.sampled_from(sorted(CHANGES)), max_size=6))
 def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[str]) -> None:
     own = byte_level([("c", "d")])

@@ -86,7 +86,6 @@ class PrefixTokenizer(_Prefixes, PureTokenizer):
 
     def __init__(self, vocabulary: Vocabulary, properize: bool = False) -> None:
         self._properize = properize
-        self.no_file = "properize orders its merges in another way" if properize else None
         self._tables = _tables(vocabulary, properize)
         super().__init__(vocabulary, "incremental", IncrementalModel(self._tables))
 
@@ -105,7 +104,6 @@ class PrefixFile(_Prefixes, FileTokenizer):
         super().__init__(config, name, **postprocess_flags)
         self.name = f"incremental:{name}"
         self._properize = properize
-        self.no_file = "properize orders its merges in another way" if properize else None
         self._tables = _tables(byte_model(config["model"], name), properize)
         self._tokenizer = replace(self._tokenizer, model=IncrementalModel(self._tables))
 

@@ -109,9 +109,6 @@ class _InPython:
     """The base of the adapters of tokenizers in Python. Encoding raises OptionError for a lone
     surrogate."""
 
-    no_file: str | None = None
-    """Why the ids may be others than those of the file, for a checker."""
-
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name  # the engine, and the name of the vocabulary or file: "pure:bert"
         self._tokenizer = tokenizer
@@ -173,7 +170,7 @@ class PureTokenizer(_InPython):
     @property
     def origin(self) -> Origin | None:
         """The vocabulary, for a checker."""
-        return Origin(self._vocabulary, {"no_file": self.no_file})
+        return Origin(self._vocabulary)
 
     def vocabulary(self) -> Vocabulary:
         """Returns the vocabulary that the adapter was made of."""
@@ -253,7 +250,7 @@ class FileTokenizer(_InPython):
     def origin(self) -> Origin | None:
         """The parsed file, for a checker."""
         postprocess_flags = {name: self._arguments.get(name, True) for name in POSTPROCESS_FLAGS}
-        return Origin(self.config, {**postprocess_flags, "no_file": self.no_file})
+        return Origin(self.config, postprocess_flags)
 
     def vocabulary(self) -> dict[str, Any]:
         """Returns the parsed ``tokenizer.json``."""

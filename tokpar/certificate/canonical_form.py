@@ -80,7 +80,6 @@ class RankForm:
     drops_prefixes: bool
     merges: Mapping[tuple[int, int], tuple[int, int]] | None = None
     whole_piece: bool = True
-    no_file: str | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -47,21 +47,20 @@ def read_origin(origin: Origin) -> JsonForm | RankForm:
     """Returns what the engine runs. Raises CustomPartError, RefusedError for a file with a part of
     another type than expected, and FileFormatError for a source of which no file is known."""
     source: Any = origin.source
-    no_file: Any = origin.settings.get("no_file")
     if isinstance(source, bytes):
-        return _form_of(parse_json(source), source, no_file=no_file)
+        return _form_of(parse_json(source), source)
     if isinstance(source, Mapping):
         written = json.dumps(source).encode()
-        return _form_of(source, written, engine="regex", lists_classes=True, no_file=no_file)
+        return _form_of(source, written, engine="regex", lists_classes=True)
     if _is_of("tokenizers", "Tokenizer", engine_of(source)):
         if source is not engine_of(source):
             _require_library_calls(source, "transformers.tokenization_", _encodes_in_transformers)
-        return _hugging_face(source, no_file)
+        return _hugging_face(source, origin.settings.get("no_file"))
     if _is_of("tiktoken", "Encoding", source):
         _require_library_calls(source, "tiktoken.core", _encodes_in_tiktoken, _READ)
         return _encoding(source, origin.settings)
     if hasattr(source, "keep_gaps"):
-        return _vocabulary(source, no_file)
+        return _vocabulary(source)
     raise FileFormatError(f"no file is known of a tokenizer made from {type(source).__name__}")
 
 
@@ -157,7 +156,7 @@ def _state_of_part(part: Any) -> object:
         return str(error)
 
 
-def _hugging_face(source: Any, no_file: str | None) -> JsonForm:
+def _hugging_face(source: Any, no_file: object) -> JsonForm:
     own = engine_of(source)
     if not hasattr(own, "model"):
         return _of_line_one(own)
@@ -243,8 +242,8 @@ def _encoding(own: Any, settings: Mapping[str, object]) -> RankForm:
     return RankForm("fancy-regex", (own._pat_str,), ranks, added, specials, False, True)
 
 
-def _vocabulary(own: Any, no_file: str | None) -> RankForm:
+def _vocabulary(own: Any) -> RankForm:
     specials = {token.content: token.id for token in own.added}
     given = own.patterns, own.tokens, own.added, specials, own.keep_gaps, False
     merges = None if own.semantics == "ranks" else own.merges
-    return RankForm("regex", *given, merges, own.whole_piece, no_file)
+    return RankForm("regex", *given, merges, own.whole_piece)

@@ -100,9 +100,9 @@ def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray
 
 def _tokenizer_of(form: JsonForm | RankForm) -> ByteTokenizer | WordTokenizer:
     """Returns what decides the ids. Refused outside the gate."""
-    require(form.no_file is None, "file", f"its ids may be others than its file's: {form.no_file}")
     if isinstance(form, RankForm):
         return byte_tokenizer_of_ranks(form)
+    require(form.no_file is None, "file", f"its ids may be others than its file's: {form.no_file}")
     if form.kind == "WordPiece":
         return word_tokenizer_of_json(form)
     require(form.kind == "BPE", "model", f"ids of a {form.kind} model are not proved: open")
