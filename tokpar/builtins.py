@@ -31,7 +31,7 @@ COMMANDS = (
     *("plugins", "strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
-ADAPTERS = {"huggingface": "hf_version"} | {n: n for n in ("incremental", "pure", "tiktoken")}
+ADAPTERS = {"huggingface": "hf_version", "pure": "pure", "tiktoken": "tiktoken"}
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (

@@ -71,8 +71,8 @@ class Encoder:
     the caller changes later. It shares the model with the caller's object, so it raises
     ChangedError after the model was changed (docs/guide.md).
 
-    An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
-    pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
+    An encoder is thread-safe and survives a fork. It is a context manager, because it may hold
+    worker processes. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
     splitter and a merger (names or objects). `options` belong to the strategy or to its two
     parts."""
 
@@ -444,7 +444,7 @@ class Encoder:
         return partial(Encoder, **self._arguments), (tokenizer,)
 
     def close(self) -> None:
-        """Shut down the pools of this encoder. The encoder can be used again afterwards."""
+        """End the worker processes of this encoder, which can be used again afterwards."""
         for name, executor in [*self._executors.items()]:
             if hasattr(executor, "close"):
                 executor.close()

@@ -37,8 +37,9 @@ ELSEWHERE = {
     "tokentree": "tokpar-bench",
     "train": "tokpar-train",
 }
-"""Commands of this project that come with other packages: command -> package. Each such package
-needs a tokpar of its own version."""
+"""Commands of this project that come with other packages: command -> package."""
+WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental"}
+"""Packages that need a tokpar of their own version."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
@@ -194,7 +195,7 @@ def wing_problem(package: str, version: str, own_version: str) -> str | None:
 
     A package of this project imports parts of tokpar that may change with any release. tokpar from
     a source tree has no version, "", and is not compared."""
-    if package not in ELSEWHERE.values() or own_version in ("", version):
+    if package not in WINGS or own_version in ("", version):
         return None
     return (
         f"it has version {version} and tokpar {own_version}, and only equal versions go together: "

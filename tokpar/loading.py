@@ -14,6 +14,7 @@ from tokpar.types import Loader
 
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = {
+    "incremental": ("tokpar-incremental",),
     "sentencepiece": ("tokpar-sentencepiece",),
     "tokentree": ("tokpar-bench",),
     **{name: ("tokpar-engines", f"tokpar-{name}") for name in ("fastokens", "gigatoken", "tokie")},

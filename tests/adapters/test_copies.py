@@ -49,7 +49,6 @@ OF_ENGINES = {
         | (CHECKED if BELOW_ONE else {}),
     ),
     "pure": OF_FILES,
-    "incremental": OF_FILES,
 }
 
 
@@ -89,7 +88,7 @@ def encoders(draw: st.DrawFn) -> tokpar.Encoder:
         most, length = (draw(st.none() | st.integers(3, 12)) for _ in range(2))
         set_up(own, most, length, draw(st.booleans()))
         return tokpar.Encoder(adapter)
-    engine = draw(st.sampled_from([None, "pure", *(["incremental"] if name == "default" else [])]))
+    engine = draw(st.sampled_from([None, "pure"]))
     return tokpar.Encoder(tokpar.load(FILES[name], engine=engine, **draw(OF_ENGINES[engine])))
 
 

@@ -40,7 +40,6 @@ SOURCES: dict[str, Callable[[], Any]] = {
     ),
     "object of tiktoken": lambda: tokpar.load(copied("cl100k_part"), allowed_special="all"),
     "pure file": lambda: tokpar.load(VOCAB / "deepseek_part.json", engine="pure"),
-    "incremental": lambda: tokpar.load(VOCAB / "deepseek_part.json", engine="incremental"),
 }
 
 

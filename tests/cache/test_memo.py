@@ -39,8 +39,8 @@ pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
     """`wave`: code points; drawn texts are shorter than one wave else."""
     adapter = tokpar.load(tokenizer)
-    with patch("tokpar.cache.segment_cache.WAVE", wave), CachedExecutor(2) as executor:
-        return tokpar.encode(text, adapter, executor=executor, **options)
+    with patch("tokpar.cache.segment_cache.WAVE", wave):
+        return tokpar.encode(text, adapter, executor=CachedExecutor(2), **options)
 
 
 def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
@@ -63,8 +63,8 @@ def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
     encoding = divided(text, adapter, strategy=strategy, **options)
     assert encoding.ids.tolist() == expected
     assert encoding.lossless
-    with NativeExecutor(2) as native:
-        other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
+    native = NativeExecutor(2)
+    other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
     assert encoding.report.plan == other.report.plan
     assert planned(encoding) == planned(other)
     report = tokpar.check(encoding, text, adapter)
@@ -271,8 +271,7 @@ def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
             return [None if join is None else replace(join, left=join.left - 1) for join in joins]
 
     adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    with CachedExecutor(2) as executor:
-        plan = Plan(adapter, CutSplitter(500), executor, Forgetful())
-        encoding = pipeline.encode_batch([ENGLISH], plan)[0]
+    plan = Plan(adapter, CutSplitter(500), CachedExecutor(2), Forgetful())
+    encoding = pipeline.encode_batch([ENGLISH], plan)[0]
     assert encoding.report.plan == "serial"
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

@@ -120,7 +120,7 @@ def test_an_encoder_or_a_class_in_place_of_a_tokenizer_says_what_to_pass(
 def test_conform_of_a_misspelt_part_names_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OFFLINE, "1")
     rng = random.Random(1)
-    for name in ("concatenate", "delimiter", "huggingface", "incremental", "midpoint", "processes"):
+    for name in ("concatenate", "delimiter", "huggingface", "midpoint", "processes"):
         error = run("conform", misspelt(name, rng)).error
         said = "no part and no plugin has this name, either (see `tokpar plugins`); did you mean"
         assert f"{said} {name!r}?" in error

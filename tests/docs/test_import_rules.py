@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays", "cores"}),
     frozenset({"foreign_errors"}),
     frozenset({"limits", "types", "decompression", "text_field", "kernel_modules", "disk_cache"}),
-    frozenset({"interfaces", "seams", "concatenation", "regexes"}),
+    frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
     frozenset({"policy", "spans", "foreign_parts"}),
     frozenset({"encoding", "plan"}),
     frozenset({"pure", "patterns", "facts", "cuts", "certificate", "cache", "decoding"}),

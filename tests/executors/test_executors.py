@@ -10,7 +10,6 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,13 @@ import numpy as np
 import pytest
 
 import tokpar
-from tests.support.executed import MAKERS, TEXT, Panic, Words, cut, mapped
+from tests.support.executed import MAKERS, TEXT, Words, cut, mapped
 from tests.support.paths import ROOT
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
-from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, deal_blocks
+from tokpar.executors.threads import ThreadExecutor, blocks, deal_blocks
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count
 from tokpar.types import Chunk, EngineTraits, Piece, Rows
@@ -204,8 +203,7 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
             return pieces
 
     text = "abcdefg " * 500_000
-    with NativeExecutor(os.cpu_count()) as executor:
-        mapped(executor, text, cut(text, 8000), Counting(), False)
+    mapped(NativeExecutor(os.cpu_count()), text, cut(text, 8000), Counting(), False)
     assert 0 < most <= len(text) // 2 + 2 * 8000
 
 
@@ -231,8 +229,7 @@ def test_tokenizers_parallelism_off_means_one_worker_unless_told_otherwise(
     assert worker_count(3) == 3
 
 
-def test_closing_leaves_no_threads_and_no_processes() -> None:
-    before = threading.active_count()
+def test_closing_leaves_no_processes() -> None:
     with ProcessExecutor(2) as executor:
         mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)
         crew = executor._crew()
@@ -240,136 +237,6 @@ def test_closing_leaves_no_threads_and_no_processes() -> None:
         assert running
         assert all(process.poll() is None for process in running)
     assert all(process.returncode == 0 for process in running)
-    assert threading.active_count() == before
-
-
-def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
-    begun: list[int] = []
-
-    def job(number: int) -> None:
-        begun.append(number)
-        if number == 0:
-            raise ValueError
-        time.sleep(0.02)
-
-    pool = ThreadPool(2)
-    with pytest.raises(ValueError, match=r"^$"):
-        pool.run(job, range(100))
-    pool.close()
-    assert len(begun) < 100
-
-
-@pytest.mark.parametrize("workers", [1, 2, 5])
-def test_shared_work_is_done_once_and_its_results_are_in_order(workers: int) -> None:
-    begun: list[int] = []
-
-    def job(number: int) -> int:
-        begun.append(number)
-        return number * 2
-
-    with ThreadPool(workers) as pool:
-        assert pool.share(job, []) == []
-        assert pool.share(job, range(300)) == list(range(0, 600, 2))
-    assert sorted(begun) == list(range(300))
-
-
-@pytest.mark.parametrize("error", [ValueError, IndexError, Panic])
-def test_the_first_error_of_shared_work_is_raised_and_nothing_begins_after_it(
-    error: type[BaseException],
-) -> None:
-    begun: list[int] = []
-    late = threading.Event()
-
-    def job(number: int) -> None:
-        begun.append(number)
-        if number == 0:
-            assert late.wait(60)
-            raise error("first")
-        if number == 1:
-            late.set()
-            raise error("second")
-
-    with ThreadPool(2) as pool:
-        with pytest.raises(error, match="first"):
-            pool.share(job, range(100))
-        assert len(begun) < 100
-        assert pool.share(abs, [1, -2]) == [1, 2]
-
-
-def test_shared_work_ends_when_whoever_asked_for_it_is_interrupted() -> None:
-    begun, caller = [], threading.current_thread()
-
-    def job(number: int) -> None:
-        begun.append(number)
-        time.sleep(0.02)
-        if threading.current_thread() is caller:
-            raise KeyboardInterrupt
-
-    with ThreadPool(2) as pool, pytest.raises(KeyboardInterrupt):
-        pool.share(job, range(100))
-    assert len(begun) < 100
-
-
-def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
-    both, threads = threading.Barrier(2), set[threading.Thread]()
-
-    def job(number: int) -> int:
-        if threading.current_thread() not in threads:
-            threads.add(threading.current_thread())
-            both.wait(60)
-        return -number
-
-    with ThreadPool(2) as pool:
-        assert pool.share(job, range(100)) == [-number for number in range(100)]
-    assert threading.current_thread() in threads
-    assert len(threads) == 2
-
-
-def test_an_interrupt_is_raised_before_the_error_of_an_earlier_job() -> None:
-    both = threading.Barrier(2)
-
-    def job(number: int) -> None:
-        both.wait(60)
-        raise KeyboardInterrupt if number else ValueError(number)
-
-    with ThreadPool(2) as pool, pytest.raises(KeyboardInterrupt):
-        pool.share(job, range(2))
-
-
-def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
-    pool, free = ThreadPool(2), threading.Event()
-    busy = [pool._submit(lambda: free.wait(60)) for _ in range(2)]
-    assert pool.share(abs, range(-9, 0)) == list(range(9, 0, -1))
-    assert not any(each.done() for each in busy)
-    free.set()
-    pool.close()
-
-
-class ClosedMeanwhile(ThreadPool):
-    """Somebody closes it each time that a pool is about to be used."""
-
-    closings = 0
-
-    def _pool(self) -> ThreadPoolExecutor:
-        pool = super()._pool()
-        if self.closings < 5:
-            self.closings += 1
-            self.close()
-        return pool
-
-
-def test_a_pool_that_is_closed_while_work_is_handed_out_does_all_of_it() -> None:
-    pool = ClosedMeanwhile(2)
-    assert pool.run(lambda number: number * 2, range(20)) == list(range(0, 40, 2))
-    assert pool.closings == 5
-    pool.close()
-
-
-def test_a_pool_that_cannot_start_threads_says_so() -> None:
-    pool = ThreadPool(2)
-    pool._pool().shutdown()  # as the end of the interpreter does, behind the back of the pool
-    with pytest.raises(RuntimeError, match="after shutdown"):
-        pool.run(abs, [1, 2])
 
 
 def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> list[BaseException]:
@@ -397,15 +264,6 @@ def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> l
         sys.setswitchinterval(interval)
         close()
     return errors
-
-
-def test_a_pool_may_be_closed_while_other_threads_use_it() -> None:
-    pool = ThreadPool(2)
-
-    def use() -> None:
-        assert pool.run(abs, range(300)) == list(range(300))
-
-    assert closed_all_the_time(pool.close, use) == []
 
 
 @pytest.mark.parametrize("executor", ["threads", "native"])
@@ -498,12 +356,13 @@ FORK = """
         child = os.fork()
         after = mapped(executor, TEXT, chunks, Words(), False)
         assert [p.ids.tolist() for p in after] == [p.ids.tolist() for p in before], name
-        executor.close()
+        close = getattr(executor, "close", int)
+        close()
         if child == 0:
             sys.exit(7)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7, name
         assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks), name
-        executor.close()
+        close()
 """
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import json
-import random
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import tiktoken
 from hypothesis import example, given
@@ -21,67 +16,39 @@ import tokpar
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named, own_call
 from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
+from tests.support.streams import arrivals, chunks_of, cut, flat, recorded
 from tests.support.texts import surrogate_texts
-from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build, byte_level_specs
-from tokpar.adapters.incremental import PrefixTokenizer
+from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build
 from tokpar.adapters.pure import PureTokenizer, load
-from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.formats import vocabulary_of
+from tokpar.errors import OptionError
+from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.pure.vocabulary import rank_vocabulary
 from tokpar.types import AddedToken
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
-PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part")
 TEXT = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，和 the rest…" * 3
 
 
-@functools.cache
-def eager(name: str) -> PrefixTokenizer:
-    """A part of a real vocabulary with engine="incremental"."""
-    if name == "deepseek_part":
-        adapter = tokpar.load(VOCAB / f"{name}.json", engine="incremental")
-    else:
-        pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[name]
-        path = VOCAB / f"{name}.tiktoken"
-        adapter = tokpar.load(path, engine="incremental", pat_str=pattern)
-    assert isinstance(adapter, PrefixTokenizer)
-    return adapter
+class EagerBytes(PureTokenizer):
+    """Each byte is a token, and final as soon as it is there."""
+
+    def eager_model(self) -> EagerBytes:
+        return self
+
+    def feed(self, data: bytes) -> list[int]:
+        return list(data)
+
+    def finish(self) -> list[int]:
+        return []
 
 
 @functools.cache
-def with_tokens(*tokens: AddedToken) -> PrefixTokenizer:
-    vocabulary = eager("cl100k_part").vocabulary()
-    first = max(vocabulary.tokens.values()) + 1
-    added = tuple(replace(token, id=first + n) for n, token in enumerate(tokens))
-    return PrefixTokenizer(replace(vocabulary, added=added))
-
-
-def flat(arrays: Iterable[np.ndarray]) -> list[int]:
-    """All ids, and a check of the arrays themselves."""
-    ids: list[int] = []
-    for array in arrays:
-        assert array.dtype == np.uint32
-        assert array.shape != (0,)
-        ids += array.tolist()
-    return ids
-
-
-def cut(text: str, sizes: Iterable[int]) -> list[str]:
-    """`text` in chunks of these sizes, the last as long as it takes."""
-    chunks, place = [], 0
-    for size in sizes:
-        chunks.append(text[place : place + size])
-        place += size
-    return [*chunks, text[place:]]
-
-
-SIZES = st.lists(st.sampled_from((0, 1, 1, 1, 2, 3, 7, 20, 100)), max_size=80)
-
-
-def chunks_of(data: st.DataObject, text: str) -> list[str]:
-    if data.draw(st.booleans(), label="one by one"):
-        return list(text)
-    return cut(text, data.draw(SIZES, label="sizes"))
+def with_tokens(*tokens: AddedToken) -> EagerBytes:
+    tokens = tuple(replace(token, id=256 + n) for n, token in enumerate(tokens))
+    bytes_ = {bytes([byte]): byte for byte in range(256)}
+    vocabulary = rank_vocabulary("bytes", bytes_, KNOWN_ENCODINGS["cl100k_base"].pattern, {})
+    return EagerBytes(replace(vocabulary, added=tokens))
 
 
 # ------------------------------------------------------------------------------------ equality
@@ -103,30 +70,11 @@ def test_a_stream_has_the_serial_ids_of_real_vocabularies(name: str, data: st.Da
     assert flat(tokpar.stream(chunks_of(data, text), adapter_of(tokenizer))) == expected
 
 
-@pytest.mark.parametrize("name", PARTS)
 @given(data=st.data())
-def test_the_incremental_engine_on_parts_of_real_vocabularies(
-    name: str, data: st.DataObject
-) -> None:
-    tokenizer = eager(name)
-    text = drawn_text(data, named(name), 400)
-    expected = tokenizer.encode(text).tolist()
-    assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
-
-
-@given(data=st.data(), spec=byte_level_specs(plain=True, finishing=False))
-def test_the_incremental_engine_on_drawn_vocabularies(
-    data: st.DataObject, spec: ByteLevelSpec
-) -> None:
-    """Added tokens of all kinds: those that look at what is beside them are followed by cuts."""
-    hf: Tokenizer = build(spec)
-    text = drawn_text(data, hf)
-    try:
-        tokenizer = PrefixTokenizer(vocabulary_of(json.loads(hf.to_str()), "drawn"))
-    except (FileFormatError, OptionError):
-        return
-    expected = tokenizer.encode(text).tolist()
-    assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
+def test_an_eager_tokenizer_has_the_ids_of_the_whole_text(data: st.DataObject) -> None:
+    text = drawn_text(data, named("cl100k_part"), 400)
+    expected = with_tokens().encode(text).tolist()
+    assert flat(tokpar.stream(chunks_of(data, text), with_tokens())) == expected
 
 
 @functools.cache
@@ -147,7 +95,7 @@ def test_a_stream_of_the_pure_engine_has_the_ids_of_the_whole_text(data: st.Data
 def test_an_empty_text_has_no_array() -> None:
     for chunks in ([], [""], ["", ""]):
         assert list(tokpar.stream(chunks)) == []
-        assert list(tokpar.stream(chunks, eager("cl100k_part"))) == []
+        assert list(tokpar.stream(chunks, with_tokens())) == []
 
 
 def test_a_tokenizer_that_was_changed_streams_as_it_is_now() -> None:
@@ -176,7 +124,7 @@ def test_added_tokens_cut_anywhere(data: st.DataObject | None, chosen: list[str]
 
 
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
-def test_added_tokens_that_look_beside_them_with_the_incremental_engine(flag: str) -> None:
+def test_added_tokens_that_look_beside_them_of_an_eager_tokenizer(flag: str) -> None:
     tokenizer = with_tokens(replace(AddedToken("<s>", 0), **{flag: True}))
     text = "a <s> b  <s>\n c<s>d<s> e <s>"
     assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
@@ -252,69 +200,10 @@ def test_a_tokenizer_nothing_is_known_of_gives_all_ids_at_the_end() -> None:
 # ------------------------------------------------------------------------------------- in time
 
 
-def recorded(chunks: Iterable[str], taken: list[str]) -> Iterator[str]:
-    for chunk in chunks:
-        taken.append(chunk)
-        yield chunk
-
-
-def arrivals(chunks: Sequence[str], tokenizer: Any) -> list[int]:
-    """How many ids are out after each chunk; they are those of the serial encode's beginning."""
-    expected = tokpar.load(tokenizer).encode("".join(chunks)).tolist()
-    after = [0] * len(chunks)
-    taken: list[str] = []
-    ids: list[int] = []
-    for array in tokpar.stream(recorded(chunks, taken), tokenizer):
-        ids += array.tolist()
-        assert ids == expected[: len(ids)]
-        for chunk in range(len(taken) - 1, len(chunks)):
-            after[chunk] = len(ids)
-    assert ids == expected
-    return after
-
-
-@dataclass(frozen=True)
-class Giant:
-    """One pre-token, and how many bytes of it an eager engine may keep at most."""
-
-    name: str
-    text: str
-    kept: int
-
-
-def giants() -> list[Giant]:
-    random_bytes = random.Random(5).randbytes(6000)
-    others = {ord(other): "x" for other in "0123456789+/="}
-    letters = base64.b64encode(random_bytes).decode().translate(others)
-    chinese = random.Random(7).choices("的一是不了在人有我他这中大来上国个到说", k=4000)
-    return [
-        Giant("one letter", "a" * 20_000, 16),
-        Giant("base64", letters, 24),
-        Giant("chinese", "".join(chinese), 24),
-        Giant("spaces", " " * 20_000, 300),
-        Giant("words", "theunbelievablewordsofamanwhocouldnotstop" * 300, 24),
-    ]
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("giant", giants(), ids=lambda giant: giant.name)
-@pytest.mark.parametrize("name", PARTS)
-def test_inside_one_giant_pre_token_few_bytes_are_kept(name: str, giant: Giant) -> None:
-    tokenizer = eager(name)
-    size = 97
-    chunks = [giant.text[i : i + size] for i in range(0, len(giant.text), size)]
-    spans = tokenizer.locate(tokenizer.encode(giant.text), giant.text)
-    most, arrived = 0, 0
-    for chunk, count in zip(chunks[:-1], arrivals(chunks, tokenizer)[:-1], strict=True):
-        arrived += len(chunk.encode())
-        most = max(most, arrived - (int(spans[count - 1, 1]) if count else 0))
-    assert most <= giant.kept
-
-
 @pytest.mark.parametrize(
     "tokenizer",
-    [named("cl100k_part"), named("deepseek_part"), eager("cl100k_part")],
-    ids=["tiktoken", "hf", "incremental"],
+    [named("cl100k_part"), named("deepseek_part"), with_tokens()],
+    ids=["tiktoken", "hf", "eager"],
 )
 def test_of_words_all_but_the_last_are_out(tokenizer: Any) -> None:
     """The last word may go on; the space behind a word tells that it does not."""
@@ -343,14 +232,14 @@ def test_chunks_are_asked_for_one_by_one_and_no_more_after_closing() -> None:
 def test_many_tiny_chunks_of_a_region_without_cuts_take_linear_time() -> None:
     """50,000 chunks of one letter; a copy of all that is kept for each would be 1.25 GB."""
     text = "a" * 50_000
-    for tokenizer in (adapter_of(named("cl100k_part")), eager("cl100k_part")):
+    for tokenizer in (adapter_of(named("cl100k_part")), with_tokens()):
         assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
 
 
 # -------------------------------------------------------------------------------- wrong chunks
 
 
-@pytest.mark.parametrize("tokenizer", ["default", eager("cl100k_part"), WordHash()])
+@pytest.mark.parametrize("tokenizer", ["default", with_tokens(), WordHash()])
 def test_a_chunk_that_is_no_text_is_named_with_its_place_and_type(tokenizer: Any) -> None:
     chunks: list[Any] = ["one ", "two", b"three"]
     with pytest.raises(OptionError, match=r"chunk 2, at code point 7 .* got bytes"):
@@ -369,7 +258,7 @@ def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: s
     chunks = list(text) if data is None else chunks_of(data, text)
     tokenizer = named("cl100k_part")
     assert flat(tokpar.stream(chunks, tokenizer)) == own_call(tokenizer, text)
-    for refusing in (named("deepseek_part"), eager("cl100k_part")):
+    for refusing in (named("deepseek_part"), with_tokens()):
         with pytest.raises((TypeError, ValueError)) as own:
             tokpar.encode(text, refusing)
         with pytest.raises(own.type):
@@ -385,4 +274,4 @@ def test_from_a_lone_surrogate_on_nothing_is_cut() -> None:
 
 def test_the_place_of_a_lone_surrogate_is_told() -> None:
     with pytest.raises(OptionError, match=r"at code point 4 .* at position 2"):
-        list(tokpar.stream(["abc ", "de\ud800"], eager("cl100k_part")))
+        list(tokpar.stream(["abc ", "de\ud800"], with_tokens()))

@@ -49,7 +49,7 @@ ROWS = [
 def functions() -> dict[str, list[tuple[Path, frozenset[str]]]]:
     """Test function -> the files that define it, each with the strings in its decorators."""
     found: dict[str, list[tuple[Path, frozenset[str]]]] = {}
-    for path in sorted(TESTS.rglob("test_*.py")):
+    for path in sorted((*TESTS.rglob("test_*.py"), *ROOT.glob("plugins/*/tests/test_*.py"))):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 inside = (each for mark in node.decorator_list for each in ast.walk(mark))

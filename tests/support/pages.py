@@ -15,11 +15,7 @@ from tests.support.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-INNER = {
-    "incremental_dictionary",
-    "incremental_search",
-    "merging",
-}
+INNER = {"merging"}
 """Modules of tokpar/pure that only serve others of it: their classes are nobody's to call."""
 
 

@@ -534,7 +534,7 @@ def test_conform_encodes_the_texts_of_a_corpus_and_names_each_check_on_stderr(
         (("cut", "--option", "size=3"), "merger 'cut' has no option 'size'"),
         (("threads", "--option", "size=3"), "executor 'threads' has no option 'size'"),
         (("threads", "--tokenizer", "default", "--engine", "pure"), "'threads' does not suit pure"),
-        (("incremental", "--tokenizer", "gone.json"), "gone.json"),
+        (("pure", "--tokenizer", "gone.json"), "gone.json"),
         (("default", "--reference", "warp"), "unknown engine 'warp'"),
         (("default", "--examples", "-1"), "--examples must be at least 0, got -1"),
         (("default", "gone.txt"), "gone.txt"),

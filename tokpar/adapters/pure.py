@@ -228,16 +228,25 @@ class PureTokenizer(_InPython):
 class FileTokenizer(_InPython):
     """The tokenizer of `config`, a parsed ``tokenizer.json``.
 
-    `postprocess_flags`: see `POSTPROCESS_FLAGS`.
+    `postprocess_flags`: see `POSTPROCESS_FLAGS`. Another engine that is built on this class has
+    another `engine_name` and `model_of`.
 
     Truncation and padding of the file are applied once, to all ids of a text, as Hugging Face
     does."""
 
+    engine_name = "pure"
+
     def __init__(self, config: dict[str, Any], name: str, **postprocess_flags: bool) -> None:
-        super().__init__(f"pure:{name}", read_tokenizer(config))
         self.config = config
+        exact = read_tokenizer(config)
+        tokenizer = replace(exact, model=self.model_of(exact.model))
+        super().__init__(f"{self.engine_name}:{name}", tokenizer)
         self._arguments = {"config": config, "name": name, **postprocess_flags}
         self._postprocess = read_postprocess(config, **postprocess_flags)
+
+    def model_of(self, exact: EncodesAll) -> EncodesAll:
+        """Returns the model that encodes pre-tokens: the exact model of the file."""
+        return exact
 
     @cached_property
     def facts(self) -> Facts:
@@ -321,7 +330,7 @@ class FileTokenizer(_InPython):
 
     def spec(self) -> tuple[type[FileTokenizer], dict[str, Any]]:
         """Returns how to build the adapter again in another process."""
-        return FileTokenizer, self._arguments
+        return type(self), self._arguments
 
     @cached_property
     def _lengths(self) -> TokenLengths | None:

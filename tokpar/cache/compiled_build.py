@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cache.merges import GateError
 from tokpar.errors import ChangedError
 from tokpar.foreign_errors import raise_foreign
+from tokpar.thread_pool import BackgroundJob
 from tokpar.types import AddedToken, Facts, Seam
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ LEAST_KEPT = 1 << 16
 """Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
 found."""
 IN_BACKGROUND = True
-"""Tables are made on a thread of their own, so nobody waits for them."""
+"""Tables are made by a thread of the pool, so nobody waits for them."""
 DRAWN, DRAWN_AGAIN = 400, 40
 """The most texts that are compared with the engine when tables are made, and when they are read."""
 FARTHEST = 1 << 16
@@ -59,24 +60,23 @@ class CallParts:
 class LaterCall:
     """The compiled call of a tokenizer as soon as there is one.
 
-    Tables on disk are mapped at once. Others are made on a thread of their own. `call` is None
+    Tables on disk are mapped at once. Others are made by a thread of the pool. `call` is None
     until then, and for a tokenizer that has no compiled call."""
 
     def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
         self.call: CompiledCall | None = None
-        self._thread: threading.Thread | None = None
+        self._later: BackgroundJob | None = None
         if parts.is_known:
             self.call = _stored_call(parts, _key(parts))
         if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
-            self._thread = threading.Thread(target=self._build, args=(parts,), daemon=True)
-            self._thread.start()
+            self._later = BackgroundJob(partial(self._build, parts))
         elif self.call is None:
             self._build(parts)
 
     def wait(self) -> CompiledCall | None:
         """Returns the call, after its tables were made; None if there is none."""
-        if self._thread is not None:
-            self._thread.join()
+        if self._later is not None:
+            self._later.wait()
         return self.call
 
     def _build(self, parts: CallParts) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +15,7 @@ from tokpar.concatenation import parts_between, place_seams
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
+from tokpar.thread_pool import share
 from tokpar.types import Rows, Seam
 
 EncodeMany = Callable[[Sequence[str]], Sequence[IdArray]]
@@ -30,7 +28,6 @@ LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
 MOST_HOLES, LONGEST_HOLE = 1 << 12, 1 << 10
 """Of so many parts of texts, of at most so many bytes, the engine's ids are kept."""
-_T = TypeVar("_T")
 _Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
 _NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
@@ -132,8 +129,7 @@ class CompiledCall:
         else:
             sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
             encode = partial(self._encode_block, texts)
-        jobs = [partial(encode, block) for block in _blocks(sizes, workers)]
-        results = in_threads(jobs, workers)
+        results = share(encode, _blocks(sizes, workers), workers)
         ids = concatenate_ids([each[0] for each in results])
         lengths = np.concatenate([np.zeros(0, _LENGTHS), *(each[1] for each in results)])
         return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
@@ -234,56 +230,3 @@ def _blocks(sizes: IntArray, workers: int) -> list[slice]:
     edges = np.searchsorted(stops, [total * j // count for j in range(1, count)], side="left") + 1
     places = sorted({0, len(sizes), *np.minimum(edges, len(sizes)).tolist()})
     return [slice(i, j) for i, j in pairwise(places)]
-
-
-def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
-    """Run the jobs on `workers` threads, the calling thread included. Returns their results.
-
-    Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in
-    the order of the jobs. An interrupt may leave a thread running."""
-    if len(jobs) == 1:
-        return [jobs[0]()]
-    found: list[_T | BaseException | None] = [None] * len(jobs)
-    waiting = deque(enumerate(jobs))
-
-    def work() -> None:
-        with suppress(IndexError):  # no job is waiting
-            while True:
-                k, job = waiting.popleft()
-                try:
-                    found[k] = job()
-                except BaseException as error:  # raised again below, in the calling thread
-                    found[k] = error
-
-    with extra_threads(work, min(workers, len(jobs)) - 1):
-        work()
-    done: list[_T] = []
-    for each in found:
-        if isinstance(each, BaseException):
-            raise each
-        done.append(each)  # type: ignore[arg-type]  # a job may return None
-    return done
-
-
-@contextmanager
-def extra_threads(work: Callable[[], None], threads: int) -> Iterator[None]:
-    """Run `work` on `threads` extra threads for the duration of the block.
-
-    `threading` is not used, because it waits until each thread has started."""
-    done = [_thread.allocate_lock() for _ in range(threads)]
-
-    def run(lock: _thread.LockType) -> None:
-        try:
-            work()
-        finally:
-            lock.release()
-
-    for lock in done:
-        lock.acquire()
-        try:
-            _thread.start_new_thread(run, (lock,))
-        except RuntimeError:  # no more threads can be started: fewer threads run `work`
-            lock.release()
-    yield
-    for lock in done:
-        lock.acquire()

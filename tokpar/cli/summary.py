@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokpar.encoding import Encoding
     from tokpar.interfaces import TokenizerAdapter
 
-PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
+PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar-incremental"}
 """The packages of engines whose name differs from the name of their package."""
 
 

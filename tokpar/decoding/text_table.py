@@ -6,7 +6,6 @@ decoders are of this kind: proofs/decoding.md, (f)."""
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from tokpar.decoding.stages import (
 from tokpar.decoding.tables import divided_stages
 from tokpar.errors import ChangedError, EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
+from tokpar.thread_pool import BackgroundJob
 from tokpar.types import DecodingParts
 
 IN_BACKGROUND = True
@@ -78,7 +78,7 @@ class LaterTable:
         self.table: TextTable | None = None
         self._parts: Callable[[], DecodingParts] | None = parts
         self._ids_to_come = LEAST_IDS
-        self._thread: threading.Thread | None = None
+        self._later: BackgroundJob | None = None
 
     def texts(self, rows: Sequence[Row]) -> list[str | None]:
         """Returns the text of each row of ids; None where only the engine knows it."""
@@ -92,8 +92,8 @@ class LaterTable:
     def wait(self) -> TextTable | None:
         """Returns the table, after it was made; None if there is none."""
         self._start()
-        if self._thread is not None:
-            self._thread.join()
+        if self._later is not None:
+            self._later.wait()
         return self.table
 
     def _start(self) -> None:
@@ -101,8 +101,7 @@ class LaterTable:
         if parts is None or kernel_modules.CALL is None:
             return
         if IN_BACKGROUND:
-            self._thread = threading.Thread(target=self._build, args=(parts,), daemon=True)
-            self._thread.start()
+            self._later = BackgroundJob(partial(self._build, parts))
         else:
             self._build(parts)
 

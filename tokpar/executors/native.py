@@ -15,7 +15,7 @@ import numpy as np
 from tokpar.cores import cpu_count
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import engine_error, only
-from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, ThreadPool, blocks
+from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, blocks
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import (
     CachedRows,
@@ -26,13 +26,14 @@ from tokpar.interfaces import (
     traits_of,
 )
 from tokpar.limits import worker_count
+from tokpar.thread_pool import share
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144
 WAVES_AT_A_TIME = 2
 
 
-class NativeExecutor(ThreadPool):
+class NativeExecutor:
     """Encodes by the adapter's `encode_many`, whose engine decides how many threads it uses.
 
     With fewer `workers` than CPUs, `workers` Python threads give the engine one text at a time."""
@@ -40,10 +41,8 @@ class NativeExecutor(ThreadPool):
     name = "native"
 
     def __init__(self, workers: int | None = None) -> None:
-        super().__init__(workers)
+        self._workers = worker_count(workers)
         self._single = self._workers < cpu_count()
-        if not self._single:
-            self._threads = WAVES_AT_A_TIME
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """Returns one row per text. Raises EngineError; OptionError without `encode_many`."""
@@ -58,7 +57,8 @@ class NativeExecutor(ThreadPool):
         # A wave keeps every worker busy, but has at most a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
         waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
-        return Rows.concatenate(self.run(encode_wave, waves))
+        threads = self._workers if self._single else WAVES_AT_A_TIME
+        return Rows.concatenate(share(encode_wave, waves, threads))
 
 
 class CachedExecutor:
@@ -66,11 +66,9 @@ class CachedExecutor:
 
     The cache answers texts that may be cut at every certified space. Other texts, and texts for
     which the cache does not pay, go through the tokenizer's batch call, or through threads if there
-    is no batch call. A context manager that closes."""
+    is no batch call."""
 
     name = "memo"
-    is_reusable = True
-    """Texts may be encoded after `close`."""
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = worker_count(workers)
@@ -106,17 +104,6 @@ class CachedExecutor:
         if not getattr(tokenizer, "has_segment_cache", False):  # faster than isinstance
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         return cast(HasSegmentCache, tokenizer).cached_rows(texts, self._workers)
-
-    def close(self) -> None:
-        """Close the thread pools of both inner executors."""
-        self._native.close()
-        self._threads.close()
-
-    def __enter__(self) -> CachedExecutor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: range) -> Rows:

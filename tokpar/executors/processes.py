@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 from tokpar.errors import OptionError, WorkerError
 from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
 from tokpar.executors.serial_executor import check_spans, encode_rows
-from tokpar.executors.threads import ThreadPool, deal_blocks
+from tokpar.executors.threads import deal_blocks
 from tokpar.foreign_errors import is_foreign, raise_foreign
 from tokpar.interfaces import HasSpec, TokenizerAdapter
+from tokpar.limits import worker_count
+from tokpar.thread_pool import share
 from tokpar.types import Rows
 
 # Sending a block and getting its ids back costs about 200 us.
@@ -26,16 +28,18 @@ Value = TypeVar("Value")
 _tokens = count()
 
 
-class ProcessExecutor(ThreadPool):
+class ProcessExecutor:
     """Encodes texts in `workers` processes, which live from the first use until `close`.
 
     The executor is usable after `close`, and in a forked child. Tokenizers need `spec()`. Each
     worker builds each tokenizer once, and keeps the last few."""
 
     name = "processes"
+    is_reusable = True
+    """Texts may be encoded after `close`."""
 
     def __init__(self, workers: int | None = None) -> None:
-        super().__init__(workers)
+        self._workers = worker_count(workers)
         self._crews: dict[int, _Crew] = {}
         self._specs: dict[int, _Spec] = {}
 
@@ -55,11 +59,16 @@ class ProcessExecutor(ThreadPool):
             except DeadWorkerError as error:
                 length = sum(len(texts[row]) for row in block)
                 raise WorkerError(str(error), 0, length, block.start) from error
+            except BaseException as error:
+                if is_foreign(error):  # so that nobody waits for the blocks of other workers
+                    crew.kill()
+                raise
             finally:
                 crew.give_back(worker)
 
         try:
-            done = self.run(encode_block, deal_blocks(texts, self._workers, LEAST_BLOCK_CHARS))
+            blocks = deal_blocks(texts, self._workers, LEAST_BLOCK_CHARS)
+            done = share(encode_block, blocks, self._workers)
         except BaseException as error:
             if is_foreign(error):
                 self._crews.pop(os.getpid(), None)
@@ -69,10 +78,15 @@ class ProcessExecutor(ThreadPool):
 
     def close(self) -> None:
         """End the workers after their current block."""
-        super().close()
         crew = self._crews.pop(os.getpid(), None)
         if crew is not None:
             crew.end()
+
+    def __enter__(self) -> ProcessExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _crew(self) -> _Crew:
         known = self._crews.get(os.getpid())

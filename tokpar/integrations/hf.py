@@ -59,7 +59,7 @@ _ENGINE_SETTINGS = (
 )
 """Arguments of `_encode_plus` that transformers sets on the engine."""
 _PLAIN_ARGUMENTS = {"add_special_tokens", "truncation", "max_length", "padding", "return_tensors"}
-_PLAIN_ARGUMENTS |= {"sanitize_control_tokens", "verbose"}
+_PLAIN_ARGUMENTS |= {"return_offsets_mapping", "sanitize_control_tokens", "verbose"}
 """Arguments of `__call__` that need not go through transformers' own."""
 _KEY = "_tokpar"
 
@@ -203,6 +203,7 @@ class Acceleration:
         max_length: object = None,
         padding: object = False,
         return_tensors: object = None,
+        return_offsets_mapping: object = False,
         sanitize_control_tokens: object = False,
         verbose: bool = True,
     ) -> BatchEncoding | None:
@@ -212,7 +213,9 @@ class Acceleration:
         if not is_plain or type(add_special_tokens) is not bool:
             return None
         text = _plain(text)
-        columns = plain_columns_of(self.original, truncation, max_length)
+        columns = plain_columns_of(
+            self.original, truncation, max_length, bool(return_offsets_mapping)
+        )
         if columns is None or not self.takes(text):
             return None
         return self.encode(text, add_special_tokens, columns, verbose)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _INHERITED_ARGUMENTS = (
     "sanitize_control_tokens",
 )
 """Arguments that only the tokenizer's own call answers."""
+_NO_PADDING = {"pad_id": 0, "pad_type_id": 0, "pad_token": ""}
 _BY_DEFAULT = {"token_type_ids": None, "attention_mask": None}
 _OPTIONAL = ("token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping", "length")
 _ARGUMENTS = {"offset_mapping": "return_offsets_mapping"}
@@ -119,11 +121,11 @@ class Columns:
         `kept_ids`: the ids of each text that truncation leaves, uint32 arrays. `parts`: what their
         tokens have in "offset_mapping" and "tokens", if these columns are asked for."""
         pads = self.pads(frame, kept_ids)
-        sizes = [len(row) + pad for row, pad in zip(kept_ids, pads, strict=True)]
-        is_array = self.tensors is not None and len(set(sizes)) == 1
+        is_array = self.tensors is not None and len({*map(add, map(len, kept_ids), pads)}) == 1
         columns: dict[str, Any] = {}
         for name in self.names:
             if name == "length":
+                sizes = map(add, map(len, kept_ids), pads)
                 lengths = [size + frame.special_count for size in sizes]
                 columns[name] = np.array(lengths, dtype=np.int64) if is_array else lengths
                 continue
@@ -140,7 +142,7 @@ class Columns:
         self, name: str, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
     ) -> _Part:
         (before, behind), (first, middle, last) = frame.ids, frame.types
-        pad = self.padding or {"pad_id": 0, "pad_type_id": 0, "pad_token": ""}
+        pad = self.padding or _NO_PADDING
         if name == "input_ids":
             return before, kept_ids, behind, pad["pad_id"]
         if name == "attention_mask":
@@ -189,9 +191,10 @@ class Columns:
 
 @lru_cache
 def _plain_columns(
-    has_types: bool, has_mask: bool, max_length: int | None, most: int | None, side: str
+    has: tuple[bool, bool, bool], max_length: int | None, most: int | None, side: str
 ) -> Columns:
-    wanted = {"input_ids": True, "token_type_ids": has_types, "attention_mask": has_mask}
+    columns = ("token_type_ids", "attention_mask", "offset_mapping")
+    wanted = {"input_ids": True, **dict(zip(columns, has, strict=True))}
     names = tuple(name for name, is_wanted in wanted.items() if is_wanted)
     strategy = TruncationStrategy.LONGEST_FIRST
     return Columns(
@@ -199,7 +202,9 @@ def _plain_columns(
     )
 
 
-def plain_columns_of(tokenizer: Any, truncation: Any, max_length: Any) -> Columns | None:
+def plain_columns_of(
+    tokenizer: Any, truncation: Any, max_length: Any, has_offsets: bool
+) -> Columns | None:
     """The columns of a call with these arguments, and with no others that matter; None where
     `columns_of` has to look further."""
     most, inputs = None, tokenizer.model_input_names
@@ -214,8 +219,8 @@ def plain_columns_of(tokenizer: Any, truncation: Any, max_length: Any) -> Column
     side = tokenizer.truncation_side
     if type(tokenizer.split_special_tokens) is not bool or side not in ("left", "right"):
         return None
-    has = "token_type_ids" in inputs, "attention_mask" in inputs
-    return _plain_columns(*has, max_length, most, side)
+    has = "token_type_ids" in inputs, "attention_mask" in inputs, has_offsets
+    return _plain_columns(has, max_length, most, side)
 
 
 def columns_of(

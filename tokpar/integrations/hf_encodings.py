@@ -51,7 +51,8 @@ class EncodedCall(Sequence[Any]):
     def _parts(self, *names: str) -> dict[str, Sequence[Any]]:
         found: dict[str, Sequence[Any]] = {}
         if "offset_mapping" in names:
-            found["offset_mapping"] = [[*map(tuple, each.tolist())] for each in self.kept_spans]
+            columns = (each.T.tolist() for each in self.kept_spans)
+            found["offset_mapping"] = [[*zip(*each, strict=True)] for each in columns]
         if "word_ids" in names:
             found["word_ids"] = self.kept_words
         if "tokens" in names:
@@ -64,13 +65,16 @@ class EncodedCall(Sequence[Any]):
         (n, 2).
 
         Raises LookupError, EngineError or ChangedError where the engine has its own."""
-        counts = np.array([*map(len, self.kept_ids)], dtype=np.int64)
-        gone = np.array([*map(len, self.rows)], dtype=np.int64) - counts
-        side = None if self.columns.truncation is None else self.columns.truncation["direction"]
-        cut = (gone, 0 * gone) if side == "left" else (0 * gone, gone)
+        cut, truncation = None, self.columns.truncation
+        if truncation is not None:
+            counts = zip(map(len, self.rows), map(len, self.kept_ids), strict=True)
+            gone = np.array([own - left for own, left in counts], dtype=np.int64)
+            cut = (gone, 0 * gone) if truncation["direction"] == "left" else (0 * gone, gone)
         add, rows = self.add_special_tokens, Rows.of(self.rows)
         spans = self.adapter.offset_mapping(self.texts, rows, add_special_tokens=add, cut=cut)
-        edges = offsets_of(counts).tolist()
+        if len(self.texts) == 1:
+            return [spans]
+        edges = offsets_of([*map(len, self.kept_ids)]).tolist()
         return [spans[start:stop] for start, stop in pairwise(edges)]
 
     @property

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from tokpar_corpus import Manifest, build
 
+import tokpar
+
 DOCUMENTS = (
     "Hello world, this is a document.",
     "Zürich 北京 😀 and more words",
@@ -85,3 +87,8 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.iterdir())
         if path.name not in ("journal.jsonl", ".lock")
     }
+
+
+def own_ids(texts: list[str] | tuple[str, ...], **settings: bool) -> list[list[int]]:
+    tokenizer = tokpar.load("default", **settings)
+    return [tokpar.encode(text, tokenizer, strategy="serial").ids.tolist() for text in texts]

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus_texts import TEXTS, names_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokpar_corpus import AuditReport, audit
 from written_shards import (
     FORMATS,
     KINDS,
+    TEXTS,
     VOCAB,
     Kind,
     kind,
+    names_of,
     write_input,
     write_megatron,
     write_numpy,

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpus_texts import TEXTS
 from tokpar_corpus import build
-from written_shards import VOCAB, kind, write_input, write_numpy
+from written_shards import TEXTS, VOCAB, kind, write_input, write_numpy
 
 from tokpar.cli import main
 

@@ -15,8 +15,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from corpora import all_documents, build_rows, contents, many, write_rows
-from corpus_ids import own_ids
+from corpora import all_documents, build_rows, contents, many, own_ids, write_rows
 from tokpar_corpus import build
 from tokpar_corpus.folder_lock import lock_folder
 from tokpar_corpus.journal import Entry, Journal

@@ -16,9 +16,9 @@ from corpora import (
     contents,
     many,
     megatron_documents,
+    own_ids,
     write_rows,
 )
-from corpus_ids import own_ids
 from tokpar_corpus import Manifest, build, manifest_of
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.build_progress import Progress

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpora import all_documents, contents, many, write_rows
-from corpus_ids import own_ids
+from corpora import all_documents, contents, many, own_ids, write_rows
 from lossy_disk import FullDisk, LossyDisk, PowerCutError
 from tokpar_corpus import build
 from tokpar_corpus.build_progress import Progress

@@ -16,9 +16,9 @@ from corpora import (
     build_rows,
     contents,
     many,
+    own_ids,
     write_rows,
 )
-from corpus_ids import own_ids
 from tokpar_corpus import build
 from tokpar_corpus.document_encoder import seams_digest
 from tokpar_corpus.durable_files import Disk

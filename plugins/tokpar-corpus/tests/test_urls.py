@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpora import all_documents, contents, many, write_rows
-from corpus_ids import own_ids
+from corpora import all_documents, contents, many, own_ids, write_rows
 from tokpar_corpus import build, manifest_of, verify
 
 from tests.support.cli_runs import run

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus_texts import TEXTS, names_of
 from tokpar_corpus import VerifyReport, audit, build, manifest_of, stats, verify
 from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar_corpus.shards import open_shard
 from tokpar_corpus.tokenizer_source import load_for_corpus
-from written_shards import VOCAB, kind, write_input
+from written_shards import TEXTS, VOCAB, kind, names_of, write_input
 
 from tokpar import named_tokenizers
 from tokpar.errors import FileFormatError, OptionError

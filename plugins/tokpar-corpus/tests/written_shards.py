@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
+from tokpar_corpus import AuditReport
 from tokpar_corpus.tokenizer_source import load_for_corpus
 
 import tokpar
@@ -20,6 +21,18 @@ from tests.support.paths import VOCAB
 from tokpar.interfaces import TokenizerAdapter
 
 Documents = Sequence[Sequence[int]]
+TEXTS = [
+    "Hello world, this is a document.",
+    "def f(x):\n    return x + 1  # one more\n",
+    "Größe und Maß: naïve café, 12345 + 67890 = ?",
+    "中文文本和 English mixed, 日本語 too.",
+    "   leading and trailing spaces   ",
+    "a",
+    "\n\n\tTabs and newlines\r\n",
+    "Ünïcödé ſ Ⅷ ﬁ e\u0301 😀 👩\u200d👩",
+    "The end. " * 40,
+    "İstanbul THE QUICK Brown (fox)! [x] {y}",
+]
 
 
 def write_megatron(path: Path, documents: Documents, dtype: str = "i4") -> Path:
@@ -146,3 +159,8 @@ def kind(name: str) -> Kind:
 
 
 KINDS = ("deepseek", "cl100k", "bert", "llama", "unigram")
+
+
+def names_of(report: AuditReport) -> list[str]:
+    """The checks that found something."""
+    return [result.check for result in report.results if result.count]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import tokpar
 from tokpar import TokparError
+from tokpar.plugin import registry
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
 from tokpar_bench.paper_figures import chinese_share, nearest_tokenizer, table
@@ -176,16 +176,20 @@ def _file(subject: Subject) -> Path:
     return Path(subject.source)
 
 
-def _incremental(subject: Subject) -> Any | None:
-    """The tokenizer loaded by the engine incremental, or None if the engine cannot load it."""
-    path = _file(subject)
+def _incremental(subject: Subject, most: int) -> Any:
+    """The tokenizer loaded by the engine incremental, which is slow to load, or why it is not."""
+    if "incremental" not in {source.name for source in registry().tokenizer_sources()}:
+        return "needs the engine incremental of the package tokpar-incremental"
+    if most < TEXT_SIZES["1 MB"]:
+        return "is loaded into the engine incremental, which is slow, from 1 MB on (--quick: not)"
+    path, refused = _file(subject), "is not a BPE vocabulary that the engine incremental loads"
     if path.suffix not in (".json", ".tiktoken") or path.name.startswith("tekken"):
-        return None
+        return refused
     try:
         found = tokpar.load(str(path), engine="incremental")
     except (TokparError, ValueError):
-        return None
-    return found if hasattr(found, "_tables") else None
+        return refused
+    return found if hasattr(found, "prefixes") else refused
 
 
 def processor_time(call: Callable[[], object]) -> Measure:
@@ -216,38 +220,21 @@ def _own_call(subject: Subject) -> Callable[[str], object]:
     return call
 
 
-def _without_memo(model: Any) -> Callable[[str], object]:
-    """The call of the engine incremental, with an empty cache of pre-tokens for each call."""
-    from tokpar.pure.incremental_bpe import IncrementalModel
-
-    def call(text: str) -> object:
-        model._tokenizer = replace(model._tokenizer, model=IncrementalModel(model._tables))
-        return model.encode(text)
-
-    return call
-
-
 def _incremental_figures(runs: FigureRuns, datasets: Sequence[Dataset], most: int) -> None:
     library = "tiktoken" if "tiktoken" in runs.subject.engine else "tokenizers"
     what = f"speed-up over {library} (English / Chinese / code)"
     nearest = nearest_tokenizer(runs.subject) or ""
     setting = _setting(what, nearest, runs.subject.tokenizer)
-    loaded = most >= TEXT_SIZES["1 MB"]  # slow to load
-    model = _incremental(runs.subject) if loaded else None
-    if model is None:
-        reason = (
-            "is not a BPE vocabulary that the engine incremental loads"
-            if loaded
-            else "is loaded into the engine incremental, which is slow, from 1 MB on (--quick: not)"
-        )
+    model = _incremental(runs.subject, most)
+    if isinstance(model, str):
         for each in (
             (what, setting),
             *((LETTER, f"{n:,} letters") for n in LETTERS),
             (EAGER, "all"),
         ):
-            runs.leave_out(INCREMENTAL, *each, f'"-": the tokenizer {reason}.')
+            runs.leave_out(INCREMENTAL, *each, f'"-": the tokenizer {model}.')
         return
-    calls = _own_call(runs.subject), _without_memo(model)
+    calls = _own_call(runs.subject), _memo_emptied(model)
     size = min(most, 200_000)
     texts = [text for text in _three_kinds(datasets, size) if text]
     timed = [
@@ -293,18 +280,14 @@ def _three_kinds(datasets: Sequence[Dataset], size: int) -> list[str]:
 def _eager(runs: FigureRuns, model: Any, text: str) -> None:
     """Add the figure that compares eager output with plain incremental BPE, on one pre-token: all
     letters of a text."""
-    from tokpar.pure.eager import EagerBPE
-    from tokpar.pure.incremental_bpe import IncrementalBPE
-
-    tables = model._tables
     data = "".join(filter(str.isalpha, text)).encode()
 
-    def eagerly() -> list[int]:
-        eager = EagerBPE(tables)
+    def eagerly() -> object:
+        eager = model.eager_model()
         return eager.feed(data) + eager.finish()
 
-    def plainly() -> list[int]:
-        bpe = IncrementalBPE(tables)
+    def plainly() -> object:
+        bpe = model.prefixes()
         bpe.append(data)
         return bpe.tokens()
 
@@ -346,7 +329,7 @@ def _tree_sizes(runs: FigureRuns, text: str, most: int) -> None:
 
 
 def _memo_emptied(tokenizer: Any) -> Callable[[str], object]:
-    """The call of a tokenizer of `tokpar.pure`, with its cache of pre-tokens emptied before each
+    """The call of a tokenizer in Python, with its cache of pre-tokens emptied before each
     call."""
 
     def call(text: str) -> object:

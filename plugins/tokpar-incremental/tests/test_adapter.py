@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import json
+import pickle
+import weakref
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_incremental.adapter import CharacterFile, PrefixFile, PrefixTokenizer, load
 
 import tokpar
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
@@ -25,12 +30,16 @@ from tests.support.byte_level_files import (
     byte_level,
     split,
 )
-from tests.support.paths import VOCAB
+from tests.support.pages import blocks
+from tests.support.paths import ROOT, VOCAB
 from tests.support.pure_ground import on_common_ground
+from tests.support.rewritten_patterns import CHANGED
 from tests.support.seams import assert_adapter_lossless, part, serial
+from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
 from tests.support.tokenizers_drawn import (
     ByteLevelSpec,
+    Extras,
     LlamaSpec,
     OtherSpec,
     build,
@@ -39,7 +48,6 @@ from tests.support.tokenizers_drawn import (
     other_specs,
 )
 from tokpar import streaming
-from tokpar.adapters.incremental import CharacterFile, PrefixFile, PrefixTokenizer, load
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
@@ -405,3 +413,50 @@ def test_a_proper_order_gives_the_same_ids_and_is_kept_in_other_processes(text: 
 def test_the_setting_properize_is_true_or_false() -> None:
     with pytest.raises(OptionError, match="properize must be True or False, got 1"):
         tokpar.load("default", engine="incremental", properize=1)
+
+
+def test_the_examples_of_the_readme_run_in_order() -> None:
+    names: dict[str, Any] = {}
+    for block in blocks(ROOT / "plugins" / "tokpar-incremental" / "README.md"):
+        exec(block.body, names)
+
+
+@pytest.mark.parametrize("name", ["deepseek_part.json", "llama_style.json"])
+def test_nothing_of_a_tokenizer_that_was_used_and_dropped_stays(name: str) -> None:
+    adapter = tokpar.load(VOCAB / name, engine="incremental")
+    tokpar.encode("Some words, " * 300, adapter)
+    assert sum(1 for _ in tokpar.stream(["Some ", "words"], adapter)) > 0
+    references = [weakref.ref(adapter), weakref.ref(adapter.facts)]
+    del adapter
+    gc.collect()  # the adapter, and with it what tokpar learned about it,
+    gc.collect()  # and then that
+    assert [reference() for reference in references] == [None, None]
+
+
+@pytest.mark.parametrize("flags", [{}, {"padding": False}, {"add_special_tokens": False}])
+def test_copies_have_the_ids_of_the_original(tmp_path: Path, flags: dict[str, bool]) -> None:
+    native = build(ByteLevelSpec("llama3", 3, 40, extras=Extras(template=(True, True))))
+    native.enable_padding(length=99)
+    native.save(str(tmp_path / "file.json"))
+    own = tokpar.Encoder(tokpar.load(tmp_path / "file.json", engine="incremental", **flags))
+    for again in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own)):
+        for text in ("one two", "one two " * 200):
+            assert again.encode(text).ids.tolist() == own.encode(text).ids.tolist()
+
+
+def test_a_vocabulary_may_lack_a_byte_that_no_text_has() -> None:
+    tokens = {token: id_ for token, id_ in BYTES.items() if token != b"\xc0"}
+    adapter = tokpar.load(
+        Vocabulary("lacking", tokens, "pairs", (r"\s+|\S+",), {}, True, True), engine="incremental"
+    )
+    text = "Some words, " * 20
+    assert tokpar.check(tokpar.encode(text, adapter), text, adapter).findings == ()
+    assert adapter.facts.tiles
+
+
+def test_special_tokens_and_patterns_that_the_pure_engine_refuses_are_refused() -> None:
+    file, pattern = VOCAB / "cl100k_part.tiktoken", PATTERNS["cl100k_part"]
+    with pytest.raises(OptionError, match=NAMED):
+        load(file, pat_str=pattern, special_tokens=BOTH)
+    with pytest.raises(OptionError, match=r"fancy-regex may take .* engine='tiktoken'"):
+        load(file, pat_str=CHANGED[0])

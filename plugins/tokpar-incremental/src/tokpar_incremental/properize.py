@@ -11,8 +11,8 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from tokpar.errors import OptionError
-from tokpar.pure.incremental_dictionary import BYTE, Dictionary, Rule, dictionary
-from tokpar.pure.incremental_search import children
+from tokpar_incremental.dictionary import BYTE, Dictionary, Rule, dictionary
+from tokpar_incremental.search import children
 
 Demand = tuple[object, object]
 """A demand: the first must be made before the second."""

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_incremental.adapter import CharacterFile, PrefixFile, PrefixTokenizer
 
 import tokpar
 from tests.conftest import below_one
@@ -30,7 +31,6 @@ from tests.support.byte_level_files import (
     configs,
     split,
 )
-from tokpar.adapters.incremental import CharacterFile, PrefixFile, PrefixTokenizer
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.pure.vocabulary import letters_of

@@ -15,9 +15,9 @@ All tokens up to `_output_end` have been returned. The next token is final if th
 "Incremental BPE Tokenization" (arXiv 2605.30813) treats every place as open if a token could begin
 with the bytes after it. The exact test here costs more, but returns tokens earlier."""
 
-from tokpar.pure.incremental_bpe import Tables
-from tokpar.pure.incremental_dictionary import START_OF_TEXT, Dictionary
-from tokpar.pure.incremental_search import START
+from tokpar_incremental.bpe import Tables
+from tokpar_incremental.dictionary import START_OF_TEXT, Dictionary
+from tokpar_incremental.search import START
 
 STRIDE = 16
 """How many bytes are read between two tests for final tokens. With more bytes known, fewer places
@@ -31,7 +31,7 @@ class EagerBPE:
     (`Vocabulary.whole_piece`). No token is final while the bytes so far are the beginning of such a
     pre-token.
 
-    >>> from tokpar.pure.incremental_dictionary import dictionary
+    >>> from tokpar_incremental.dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"aba": 257}
     >>> eager = EagerBPE(dictionary("", ids, [(97, 98, 0), (256, 97, 1)]))
     >>> eager.feed(b"ca"), eager.feed(b"b"), eager.feed(b"c"), eager.finish()

@@ -1,19 +1,16 @@
-"""The adapters of `tokpar.pure.incremental_bpe`, for ``engine="incremental"``: exact BPE, with the
-ids of the pure engine.
+"""The adapters of ``engine="incremental"``: exact BPE, with the ids of the pure engine.
 
 Loading a vocabulary of 100,000 tokens or more takes seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from tokpar.adapters import pure
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.eager import EagerBPE
 from tokpar.pure.formats import (
     SINGLE_BYTES,
     byte_model,
@@ -21,13 +18,15 @@ from tokpar.pure.formats import (
     model_ids,
     model_merges,
 )
-from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
-from tokpar.pure.incremental_characters import CharacterModel
-from tokpar.pure.incremental_dictionary import dictionary_of
+from tokpar.pure.model import EncodesAll
 from tokpar.pure.pairs import PairBPE
 from tokpar.pure.pretokenize import is_byte_level
-from tokpar.pure.properize import make_proper
 from tokpar.pure.vocabulary import Vocabulary, letters_of
+from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
+from tokpar_incremental.characters import CharacterModel
+from tokpar_incremental.dictionary import dictionary_of
+from tokpar_incremental.eager import EagerBPE
+from tokpar_incremental.properize import make_proper
 
 
 def load(
@@ -98,18 +97,22 @@ class PrefixFile(_Prefixes, FileTokenizer):
     """Byte-level BPE with a token for each byte, and with all normalizers, pre-tokenizers and
     post-processors of the pure engine; see `load`. Only the model differs from the pure engine."""
 
+    engine_name = "incremental"
+
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **postprocess_flags: bool
     ) -> None:
-        super().__init__(config, name, **postprocess_flags)
-        self.name = f"incremental:{name}"
         self._properize = properize
         self._tables = _tables(byte_model(config["model"], name), properize)
-        self._tokenizer = replace(self._tokenizer, model=IncrementalModel(self._tables))
+        super().__init__(config, name, **postprocess_flags)
+
+    def model_of(self, exact: EncodesAll) -> IncrementalModel:
+        """Returns the model that encodes pre-tokens byte by byte."""
+        return IncrementalModel(self._tables)
 
     def spec(self) -> tuple[type[PrefixFile], dict[str, Any]]:
         """Returns how to build the adapter again in another process."""
-        return PrefixFile, {**self._arguments, "properize": self._properize}
+        return PrefixFile, {**super().spec()[1], "properize": self._properize}
 
 
 class CharacterFile(FileTokenizer):
@@ -119,23 +122,23 @@ class CharacterFile(FileTokenizer):
     It also encodes BPE over bytes if some bytes are no tokens, or if the model has a
     continuing_subword_prefix or an end_of_word_suffix."""
 
+    engine_name = "incremental"
+
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **postprocess_flags: bool
     ) -> None:
         super().__init__(config, name, **postprocess_flags)
-        self.name = f"incremental:{name}"
-        model, exact = config["model"], self._tokenizer.model
-        if not isinstance(exact, PairBPE):
-            raise FileFormatError(f"model {type(exact).__name__}: expected BPE")
         if properize:
             raise OptionError(f"{name}: properize is for BPE of bytes, each of which is a token")
+
+    def model_of(self, exact: EncodesAll) -> CharacterModel:
+        """Returns the model that encodes pre-tokens character by character."""
+        if not isinstance(exact, PairBPE):
+            raise FileFormatError(f"model {type(exact).__name__}: expected BPE")
+        model = self.config["model"]
         vocab = model_ids(model)
         merges = model_merges(model, vocab, exact.settings.continuing_subword_prefix)
-        self._tokenizer = replace(self._tokenizer, model=CharacterModel(exact, vocab, merges))
-
-    def spec(self) -> tuple[type[CharacterFile], dict[str, Any]]:
-        """Returns how to build the adapter again in another process."""
-        return CharacterFile, self._arguments
+        return CharacterModel(exact, vocab, merges)
 
 
 def _tables(vocabulary: Vocabulary, properize: bool) -> Tables:

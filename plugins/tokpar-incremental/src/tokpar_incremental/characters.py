@@ -18,12 +18,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.incremental_bpe import Tables
-from tokpar.pure.incremental_dictionary import Dictionary, Rule, dictionary
-from tokpar.pure.incremental_search import START
 from tokpar.pure.merging import Memo
 from tokpar.pure.pairs import PairBPE, PairSettings, byte_token
 from tokpar.pure.vocabulary import Merges
+from tokpar_incremental.bpe import Tables
+from tokpar_incremental.dictionary import Dictionary, Rule, dictionary
+from tokpar_incremental.search import START
 
 END = b"\xff"
 """Follows the last character of a word if the vocabulary marks it. UTF-8 never has this byte."""

@@ -2,7 +2,7 @@
 
 The tokenization of a prefix is the tokenization of a shorter prefix plus one token. So it is enough
 to store the last token of each prefix. This token is one of the tokens that the prefix ends with;
-`tokpar.pure.incremental_search` finds it. Source: "Incremental BPE Tokenization"
+`tokpar_incremental.search` finds it. Source: "Incremental BPE Tokenization"
 (arXiv 2605.30813). Proof: proofs/incremental-bpe.md."""
 
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from tokpar.errors import OptionError
-from tokpar.pure.incremental_dictionary import Dictionary, Following
-from tokpar.pure.incremental_search import SHORT, START, Automaton, Forest, Search
 from tokpar.pure.merging import Memo, Span, cover_characters
+from tokpar_incremental.dictionary import Dictionary, Following
+from tokpar_incremental.search import SHORT, START, Automaton, Forest, Search
 
 
 class Tables:
     """The tables of one dictionary, for all texts. Safe to share between threads. Building them
-    takes seconds for a large vocabulary. `short`: see `tokpar.pure.incremental_search.SHORT`."""
+    takes seconds for a large vocabulary. `short`: see `tokpar_incremental.search.SHORT`."""
 
     def __init__(self, dictionary: Dictionary, short: int = SHORT) -> None:
         self.dictionary = dictionary
@@ -80,7 +80,7 @@ class Tables:
 class IncrementalBPE:
     """The tokens of every prefix of the bytes given so far. Not safe to share between threads.
 
-    >>> from tokpar.pure.incremental_dictionary import dictionary
+    >>> from tokpar_incremental.dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"bc": 256, b"ab": 257}
     >>> bpe = IncrementalBPE(dictionary("", ids, [(98, 99, 0), (97, 98, 1)]))
     >>> bpe.append(b"abc")
@@ -122,7 +122,7 @@ class IncrementalBPE:
 class IncrementalModel:
     """A model of the pipeline that encodes each pre-token by incremental BPE.
 
-    >>> from tokpar.pure.incremental_dictionary import dictionary
+    >>> from tokpar_incremental.dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"bc": 256}
     >>> IncrementalModel(Tables(dictionary("", ids, [(98, 99, 0)]))).encode("abc")
     (97, 256)

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate
 
-from tokpar.pure.incremental_dictionary import BYTE, Dictionary
+from tokpar_incremental.dictionary import BYTE, Dictionary
 
 START = 0
 NO_NODE = -1
@@ -123,7 +123,7 @@ class Forest:
     `low`, `high`: the range of the tokens that may precede the right part (see the module).
     Per token number: `node`: its node.
 
-    >>> from tokpar.pure.incremental_dictionary import dictionary
+    >>> from tokpar_incremental.dictionary import dictionary
     >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
     >>> f = Forest(dictionary("", bytes_ | {b"ab": 256, b"bc": 257}, [(97, 98, 1), (98, 99, 0)]))
     >>> f.spelling[f.low[f.node[257]] : f.high[f.node[257]]]  # "abc": bc comes before ab

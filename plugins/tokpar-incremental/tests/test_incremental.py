@@ -14,19 +14,19 @@ import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
 from tokenizers import Tokenizer
+from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
+from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary_of
+from tokpar_incremental.properize import is_proper, make_proper
+from tokpar_incremental.search import Automaton, Part, suffix_tree
 
 from tests.support.optional_data import full_vocabularies
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
-from tests.support.tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.incremental_bpe import IncrementalBPE, IncrementalModel, Tables
-from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary_of
-from tokpar.pure.incremental_search import Automaton, Part, suffix_tree
-from tokpar.pure.properize import is_proper, make_proper
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
 IMPROPER = [("ab", "c"), ("a", "b")]

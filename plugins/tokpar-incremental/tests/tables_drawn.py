@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
+from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary, dictionary_of
 
 from tests.support.draws import between, bytes_of, shuffled
 from tests.support.plain_bpe import merge_by_scanning
-from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary, dictionary_of
 from tokpar.pure.vocabulary import rank_vocabulary
 
 ORDERS = st.sampled_from(("given", "shuffled", "equal"))

@@ -9,15 +9,15 @@ from functools import cache
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tables_drawn import BYTES, Table, pair_tables, rank_tables, table, tables, texts
+from tokpar_incremental.bpe import Tables
+from tokpar_incremental.dictionary import START_OF_TEXT, Following, dictionary_of
+from tokpar_incremental.eager import STRIDE, EagerBPE
 
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
-from tests.support.tables_drawn import BYTES, Table, pair_tables, rank_tables, table, tables, texts
 from tests.support.texts import texts as any_texts
-from tokpar.pure.eager import STRIDE, EagerBPE
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.incremental_bpe import Tables
-from tokpar.pure.incremental_dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
 MOST_CONTINUATIONS = 800
