@@ -1,7 +1,7 @@
 (** What the main theorems assume: nothing. Compiling this file prints it; the names are those of
     the table in README.md. They are asked together: Coq goes through the standard library anew for
     each `Print Assumptions`. *)
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns Windows WideWindows Tables Certificates Pairs Families.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns PatternPairs Tables Certificates Pairs Families.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -9,7 +9,7 @@ Definition main_theorems :=
    @lemma_24, @lemma_24_pair, @lemma_24_merging, @lemma_24_vocabulary,
    @P_definition, @theorem_14, @theorem_14_lossless, @lemma_17, @lemma_17_many, @theorem_15,
    @theorem_15_clean, @lemma_26, @theorem_43, @theorem_27, @theorem_31, @theorem_32_sound, @theorem_32,
-   @theorem_32_closed, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_40, @theorem_40_wide, @families_ok, @built_in_windows,
+   @theorem_32_closed, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_40, @families_ok, @built_in_pairs,
    @check_ids_proves, @check_ids_accepts, @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
    @theorem_4_8_bert, @theorem_4_8_metaspace, @theorem_20_gpt2,
    @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @basic_sound).

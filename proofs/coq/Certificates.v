@@ -1,7 +1,7 @@
 (** Levels ids and model to the end: from the facts of a byte-level BPE tokenizer with one regex, a
     text, cuts and ids to the ids of the text. Theorems 31, 32 and 40 together. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams PreTokens Patterns Windows WideWindows Ids.
+From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Ids.
 Import ListNotations.
 
 (** ** Facts of a tokenizer *)
@@ -11,7 +11,7 @@ Record facts : Type := {
   ranges : list (N * N * nat);                 (* first and last code point, their symbol *)
   other : nat;                                 (* the symbol of all other code points *)
   pattern : tree;                              (* over symbols *)
-  windows : tables;                            (* of the pattern *)
+  pairs : table;                               (* of the pattern *)
   vocabulary_of : vocabulary;                  (* bytes and ids *)
   merges : list (list nat * list nat);         (* in the order of their ranks *)
   whole_piece : bool                           (* a piece that is a token is not merged *)
@@ -43,25 +43,21 @@ Definition ids_of (f : facts) : text -> list N := T (first_piece f) (piece_ids f
 
 (** ** Level ids *)
 
-(** A certificate: cuts, and how many characters are read before and behind each. *)
-Definition certificate : Type := list (nat * (nat * nat)).
+(** The table accepts the two characters at the place p. *)
+Definition certified (f : facts) (S : text) (p : nat) : bool :=
+  match skipn (p - 1) S with
+  | a :: b :: _ => (0 <? p) && holds (pairs f) (symbol_of f a) (symbol_of f b)
+  | _ => false
+  end.
 
-(** The window of these widths around the place p is accepted by the tables. *)
-Definition stands (f : facts) (S : text) (p l r : nat) : bool :=
-  (l <=? p) && (p + r <=? length S) &&
-  holds (windows f) (map (symbol_of f) (slice S (p - l) p), map (symbol_of f) (slice S p (p + r))).
-Definition certified (f : facts) (cert : certificate) (S : text) (p : nat) : bool :=
-  existsb (fun '(c, (l, r)) => (c =? p) && stands f S p l r) cert.
-
-Definition check_ids (f : facts) (S : text) (cert : certificate) (ids : list N) : bool :=
-  let cuts := map fst cert in
-  cuts_ok (certified f cert) S cuts && rows_ok (ids_of f) (segments cuts S) ids.
+Definition check_ids (f : facts) (S : text) (cuts : list nat) (ids : list N) : bool :=
+  cuts_ok (certified f) S cuts && rows_ok (ids_of f) (segments cuts S) ids.
 
 (** What is asked of the facts. *)
 Definition symbols_ok (f : facts) : bool :=
   (other f <? size f) && forallb (fun '(_, _, s) => s <? size f) (ranges f).
 Definition facts_ok (f : facts) : bool :=
-  symbols_ok f && wide_ok (size f) (pattern f) (windows f).
+  symbols_ok f && table_ok (size f) (pattern f) (pairs f).
 
 Lemma symbol_small f : symbols_ok f = true -> forall c, symbol_of f c < size f.
 Proof.
@@ -76,45 +72,41 @@ Variable f : facts.
 Hypothesis fine : facts_ok f = true.
 
 Lemma fine_parts_of : ends_first_piece (first_piece f) /\
-  forall window, holds (windows f) window = true ->
-    safe_window (symbol_of f) (first_piece f) window.
+  forall c d, holds (pairs f) c d = true ->
+    safe (first_piece f) (fun a => symbol_of f a = c) (fun a => symbol_of f a = d).
 Proof.
-  apply andb_prop in fine as [h1 h2]. apply (theorem_40_wide (size f)); [exact h2|].
+  apply andb_prop in fine as [h1 h2]. apply (theorem_40 N (symbol_of f) (size f)); [|exact h2].
   now apply symbol_small.
 Qed.
 
-Lemma certified_clean cert S p : certified f cert S p = true -> clean (first_piece f) S p.
+Lemma certified_clean S p : certified f S p = true -> clean (first_piece f) S p.
 Proof.
-  intros h. apply existsb_exists in h as ([c [l r]] & _ & h).
-  apply andb_prop in h as [_ h]. unfold stands in h. apply andb_prop in h as [h w].
-  apply andb_prop in h as [lp rp]. apply Nat.leb_le in lp, rp.
-  pose proof (proj2 fine_parts_of _ w (firstn (p - l) S) (slice S (p - l) p) (slice S p (p + r))
-                    (skipn (p + r) S) eq_refl eq_refl) as safe.
-  assert (firstn (p - l) S ++ slice S (p - l) p = firstn p S) as e.
-  { rewrite <- (firstn_skipn (p - l) (firstn p S)). f_equal.
-    - rewrite firstn_firstn. f_equal. lia.
-    - symmetry. apply skipn_firstn_comm. }
-  assert (slice S p (p + r) ++ skipn (p + r) S = skipn p S) as e'.
-  { rewrite <- (firstn_skipn r (skipn p S)), skipn_add. unfold slice. f_equal. f_equal. lia. }
-  rewrite e, e', firstn_skipn, firstn_length, Nat.min_l in safe by lia. exact safe.
+  unfold certified. intros h. destruct (skipn (p - 1) S) as [|a [|b r]] eqn:e; [easy|easy|].
+  apply andb_prop in h as [lt h]. apply Nat.ltb_lt in lt.
+  pose proof (proj2 fine_parts_of _ _ h (firstn (p - 1) S) a b r eq_refl eq_refl) as safe.
+  assert (length (firstn (p - 1) S) = p - 1) as n.
+  { apply (f_equal (@length N)) in e. rewrite skipn_length in e. simpl in e.
+    rewrite firstn_length. lia. }
+  rewrite app_length, n in safe. simpl in safe. replace (p - 1 + 1) with p in safe by lia.
+  rewrite <- app_assoc in safe. simpl in safe. now rewrite <- e, firstn_skipn in safe.
 Qed.
 
 (** Level ids: what is accepted are the ids of the text. *)
-Theorem check_ids_proves : forall (S : text) (cert : certificate) (ids : list N),
-  check_ids f S cert ids = true -> ids = ids_of f S.
+Theorem check_ids_proves : forall (S : text) (cuts : list nat) (ids : list N),
+  check_ids f S cuts ids = true -> ids = ids_of f S.
 Proof.
-  intros S cert ids h. apply andb_prop in h as [c r].
-  apply (theorem_31 N (first_piece f) (proj1 fine_parts_of) (piece_ids f) (certified f cert))
-    with (cuts := map fst cert); [|exact c|exact r].
+  intros S cuts ids h. apply andb_prop in h as [c r].
+  apply (theorem_31 N (first_piece f) (proj1 fine_parts_of) (piece_ids f) (certified f))
+    with (cuts := cuts); [|exact c|exact r].
   intros S' p _. apply certified_clean.
 Qed.
 
 (** ... and the ids of the text are accepted with every row of certified cuts. *)
-Theorem check_ids_accepts : forall (S : text) (cert : certificate),
-  cuts_ok (certified f cert) S (map fst cert) = true -> check_ids f S cert (ids_of f S) = true.
+Theorem check_ids_accepts : forall (S : text) (cuts : list nat),
+  cuts_ok (certified f) S cuts = true -> check_ids f S cuts (ids_of f S) = true.
 Proof.
-  intros S cert c. unfold check_ids. rewrite c. simpl.
-  apply (theorem_31 N (first_piece f) (proj1 fine_parts_of) (piece_ids f) (certified f cert));
+  intros S cuts c. unfold check_ids. rewrite c. simpl.
+  apply (theorem_31 N (first_piece f) (proj1 fine_parts_of) (piece_ids f) (certified f));
     [|easy|easy].
   intros S' p _. apply certified_clean.
 Qed.

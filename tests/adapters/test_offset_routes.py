@@ -28,16 +28,9 @@ from tests.support.offsets_drawn import (
     prefixing,
     tiling,
 )
-from tests.support.tokenizers_drawn import (
-    ByteLevelSpec,
-    build,
-    plain_copy,
-)
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
-from tokpar.cuts.normalizer_invariant import inert_for
-from tokpar.interfaces import facts_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -66,10 +59,10 @@ def test_only_the_parts_that_the_compiled_call_leaves_are_the_engine_s() -> None
     assert 0 < sum(sizes) < len(text) / 2
 
 
-@pytest.mark.parametrize("make", [tiling, composing], ids=["tiling", "inert"])
-def test_where_lengths_tell_the_engine_is_not_asked(make: Any) -> None:
-    own = make()
+def test_where_lengths_tell_the_engine_is_not_asked() -> None:
+    own = tiling()
     adapter, asked = counted(own)
+    object.__setattr__(adapter._engine_offsets, "later_call", None)
     texts = ["", WORDS, "a", WORDS * 30]
     assert our_offsets(adapter, texts) == engine_offsets(own, texts)
     assert not [call for call in asked.call_args_list if call.args[0]]
@@ -86,28 +79,6 @@ def test_the_engine_is_given_little_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     sizes = [sum(map(len, call.args[0])) for call in asked.call_args_list]
     assert len(sizes) >= 8
     assert max(sizes) <= 20_000
-
-
-def test_of_other_text_than_ascii_lengths_tell_when_there_was_much(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own, text = composing(), "中文的éя" * 2_000
-    adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "later_call", None)
-    monkeypatch.setattr(hf_offsets, "WORTH_A_TABLE", 5_000)
-    for _ in range(2):
-        asked.reset_mock()
-        assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
-    assert not [call for call in asked.call_args_list if call.args[0]]
-
-
-def test_ascii_characters_are_inert_as_the_table_says() -> None:
-    for names in (("NFC",), ("Lowercase",), ("StripAccents", "Replace ab by c"), ("Strip",), ()):
-        own = plain_copy(build(ByteLevelSpec("qwen2", 1, 10, normalizers=names)))
-        guard = inert_for(facts_of(tokpar.load(own)))
-        for code in range(128):
-            expected = guard.chars is None or bool(guard.chars.has[code])
-            assert guard.inert(chr(code)) == expected, (names, code)
 
 
 def test_other_ids_are_a_lookup_error() -> None:

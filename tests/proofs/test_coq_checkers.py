@@ -37,21 +37,21 @@ ITEMS = (
     *(r"\p{N}{1,3}", r"\p{N}{1,2}+", r"\p{L}+?", r"[aA]*", r"[.1]?+", r"(?:ab|a)?", "(?:1|a.)"),
     *(r"(?!\S)", r"(?=a)", r"\Z", r"(?:\.a|a)??"),
 )
-WINDOWS_EACH, PATTERNS = 20, 50
+PAIRS_EACH, PATTERNS = 20, 50
 FAMILIES = ("gpt2", "cl100k", "qwen2", "tekken")
 TOKENIZERS_EACH, TEXTS_EACH = 5, 50
 LETTERS = "aasS1'. \n\u4e2d"
 ANSWER = "Definition answer (b : bool) : nat := if b then 1 else 0."
 ANSWERS = f"""{ANSWER}
-Definition answers (f : facts) (S : text) (cert : certificate) (ids : list N) : list (list nat) :=
-  [[answer (check_ids f S cert ids); answer (check_model f S ids)]; map N.to_nat (ids_of f S)]."""
+Definition answers (f : facts) (S : text) (cuts : list nat) (ids : list N) : list (list nat) :=
+  [[answer (check_ids f S cuts ids); answer (check_model f S ids)]; map N.to_nat (ids_of f S)]."""
 
 
 def numbers(values: Sequence[int], scope: str = "") -> str:
     return f"[{'; '.join(map(str, values))}]{scope}"
 
 
-# -------------------------------------------------------------------------------- windows
+# ---------------------------------------------------------------------------------- pairs
 
 
 def drawn_pattern(rng: random.Random) -> str:
@@ -68,7 +68,7 @@ def drawn_proof(rng: random.Random) -> dict[str, Any]:
     return stage_proof(pairs.stages[0], tree_of(split, pairs.alphabet))
 
 
-def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
+def test_pairs_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
     rng = random.Random(40)
     definitions, terms, expected = [ANSWER], [], []
     for number in range(PATTERNS):
@@ -79,16 +79,16 @@ def test_windows_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> 
             f"Definition tree_{number} := {tree}.",
             f"Definition m_{number} := Eval vm_compute in machine_of {size} tree_{number}.",
         ]
-        windows, answers = [], []
-        for _ in range(WINDOWS_EACH):
+        pairs, answers = [], []
+        for _ in range(PAIRS_EACH):
             left, right = rng.choices(range(size), k=2)
-            windows.append(f"({numbers([left])}, {numbers([right])})")
+            pairs.append(f"({left}, {right})")
             answers.append(int(checker.refusal(left, right) is None))
         sound = f"answer (table_ok {size} tree_{number} [])"
-        each = f"map (fun w => answer (window_ok m_{number} w)) [{'; '.join(windows)}]"
+        each = f"map (fun '(c, d) => answer (pair_ok m_{number} c d)) [{'; '.join(pairs)}]"
         terms.append(f"[{sound} :: {each}]")
         expected.append([[1, *answers]])
-    assert computed(compiled[0], "Windows", terms, "\n".join(definitions)) == expected
+    assert computed(compiled[0], "PatternPairs", terms, "\n".join(definitions)) == expected
     accepted = sum(sum(row[0][1:]) for row in expected)
     assert 200 < accepted < 900
 
@@ -140,7 +140,7 @@ class Drawn:
         ranges = (f"({ord(c)}%N, {ord(c)}%N, {self.table.symbol_of[ord(c)]})" for c in {*LETTERS})
         return (
             f"{{| size := {self.table.size}; ranges := [{'; '.join(ranges)}]; other := 0; "
-            f"pattern := snd (fst {table}); windows := snd {table}; "
+            f"pattern := snd (fst {table}); pairs := snd {table}; "
             f"vocabulary_of := [{'; '.join(words)}]; merges := [{'; '.join(pairs)}]; "
             f"whole_piece := {str(self.whole_piece).lower()} |}}"
         )
@@ -242,12 +242,12 @@ def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family:
                 int(check(claimed, text, drawn.adapter, level="ids").ok),
                 int(model_findings(drawn.adapter, text, claimed.ids).ok),
             ]
-            cuts = "; ".join(f"({seam.position}, (1, 1))" for seam in seams)
+            cuts = "; ".join(str(seam.position) for seam in seams)
             points = numbers([ord(char) for char in text], "%N")
             terms.append(f"answers f_{number} {points} [{cuts}] {numbers(ids, '%N')}")
             expected.append([[*verdicts], right])
     values = computed(
-        compiled[0], "Windows WideWindows Tables Ids Certificates", terms, "\n".join(definitions)
+        compiled[0], "PatternPairs Tables Ids Certificates", terms, "\n".join(definitions)
     )
     assert values == expected
     both = [row[0] for row in expected if len(row) == 2]

@@ -1,5 +1,5 @@
-"""Write proofs/coq/Tables.v: the patterns of the built-in families over symbols, and the tables of
-windows that tokpar stores for them.
+"""Write proofs/coq/Tables.v: the patterns of the built-in families over symbols, and the pairs that
+tokpar stores for them.
 
     python -m tests.recipes.coq_tables
 
@@ -13,41 +13,39 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.recipes.wide_tables import wide_tables
 from tokpar.patterns.class_tables import read_table
-from tokpar.patterns.splits import SplitStage, decide_pairs
 from tokpar.regexes.pattern_parser import PatternReader
 
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}
 HEAD = """\
-(** The built-in families of one Split: their patterns over symbols, and the tables of windows that
-    tokpar stores for them. Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables;
+(** The built-in families of one Split: their patterns over symbols, and the pairs that tokpar
+    stores for them. Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables;
     do not edit.
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
     tokpar/data/tables/patterns. *)
 From Coq Require Import List.
-From Tokpar Require Import PreTokens Patterns Windows WideWindows.
+From Tokpar Require Import PreTokens Patterns PatternPairs.
 Import ListNotations.
 
-(** How many symbols there are, the pattern, the tables. *)
-Definition family : Type := nat * tree * tables.
+(** How many symbols there are, the pattern, the pairs. *)
+Definition family : Type := nat * tree * table.
 """
 TAIL = """
 (** The checker accepts all of them ... *)
-Theorem families_ok : forallb (fun '(size, t, d) => wide_ok size t d) families = true.
+Theorem families_ok : forallb (fun '(size, t, pairs) => table_ok size t pairs) families = true.
 Proof. vm_compute. reflexivity. Qed.
 
-(** ... so every window of any width that a stored table accepts is safe, whichever characters its
-    symbols stand for. *)
-Theorem built_in_windows : forall size t d, In (size, t, d) families ->
+(** ... so every pair that a stored table accepts is safe, whichever characters its symbols stand
+    for. *)
+Theorem built_in_pairs : forall size t pairs, In (size, t, pairs) families ->
   forall (A : Type) (symbol : A -> nat), (forall a, symbol a < size) ->
     ends_first_piece (first_end (tree_regex symbol t)) /\\
-    forall window, holds d window = true ->
-      safe_window symbol (first_end (tree_regex symbol t)) window.
+    forall c d, holds pairs c d = true ->
+      safe (first_end (tree_regex symbol t)) (fun a => symbol a = c) (fun a => symbol a = d).
 Proof.
-  intros size t d i A symbol small. apply (theorem_40_wide size); [|exact small].
+  intros size t pairs i A symbol small. apply (theorem_40 A symbol size); [exact small|].
   pose proof (proj1 (forallb_forall _ _) families_ok _ i) as h. exact h.
 Qed.
 """
@@ -65,23 +63,16 @@ def coq_file() -> str:
         definitions += [
             f"\nDefinition {name} : family := ({entry['size']},",
             _wrapped(trees.pop()) + ",",
-            _wrapped(coq_tables(entry)) + ").",
+            _wrapped(coq_pairs(entry)) + ").",
         ]
     listed = _wrapped(f"Definition families : list family := [{'; '.join(names)}].")
     return HEAD + "\n".join([*definitions, "", listed.lstrip(), TAIL])
 
 
-def coq_tables(entry: Mapping[str, Any]) -> str:
-    """The tables of a stored pattern for windows of every width, as WideWindows.v writes them."""
-    source = next(each for each in entry["sources"] if each["engine"] != "fancy-regex")
-    splits = [SplitStage(pattern, source["engine"]) for pattern in source["patterns"]]
-    tables = wide_tables(decide_pairs(splits).rows)
-    named = {"left": tables.left, "cut": tables.cut, "right": tables.right}
-    rows = "; ".join(
-        f"{name}_sets := [{'; '.join(map(_list, each))}]" for name, each in named.items()
-    )
-    certain = "; ".join(str(each).lower() for each in tables.certain)
-    return f"{{| {rows}; certain := [{certain}] |}}"
+def coq_pairs(entry: Mapping[str, Any]) -> str:
+    """The pairs of a stored pattern: for each symbol before a cut, those behind it."""
+    rows = ([d for d, holds in enumerate(row) if holds] for row in entry["pairs"])
+    return f"[{'; '.join(map(_list, rows))}]"
 
 
 def decided_tables() -> Iterator[tuple[str, int, Mapping[str, Any]]]:
@@ -103,7 +94,7 @@ def trees_of(entry: Mapping[str, Any]) -> list[Any]:
 
 
 def coq_tree(node: Sequence[Any], size: int) -> str:
-    """A tree of a pattern, as Windows.v writes it. Symbol `size` is the end of the text."""
+    """A tree of a pattern, as PatternPairs.v writes it. Symbol `size` is the end of the text."""
     kind, *parts = node
     if kind == "set":
         return f"One {_list(parts[0])}"
@@ -122,7 +113,7 @@ def coq_tree(node: Sequence[Any], size: int) -> str:
     if (low, high) == (0, 1):
         some = f"({coq_tree(item, size)})"
         return f"Alt {some} Nothing" if mode == "greedy" else f"Alt Nothing {some}"
-    raise ValueError(f"Windows.v has no such repeat: {node}")
+    raise ValueError(f"PatternPairs.v has no such repeat: {node}")
 
 
 def _list(numbers: Iterable[int]) -> str:

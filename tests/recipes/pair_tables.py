@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from tests.recipes.atoms import Atom
-from tests.recipes.wide_tables import wide_tables
 from tokpar.patterns.charclass_members import members
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.pair_search import Pairs
-from tokpar.patterns.splits import SplitStage, decide_pairs
+from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
 
 
 def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
@@ -23,10 +21,10 @@ def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
         splits = [SplitStage(pattern, source["engine"]) for pattern in source["patterns"]]
         pairs = decide_pairs(splits, ask=members)
         table = answer(pairs, atoms)
-        wide = wide_tables(pairs.rows)  # Tables.v has an entry for each of these
-        entry = answers.setdefault(
-            json.dumps([table, asdict(wide)]), {**table, "classes": {}, "sources": [], "proofs": []}
-        )
+        trees = [tree_of(split, pairs.alphabet) for split in splits]
+        # Tables.v has one tree for each entry
+        key = json.dumps([table, trees if len(trees) == 1 else []])
+        entry = answers.setdefault(key, {**table, "classes": {}, "sources": [], "proofs": []})
         for name, symbols in pairs.alphabet.sets.items():
             assert isinstance(name, tuple)
             spelling, found = name[1], sorted(symbols)

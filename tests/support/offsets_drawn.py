@@ -89,17 +89,14 @@ def drawn_texts(data: st.DataObject, own: Tokenizer) -> list[str]:
 
 @contextmanager
 def small_parts(data: st.DataObject, adapter: HuggingFaceTokenizer) -> Iterator[None]:
-    """Parts, and calls of the engine, of any size; the compiled call or none; the table of inert
-    characters from the start or not."""
+    """Parts, and calls of the engine, of any size; the compiled call or none."""
     if data.draw(st.booleans(), label="without the compiled call"):
         object.__setattr__(adapter._engine_offsets, "later_call", None)
     part = data.draw(st.sampled_from((1, 2, 5, 4096)), label="PART")
     together = data.draw(st.sampled_from((1, 10, 4096)), label="TOGETHER")
-    worth = data.draw(st.sampled_from((0, 1 << 20)), label="WORTH_A_TABLE")
     with (
         mock.patch.object(hf_offsets, "PART", part),
         mock.patch.object(hf_offsets, "TOGETHER", together),
-        mock.patch.object(hf_offsets, "WORTH_A_TABLE", worth),
     ):
         yield
 

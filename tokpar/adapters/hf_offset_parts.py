@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,10 @@ from tokpar.concatenation import Part
 class RowPart:
     """A part of the text with index `row`.
 
-    `has_lengths`: token lengths tell its offsets. `is_whole`: True if the part is a whole text."""
+    `is_whole`: True if the part is a whole text."""
 
     row: int
     part: Part
-    has_lengths: bool = False
     is_whole: bool = False
 
     @property
@@ -34,19 +33,6 @@ class RowPart:
         return self.part.stop - self.first
 
 
-def join_by_lengths(parts: Iterable[RowPart]) -> list[RowPart]:
-    """Returns the parts. Neighbours whose offsets come from token lengths are joined into one
-    part."""
-    joined: list[RowPart] = []
-    for part in parts:
-        if joined and joined[-1].has_lengths and part.has_lengths:
-            whole = joined[-1].part._replace(stop=part.part.stop)
-            joined[-1] = replace(joined[-1], part=whole)
-        else:
-            joined.append(part)
-    return joined
-
-
 def group_parts(parts: Sequence[RowPart], most: int) -> Iterator[Sequence[RowPart]]:
     """Yields groups of parts, one for each call of the engine: at most `most` code points, or one
     part."""
@@ -58,11 +44,6 @@ def group_parts(parts: Sequence[RowPart], most: int) -> Iterator[Sequence[RowPar
         size += part.length
     if first < len(parts):
         yield parts[first:]
-
-
-OffsetsByIds = Callable[[IdArray], SpanArray | None]
-"""Returns the offsets of a part's tokens, given the ids of the text from the part on. None if these
-ids do not begin with the part's ids."""
 
 
 def check_spans(

@@ -1,28 +1,25 @@
 """Token offsets of tokenizers below 1.0, before post-processing: the offsets of the engine's own
 call in code points (theorem 53).
 
-Four routes are tried for each text: the compiled call; token lengths, if tokens tile the text; the
-same two, or the engine, for the parts between certified cuts; the engine for the whole text. The
-first route that gives the ids of the text is used."""
+Four routes are tried for each text: the compiled call; token lengths, if tokens tile every text;
+the compiled call or the engine for the parts between certified cuts; the engine for the whole text.
+The first route that gives the ids of the text is used."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.adapters.hf_look import AFFIXES
 from tokpar.adapters.hf_offset_parts import (
-    OffsetsByIds,
     RowPart,
     check_spans,
     group_parts,
-    join_by_lengths,
 )
 from tokpar.adapters.hf_postprocess import OTHER_IDS
 from tokpar.adapters.settings import raise_panic
@@ -30,14 +27,11 @@ from tokpar.arrays import (
     IdArray,
     IntArray,
     SpanArray,
-    byte_length,
     code_point_spans,
     offsets_of,
-    spans_between,
 )
 from tokpar.concatenation import Part, parts_between, shift_spans
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.space_stages import space_cuts
 from tokpar.facts.token_lengths import TokenLengths
@@ -51,9 +45,6 @@ PART = 1 << 12
 """The least code points of a part between certified cuts."""
 TOGETHER = 1 << 19
 """The most code points of parts in one call of the engine, which makes an object for each token."""
-WORTH_A_TABLE = 1 << 20
-"""After the engine has encoded so many code points again, a table of inert characters pays off."""
-_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +59,6 @@ class EngineOffsets:
     facts: Facts
     lengths: TokenLengths | None
     later_call: LaterCall | None = None
-    _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
     def spans_of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
         """Returns the offsets of the tokens of texts, int64 (n, 2), text by text.
@@ -95,38 +85,20 @@ class EngineOffsets:
         return falls_back and any(getattr(model, affix, None) for affix in AFFIXES)
 
     def _without_engine(self, text: str, ids: IdArray) -> SpanArray | None:
-        """Returns the offsets of a text by the compiled call, or of a text that its tokens tile:
-        every text, or a text that the normalizer does not change."""
+        """Returns the offsets of a text by the compiled call, or by token lengths if tokens tile
+        every text."""
         places = self._places(text)
         if places is not None and np.array_equal(places.ids, ids):
             return places.spans
-        if self.lengths is not None:
-            try:
-                return code_point_spans(self.lengths.spans(ids, text), text)
-            except LookupError:
-                return None
-        spans = self._first_by_lengths(text, ids) if self._is_inert(text) else None
-        return None if spans is None or len(spans) < len(ids) else spans
+        try:
+            known = None if self.lengths is None else self.lengths.spans(ids, text)
+        except LookupError:
+            return None
+        return None if known is None else code_point_spans(known, text)
 
     def _places(self, text: str) -> TokenPlaces | None:
         call = None if self.later_call is None else self.later_call.call
         return None if call is None else call.places(text)
-
-    @cached_property
-    def _has_inert_text(self) -> bool:
-        """True if tokens tile each text that the normalizer does not change."""
-        return self.facts.sizes is not None and inert_for(self.facts).refusal is None
-
-    def _is_inert(self, text: str) -> bool:
-        """True if the normalizer certainly changes no character. Then the tokens tile the text.
-
-        A text that is not ASCII is checked only after the engine has encoded enough text again."""
-        if not self._has_inert_text:
-            return False
-        if not text.isascii() and self._encoded_again[0] < WORTH_A_TABLE:
-            return False
-        inert = inert_for(self.facts).inert
-        return all(inert(text[i : i + _BLOCK]) for i in range(0, len(text), _BLOCK))
 
     def _by_parts(
         self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
@@ -149,14 +121,7 @@ class EngineOffsets:
         if not self._composes(text) or finder.refusal_for(text) is not None:
             return [_whole_text(k, text)]
         cuts = finder.find_each(text, PART) if len(text) > PART else []
-        parts = (RowPart(k, part) for part in parts_between(cuts, len(text)))
-        if not self._has_inert_text:
-            return list(parts)
-        return join_by_lengths(self._with_way(part, text) for part in parts)
-
-    def _with_way(self, part: RowPart, text: str) -> RowPart:
-        inert = self._is_inert(part.part.slice_of(text))
-        return replace(part, has_lengths=inert)
+        return [RowPart(k, part) for part in parts_between(cuts, len(text))]
 
     def _composes(self, text: str) -> bool:
         """True if the offsets of the segments are the offsets of the whole text.
@@ -179,8 +144,8 @@ class EngineOffsets:
         used = dict.fromkeys(joined, 0)
         for some in group_parts(parts, TOGETHER):
             slices = [part.part.slice_of(texts[part.row]) for part in some]
-            for part, by_ids in zip(some, self._offset_functions(some, slices), strict=True):
-                spans = by_ids(rows[part.row][used[part.row] :])
+            for part, (ids, places) in zip(some, self._encode_parts(slices), strict=True):
+                spans = check_spans(ids, places, part, rows[part.row][used[part.row] :])
                 if spans is None:
                     joined.pop(part.row, None)
                 elif part.row in joined:
@@ -189,38 +154,15 @@ class EngineOffsets:
                     used[part.row] += len(spans)
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
-    def _offset_functions(
-        self, parts: Sequence[RowPart], texts: Sequence[str]
-    ) -> Iterator[OffsetsByIds]:
-        """Yields the function from ids to offsets of each part: by the compiled call, token
-        lengths, or the engine."""
-        known: dict[int, OffsetsByIds] = {}
-        for k, (part, text) in enumerate(zip(parts, texts, strict=True)):
-            places = None if part.has_lengths else self._places(text)
-            if part.has_lengths:
-                known[k] = partial(self._first_by_lengths, text)
-            elif places is not None:
-                known[k] = partial(check_spans, places.ids, places.spans, part)
-        others = [k for k in range(len(parts)) if k not in known]
-        self._encoded_again[0] += sum(len(texts[k]) for k in others)
+    def _encode_parts(self, texts: Sequence[str]) -> list[tuple[IdArray, SpanArray]]:
+        """Returns the ids and the offsets of each part, by the compiled call or the engine."""
+        known = {k: self._places(text) for k, text in enumerate(texts)}
+        found = {k: (each.ids, each.spans) for k, each in known.items() if each is not None}
+        others = [k for k in known if k not in found]
         ids, counts, spans = self._encode([texts[k] for k in others])
-        edges = offsets_of(counts)
-        for i, k in enumerate(others):
-            own = slice(edges[i], edges[i + 1])
-            known[k] = partial(check_spans, ids[own], spans[own], parts[k])
-        yield from (known[k] for k in range(len(parts)))
-
-    def _first_by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
-        """Returns the offsets of the first ids that tile `text`. The normalizer does not change
-        `text`."""
-        assert self.facts.sizes is not None
-        size = byte_length(text)
-        edges = offsets_of(self.facts.sizes(ids[:size]))
-        count = int(np.searchsorted(edges, size))
-        edges = edges[: count + 1]
-        if edges[-1] != size or (edges[1:] == edges[:-1]).any():
-            return None
-        return code_point_spans(spans_between(edges), text)
+        for k, (start, stop) in zip(others, pairwise(offsets_of(counts).tolist()), strict=True):
+            found[k] = ids[start:stop], spans[start:stop]
+        return [found[k] for k in known]
 
     def _encode(self, texts: Sequence[str]) -> tuple[IdArray, IntArray, SpanArray]:
         """Returns all ids, the number of ids of each text, and the offsets from the start of each

@@ -17,7 +17,7 @@ from tokpar.patterns.known_pattern import PairTable
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
 
-REGION, LOCATED = 1 << 20, 1 << 14
+REGION, LOCATED = 1 << 20, 1 << 17
 """Code points of a region, which is encoded at once up to the next certified cut. The second is for
 tokenizers whose tokens do not tile the text: the engine may have to locate them."""
 _WINDOW = 64
@@ -88,6 +88,10 @@ class EncodedText:
         while token >= len(self.ids) and self.load():
             pass
         return int(self.starts[token]) if token < len(self.ids) else len(self.text)
+
+    def has_token(self, token: int) -> bool:
+        """True if token number `token` is encoded, or no text is left to encode."""
+        return token < len(self.ids) or self.stop == len(self.text)
 
     def is_edge(self, token: int) -> bool:
         """True if token number `token` shares no character with the token before it."""

@@ -16,8 +16,9 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_choice, require_count, require_text
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_FEWEST, _MOST, _GROWTH = 8, 1024, 8
-"""How many chunks are found at a time: few at first, so that the first chunk comes soon."""
+_FIRST, _MOST, _GROWTH = 8, 1024, 8
+"""How many chunks are found at a time: few at first, so that the first chunk comes soon, and one
+after a chunk that did not fit: the next one may not fit either."""
 
 
 def text_chunks(
@@ -69,11 +70,11 @@ class _Chunker:
         self._budget = max_tokens - special.count
 
     def chunks(self) -> Iterator[TextChunk]:
-        start, end, length, size = 0, 0, len(self._whole.text), _FEWEST
+        start, end, length, size = 0, 0, len(self._whole.text), _FIRST
         while end < length:
             self._whole.forget_before(start)
             found = self._fitting(self._slices(start, end, size))
-            size = min(_MOST, max(_FEWEST, _GROWTH * len(found)))
+            size = min(_MOST, max(1, _GROWTH * len(found)))
             if not found:
                 chunk = self._search(start)
                 found = [chunk if chunk.stop > end else self._search(end)]
@@ -82,9 +83,13 @@ class _Chunker:
             start = self._next_start(found[-1].start, end)
 
     def _slices(self, start: int, end: int, most: int) -> list[tuple[int, int]]:
-        """Returns the next chunks [start, stop), at most `most`, if each fits at its last place."""
-        found: list[tuple[int, int]] = []
-        while end < len(self._whole.text) and len(found) < most:
+        """Returns the next chunks [start, stop), at most `most`, if each fits at its last place.
+
+        The first one may need more text to be encoded; tokens before it can be dropped by then."""
+        whole, found = self._whole, list[tuple[int, int]]()
+        while end < len(whole.text) and len(found) < most:
+            if found and not whole.has_token(whole.tokens_before(start) + self._budget):
+                break
             stop = self._last_place(start)
             if stop is not None and stop <= end:  # the overlap leaves no room for anything new
                 start = end

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _BY_PAIRS = ("regex", "bert", "metaspace")
 _ABSORBED: Witness = (("absorbed", "1"),)
+_SPACES = re.compile("[ \n]")
+"""The characters before which a cut may need no pair."""
 _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
 
 
@@ -189,15 +191,11 @@ class CutFinder:
 
         The first positions are checked one by one, since most searches end there. Arrays search the
         blocks behind them, which grow."""
-        size, may_cut = _FIRST_BLOCK, self._may_cut
-        low = max(start, stop - size)
-        for p in range(stop - 1, low - 1, -1):
-            if may_cut[text[p - 1 : p + 1]]:
-                yield p
-        while start < low:
-            stop, size = low, min(_LAST_BLOCK, 8 * size)
+        size = _FIRST_BLOCK
+        while start < stop:
             low = max(start, stop - size)
             yield from self._likely_in(text, low, stop)
+            stop, size = low, min(_LAST_BLOCK, 8 * size)
 
     @cached_property
     def _may_cut(self) -> PairsThatMayCut:
@@ -214,15 +212,14 @@ class CutFinder:
         return bool(self.pairs.likely_pairs(pair, 1, 2))
 
     def _likely_in(self, text: str, start: int, stop: int) -> Iterable[int]:
+        only_spaces = self.pairs is None and self._adjacent is None
+        if not only_spaces and (self.pairs is None or stop - start <= _FIRST_BLOCK):
+            return [p for p in range(stop - 1, start - 1, -1) if self._may_cut[text[p - 1 : p + 1]]]
         crossed = self.crossed_positions(text, start, stop)
-        places = range(start, stop)
-        if self.pairs is None:
-            falling = [p for p in reversed(places) if self._may_cut[text[p - 1 : p + 1]]]
-        else:  # a space may need no pair
-            spaces = (p for p in places if text[p] == " " and text[p - 1] not in SPACE)
-            pairs = self.pairs.likely(text, start, stop)
-            found = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
-            falling = sorted(found, reverse=True)
+        spaces = (match.start() for match in _SPACES.finditer(text, start, stop))
+        pairs = () if self.pairs is None else self.pairs.likely(text, start, stop)
+        found = {*pairs, *spaces, *self.edges.likely(text, start, stop)}
+        falling = sorted(found, reverse=True)
         return falling if crossed is None else (p for p in falling if not crossed[p - start])
 
     def _find_context(self, text: str, lo: int, hi: int) -> Seam | None:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from tokenizers import AddedToken, Tokenizer
 from tokpar_explain.trace import trace
 
 from tests.support.cli_runs import run
-from tests.support.paths import DEFAULT, ROOT, VOCAB
+from tests.support.paths import ROOT, VOCAB
 from tokpar.cli.screen import columns
 
 MARKDOWN = "".join(
@@ -58,17 +57,6 @@ def test_it_says_why_nothing_is_cut_as_plan_does(tmp_path: Path, text: str) -> N
     path = tmp_path / "text.txt"
     path.write_text(text, encoding="utf-8")
     assert cuts(run("explain", path).out) == cuts(run("plan", path).out)
-
-
-@pytest.mark.usefixtures("engine_only")
-def test_an_added_token_that_holds_a_space_leaves_one_number(tmp_path: Path) -> None:
-    own = Tokenizer.from_file(str(DEFAULT))
-    own.add_special_tokens([AddedToken("naïve 中文 ", normalized=False)])
-    own.save(str(tmp_path / "tokenizer.json"))
-    path = tmp_path / "text.md"
-    path.write_bytes(MARKDOWN.replace("naïve 中文", "", 150).encode())
-    arguments = (path, "--tokenizer", tmp_path / "tokenizer.json")
-    assert cuts(run("explain", *arguments).out) == cuts(run("encode", *arguments, "--no-ids").err)
 
 
 def test_it_takes_a_row_of_a_file(tmp_path: Path) -> None:

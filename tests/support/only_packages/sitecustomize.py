@@ -19,7 +19,7 @@ def normalized(name: str) -> str:
 
 
 def with_requirements(packages: list[str]) -> set[str]:
-    """Returns the distributions of these requirements, such as "tokpar[arrow]", and all that they
+    """Returns the distributions of these requirements, such as "tokpar[test]", and all that they
     require."""
     seen: set[tuple[str, str]] = set()
     pending = list(packages)

@@ -15,7 +15,7 @@ from tokpar_corpus.audit_edges import Bodies, Edges, bodies_of
 from tokpar_corpus.audit_report import SHOWN, FaultLog
 from tokpar_corpus.audit_texts import ComparisonResult, TextAudit
 from tokpar_corpus.id_texts import Tokens
-from tokpar_corpus.shards import Block, ShardSource
+from tokpar_corpus.shards import IdBlock, ShardSource
 
 RUN = 64
 """Equal ids in a row that are reported."""
@@ -30,7 +30,7 @@ class _Comparison:
     """The running comparison of one block. `usable`: True for documents in which each id is a
     token. `first`: the number of the block's first document, counted over all shards."""
 
-    block: Block
+    block: IdBlock
     usable: Mask
     first: int
     running: Future[ComparisonResult]
@@ -56,7 +56,7 @@ class DocumentAudit:
     text_bytes: int = 0
     long_runs: int = 0
 
-    def check(self, shard: ShardSource) -> Iterator[Block]:
+    def check(self, shard: ShardSource) -> Iterator[IdBlock]:
         """Runs all checks on a shard; yields each block that was checked."""
         for problem in shard.problems:
             self.log.add("index", shard.name, problem.document, problem.found, problem.expected)
@@ -77,7 +77,7 @@ class DocumentAudit:
             found = f"ids of {shard.dtype}, {most}"
             self.log.add("dtype", shard.name, None, found, f"ids up to {self.tokens.size - 1:,}")
 
-    def _begin(self, name: str, block: Block, pool: ThreadPoolExecutor) -> _Comparison:
+    def _begin(self, name: str, block: IdBlock, pool: ThreadPoolExecutor) -> _Comparison:
         """Has the texts of a block compared in another thread, and checks the rest here."""
         usable = self._range(name, block)
         bodies = bodies_of(block, self.edges)
@@ -91,7 +91,7 @@ class DocumentAudit:
         self._digests(name, block, bodies)
         return _Comparison(block, usable, first, compared)
 
-    def _end(self, name: str, comparison: _Comparison) -> Block:
+    def _end(self, name: str, comparison: _Comparison) -> IdBlock:
         """Reports what the comparison found, and the runs that it does not explain."""
         block, usable = comparison.block, comparison.usable
         compared = comparison.running.result()
@@ -107,7 +107,7 @@ class DocumentAudit:
         self._runs(name, block, doubtful)
         return block
 
-    def _range(self, name: str, block: Block) -> Mask:
+    def _range(self, name: str, block: IdBlock) -> Mask:
         """Reports ids that are no tokens; True for each document that has none."""
         usable = np.ones(len(block), np.bool_)
         ids, size = block.ids, self.tokens.size
@@ -127,7 +127,7 @@ class DocumentAudit:
             self.log.add("range", name, block.first + int(document), found, expected, place)
         return usable
 
-    def _edges(self, name: str, block: Block, bodies: Bodies) -> None:
+    def _edges(self, name: str, block: IdBlock, bodies: Bodies) -> None:
         some = np.diff(block.offsets) > 0
         wanted = ", ".join(map(self.tokens.show, self.edges.prefix))
         for k in np.flatnonzero(~bodies.has_prefix & (some | bool(self.edges.prefix))).tolist():
@@ -141,7 +141,7 @@ class DocumentAudit:
             self.log.add("eos", name, block.first + k, f"ends with {found}", wanted, place)
         self._again(name, block, bodies)
 
-    def _again(self, name: str, block: Block, bodies: Bodies) -> None:
+    def _again(self, name: str, block: IdBlock, bodies: Bodies) -> None:
         """Reports a BOS or EOS that stands twice, or that must not be there."""
         inside = bodies.starts < bodies.stops
         if not inside.any():
@@ -159,18 +159,18 @@ class DocumentAudit:
                 found = f"{word} with {shown}" if bare else f"{word} with {shown} twice"
                 self.log.add(check, name, block.first + k, found, "none" if bare else "one")
 
-    def _token_at(self, block: Block, k: int, place: int) -> str:
+    def _token_at(self, block: IdBlock, k: int, place: int) -> str:
         ids = block[k]
         return self.tokens.show(int(ids[place])) if len(ids) else "nothing, it is empty"
 
-    def _digests(self, name: str, block: Block, bodies: Bodies) -> None:
+    def _digests(self, name: str, block: IdBlock, bodies: Bodies) -> None:
         for k in np.flatnonzero(bodies.starts == bodies.stops).tolist():
             self.empties += 1
             if len(self.empty) < SHOWN:
                 self.empty.append(f"{name}: document {block.first + k}")
         self.digests.add_block(block.ids, bodies.starts, bodies.stops)
 
-    def _runs(self, name: str, block: Block, doubtful: set[int]) -> None:
+    def _runs(self, name: str, block: IdBlock, doubtful: set[int]) -> None:
         """Reports runs of one id, where the text of the ids does not explain them."""
         ids = block.ids
         if len(ids) < RUN:

@@ -13,7 +13,7 @@ from tokpar.arrays import IntArray
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, inserted_ids
 from tokpar_corpus.id_texts import Tokens
-from tokpar_corpus.shards import Block, ShardSource
+from tokpar_corpus.shards import IdBlock, ShardSource
 
 AUTO, NONE = "auto", "none"
 _BEGINS = re.compile(r"<s>|\[CLS\]|.*(bos|begin|start.?of.?text|endoftext).*", re.IGNORECASE)
@@ -45,7 +45,7 @@ class EdgeCounts:
     first: dict[int, int] = field(default_factory=dict)
     last: dict[int, int] = field(default_factory=dict)
 
-    def add(self, block: Block, special: NDArray[np.int64]) -> None:
+    def add(self, block: IdBlock, special: NDArray[np.int64]) -> None:
         """The documents of one more block, without empty ones."""
         starts, stops = block.offsets[:-1], block.offsets[1:]
         some = stops > starts
@@ -163,7 +163,7 @@ class Bodies:
     has_suffix: NDArray[np.bool_]
 
 
-def bodies_of(block: Block, edges: Edges) -> Bodies:
+def bodies_of(block: IdBlock, edges: Edges) -> Bodies:
     """Takes prefix and suffix off the documents of a block; where only a part of them is there,
     this part."""
     starts, stops = block.offsets[:-1].copy(), block.offsets[1:].copy()

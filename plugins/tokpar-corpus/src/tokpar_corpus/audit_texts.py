@@ -16,7 +16,7 @@ from tokpar_corpus.audit_against import digest_of
 from tokpar_corpus.audit_edges import Bodies
 from tokpar_corpus.id_texts import Tokens
 from tokpar_corpus.respelling import Respelling
-from tokpar_corpus.shards import Block, RawIds
+from tokpar_corpus.shards import IdBlock, RawIds
 
 CONTEXT = 4
 """Ids of each side that a report shows."""
@@ -81,7 +81,9 @@ class TextAudit:
         self._is_cut = np.zeros(self.tokens.size, np.bool_)
         self._is_cut[list(self.tokens.cut_at)] = True
 
-    def compare(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> ComparisonResult:
+    def compare(
+        self, block: IdBlock, bodies: Bodies, usable: NDArray[np.bool_]
+    ) -> ComparisonResult:
         """Compares the documents of a block. `usable`: which documents hold tokens only."""
         result = ComparisonResult()
         texts, kept = self._texts(block, self._parts(block, bodies, usable), usable, result)
@@ -102,7 +104,7 @@ class TextAudit:
                     result.texts.append((kept[k].document, digest_of(texts[k].encode())))
         return result
 
-    def _parts(self, block: Block, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
+    def _parts(self, block: IdBlock, bodies: Bodies, usable: NDArray[np.bool_]) -> list[_Part]:
         spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
         whole = [_Part(k, a, b) for k, (a, b) in enumerate(spans) if usable[k] and a < b]
         if not self.tokens.cut_at:
@@ -118,7 +120,11 @@ class TextAudit:
         return [part for each in whole for part in _divide(each, cuts_inside[each.document])]
 
     def _texts(
-        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_], result: ComparisonResult
+        self,
+        block: IdBlock,
+        parts: list[_Part],
+        usable: NDArray[np.bool_],
+        result: ComparisonResult,
     ) -> tuple[list[str], list[_Part]]:
         """The text of each part that has one, and these parts."""
         texts: list[str] = []
@@ -140,7 +146,7 @@ class TextAudit:
         return texts, kept
 
     def _spell(
-        self, block: Block, parts: list[_Part], usable: NDArray[np.bool_]
+        self, block: IdBlock, parts: list[_Part], usable: NDArray[np.bool_]
     ) -> list[memoryview]:
         """The bytes of all parts at once, where each token has bytes of its own."""
         if self.spelling.kind != "bytes" or not parts:
@@ -154,13 +160,15 @@ class TextAudit:
         stops = edges[[part.stop - low for part in parts]].tolist()
         return [data.data[a:b] for a, b in zip(starts, stops, strict=True)]
 
-    def _text(self, block: Block, part: _Part) -> str | None:
+    def _text(self, block: IdBlock, part: _Part) -> str | None:
         return self.tokens.text_of(self.tokens.comparable(block.ids[part.start : part.stop]))
 
-    def _ids(self, block: Block, part: _Part) -> RawIds:
+    def _ids(self, block: IdBlock, part: _Part) -> RawIds:
         return self.tokens.comparable(block.ids[part.start : part.stop])
 
-    def _utf8_difference(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
+    def _utf8_difference(
+        self, block: IdBlock, part: _Part, error: UnicodeDecodeError
+    ) -> Difference:
         ids = block.ids[part.start : part.stop]
         place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
         at_end = error.end >= len(error.object) and "unexpected end" in error.reason
@@ -171,7 +179,7 @@ class TextAudit:
 
     def _differs(
         self,
-        block: Block,
+        block: IdBlock,
         part: _Part,
         ids: RawIds,
         own_ids: IdArray,

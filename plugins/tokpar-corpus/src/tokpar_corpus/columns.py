@@ -12,7 +12,7 @@ from tokpar.arrays import byte_length
 from tokpar.errors import FileFormatError
 from tokpar.text_field import FIELDS, path_of
 from tokpar_corpus.build_options import Memory
-from tokpar_corpus.document_blocks import MISSING, NO_STRING, NO_UTF8, Block, Fault
+from tokpar_corpus.document_blocks import MISSING, NO_STRING, NO_UTF8, BadDocument, Block
 from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.json_rows import TextOf
@@ -161,7 +161,7 @@ def _blocks(
     texts: list[str] = []
     own: list[str] = []
     places: list[int] = []
-    faults: list[Fault] = []
+    faults: list[BadDocument] = []
     size = 0
     for count, cell in enumerate(cells):
         found = _text(cell, text_of, field)
@@ -170,7 +170,7 @@ def _blocks(
             fault = MISSING, f"expected a str or an int as {name!r}, got {names[count]!r}"
         if fault is not None:
             faults.append(
-                Fault(len(texts), fault[0], f"{input_.name}, row {row + count}: {fault[1]}")
+                BadDocument(len(texts), fault[0], f"{input_.name}, row {row + count}: {fault[1]}")
             )
             continue
         assert isinstance(found, str)
@@ -221,7 +221,7 @@ def _block(
     places: list[int],
     end: int,
     names: list[str] | None,
-    faults: list[Fault],
+    faults: list[BadDocument],
 ) -> Block:
     sizes = np.fromiter(map(byte_length, texts), np.int64, len(texts))
     starts = np.array(places, dtype=np.int64)

@@ -17,7 +17,7 @@ TOO_LONG = "too many tokens"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class BadDocument:
     """A document that cannot be used.
 
     `documents_before`: the number of good documents before it in the block. `kind`: one of the
@@ -49,7 +49,7 @@ class Block:
     begins: IntArray
     end: int
     names: list[str] | None
-    faults: Sequence[Fault]
+    faults: Sequence[BadDocument]
     stored_bytes: int
 
     @property

@@ -14,7 +14,7 @@ from tokpar import Encoder, Encoding
 from tokpar.errors import EngineError, FileFormatError, MismatchError, WorkerError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
-from tokpar_corpus.document_blocks import REFUSED, TOO_LONG, Block, Fault
+from tokpar_corpus.document_blocks import REFUSED, TOO_LONG, BadDocument, Block
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.manifest import DividedDocument, Options
 from tokpar_corpus.tokenizer_source import surround_rows
@@ -175,7 +175,7 @@ def _drop_refused(
         replace(fault, documents_before=good[fault.documents_before]) for fault in block.faults
     ]
     for k, (kind, message) in refusals.items():
-        faults.append(Fault(good[k], kind, message))
+        faults.append(BadDocument(good[k], kind, message))
     faults.sort(key=lambda fault: fault.documents_before)
     own = np.flatnonzero(kept).tolist()
     names = block.names

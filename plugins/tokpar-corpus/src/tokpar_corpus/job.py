@@ -24,7 +24,7 @@ from tokpar_corpus.build_options import (
 )
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.chat import template_of
-from tokpar_corpus.document_blocks import Fault
+from tokpar_corpus.document_blocks import BadDocument
 from tokpar_corpus.document_encoder import DocumentEncoder
 from tokpar_corpus.input_field import FieldChoice, find_field
 from tokpar_corpus.input_parts import Part, plan_parts
@@ -100,7 +100,7 @@ class BuildJob:
         workers = self.request.workers
         return DocumentEncoder(self.tokenizer.adapter, self.options, self.inputs, workers)
 
-    def stop_at(self, faults: Sequence[Fault]) -> None:
+    def stop_at(self, faults: Sequence[BadDocument]) -> None:
         """Raises FileFormatError for the first fault, unless the options say to skip faults."""
         if faults and self.options.errors == "stop":
             raise faults[0].error()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, byte_length, has_surrogate
 from tokpar.text_field import path_of, value_of
-from tokpar_corpus.document_blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, Block, Fault
+from tokpar_corpus.document_blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, BadDocument, Block
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.lines import Lines
 
@@ -97,13 +97,13 @@ class RowReader:
         texts: list[str] = []
         names: list[str] = []
         begins: list[int] = []
-        faults: list[Fault] = []
+        faults: list[BadDocument] = []
         for count, (place, line) in enumerate(lines_of(data)):
             try:
                 text, name = self._document(line)
             except UnusableError as error:
                 where = f"{number.name}:{number.lines_before(lines.begin) + count + 1}"
-                faults.append(Fault(len(texts), error.kind, f"{where}: {error}"))
+                faults.append(BadDocument(len(texts), error.kind, f"{where}: {error}"))
                 continue
             if text is not None:
                 texts.append(text)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.errors import FileFormatError
 from tokpar_corpus.extras import pyarrow_module
-from tokpar_corpus.shards import BLOCK_IDS, Block, RawIds, ShardSource, blocks_of
+from tokpar_corpus.shards import BLOCK_IDS, IdBlock, RawIds, ShardSource, blocks_of
 
 COLUMNS = ("input_ids", "tokens", "ids", "token_ids")
 """Possible names of the column of ids. The first name that a file has is used."""
@@ -112,7 +112,7 @@ def _flat(path: str, array: Any) -> tuple[RawIds, Any]:
     return values.to_numpy(zero_copy_only=True), offsets
 
 
-def _blocks(path: str, batches: Callable[[], Iterator[Any]]) -> Iterator[Block]:
+def _blocks(path: str, batches: Callable[[], Iterator[Any]]) -> Iterator[IdBlock]:
     first = 0
     waiting: list[tuple[RawIds, Any]] = []
     for array in batches():
@@ -125,11 +125,11 @@ def _blocks(path: str, batches: Callable[[], Iterator[Any]]) -> Iterator[Block]:
     yield from _join_batches(waiting, first)
 
 
-def _join_batches(parts: list[tuple[RawIds, Any]], first: int) -> Iterator[Block]:
+def _join_batches(parts: list[tuple[RawIds, Any]], first: int) -> Iterator[IdBlock]:
     if not parts:
         return
     ids = np.concatenate([each for each, _ in parts])
     lengths = np.concatenate([np.diff(offsets) for _, offsets in parts])
     offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
     for block in blocks_of(ids, offsets):
-        yield Block(first + block.first, block.ids, block.offsets)
+        yield IdBlock(first + block.first, block.ids, block.offsets)

@@ -39,7 +39,7 @@ _OFFSETS = ".offsets.npy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class IdBlock:
     """Consecutive whole documents of a shard. Document number first + k has the ids
     ids[offsets[k] : offsets[k + 1]]. `offsets`: int64, shape (documents + 1,)."""
 
@@ -78,11 +78,11 @@ class ShardSource:
     dtype: np.dtype[Any]
     documents: int
     tokens: int
-    read: Callable[[], Iterator[Block]]
+    read: Callable[[], Iterator[IdBlock]]
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[IdBlock]:
         """Yields the documents in order, in blocks."""
         return self.read()
 
@@ -177,7 +177,7 @@ def open_shard(path: str) -> ShardSource:
     return opened
 
 
-def blocks_of(ids: RawIds, offsets: IntArray) -> Iterator[Block]:
+def blocks_of(ids: RawIds, offsets: IntArray) -> Iterator[IdBlock]:
     """Yields the documents of a flat array of ids, in blocks of up to `BLOCK_IDS` ids or of one
     longer document.
 
@@ -187,7 +187,7 @@ def blocks_of(ids: RawIds, offsets: IntArray) -> Iterator[Block]:
         most = offsets[first] + BLOCK_IDS
         stop = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
         edges = offsets[first : stop + 1]
-        yield Block(first, ids[edges[0] : edges[-1]], edges - edges[0])
+        yield IdBlock(first, ids[edges[0] : edges[-1]], edges - edges[0])
         first = stop
 
 
@@ -195,17 +195,17 @@ def in_documents(shard: ShardSource, last: int) -> ShardSource:
     """Returns the shard with other documents: its rows are joined, and a document ends after each
     id `last`. For shards of packed rows of equal length. The last document may lack the id."""
 
-    def read() -> Iterator[Block]:
+    def read() -> Iterator[IdBlock]:
         first, rest = 0, np.empty(0, shard.dtype)
         for block in shard.blocks():
             ids = np.concatenate([rest, block.ids])
             ends = np.flatnonzero(ids == last) + 1
             edges = np.append(0, ends).astype(np.int64)
             if len(ends):
-                yield Block(first, ids[: edges[-1]], edges)
+                yield IdBlock(first, ids[: edges[-1]], edges)
             first, rest = first + len(ends), ids[edges[-1] :]
         if len(rest):
-            yield Block(first, rest, np.array([0, len(rest)]))
+            yield IdBlock(first, rest, np.array([0, len(rest)]))
 
     said = f"its rows were joined, and a document ends after each id {last}"
     count = sum(len(block) for block in read())

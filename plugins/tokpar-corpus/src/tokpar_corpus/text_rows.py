@@ -7,7 +7,7 @@ import numpy as np
 from tokpar.arrays import byte_length
 from tokpar.decompression import uncompressed_blocks
 from tokpar_corpus.build_options import Memory
-from tokpar_corpus.document_blocks import NO_UTF8, Block, Fault
+from tokpar_corpus.document_blocks import NO_UTF8, BadDocument, Block
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.json_rows import LineNumbers, lines_of
 from tokpar_corpus.lines import READ_BYTES, DigestedFile, Lines, too_long
@@ -27,7 +27,7 @@ def block_of_file(input_: Input, number: int, file: DigestedFile, memory: Memory
     try:
         text = b"".join(parts).decode("utf-8")
     except UnicodeDecodeError as error:
-        fault = Fault(0, NO_UTF8, f"{input_.name}: expected UTF-8 text ({error})")
+        fault = BadDocument(0, NO_UTF8, f"{input_.name}: expected UTF-8 text ({error})")
         return Block(number, [], begin[:0], begin[:0], 1, None, [fault], size)
     return Block(number, [text], np.array([size]), begin, 1, None, (), size)
 
@@ -37,14 +37,14 @@ def block_of_lines(lines: Lines, numbers: LineNumbers, number: int) -> Block:
     "\\r\\n"."""
     texts: list[str] = []
     begins: list[int] = []
-    faults: list[Fault] = []
+    faults: list[BadDocument] = []
     for count, (place, line) in enumerate(lines_of(lines.data)):
         line = line.removesuffix(b"\r")
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             where = f"{numbers.name}:{numbers.lines_before(lines.begin) + count + 1}"
-            faults.append(Fault(len(texts), NO_UTF8, f"{where}: expected UTF-8 ({error})"))
+            faults.append(BadDocument(len(texts), NO_UTF8, f"{where}: expected UTF-8 ({error})"))
             continue
         if text:
             texts.append(text)

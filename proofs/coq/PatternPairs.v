@@ -1,4 +1,5 @@
-(** The windows of one covering Split, decided: proofs/theorem-40.md.
+(** The pairs of one covering Split, decided: proofs/theorem-40.md, for one character on either side
+    of the cut.
 
     A pattern is a tree over symbols: numbers of characters that no class of the pattern tells
     apart. The machine is made of the tree by computing; [table_ok] is the checker, [theorem_40] says
@@ -189,48 +190,18 @@ Definition machine_ok (size : nat) (m : machine) : bool :=
   forallb (sure_in size (sure m)) (sure m) &&
   forallb (fun c => in_states (to (start m) c) (sure m)) (List.seq 0 size).
 
-(** How many symbols the match leaves. *)
-Fixpoint leaves (x : state) (word : list nat) : option nat :=
-  match word with
-  | [] => if hit x None then Some 0 else None
-  | c :: word' =>
-      match leaves (to x c) word' with
-      | Some n => Some n
-      | None => if hit x (Some c) then Some (length word) else None
-      end
-  end.
+(** Whether an attempt in this state before the cut ends its match at the same place in the left part
+    and in a text that goes on with [d]. *)
+Definition same_at_cut (m : machine) (d : nat) (x : state) : bool :=
+  eqb (hit x None) (hit x (Some d)) && in_states (to x d) (dead m).
 
-Fixpoint no_more (dead : list state) (x : state) (right : list nat) : bool :=
-  match right with
-  | [] => in_states x dead
-  | c :: right' => negb (hit x (Some c)) && no_more dead (to x c) right'
-  end.
+(** The cut between the symbols [c] and [d]. *)
+Definition pair_ok (m : machine) (c d : nat) : bool :=
+  forallb (fun x => same_at_cut m d (to x c)) (states m).
 
-Definition is_some_of (n : nat) (o : option nat) : bool :=
-  match o with Some k => k =? n | None => false end.
-
-(** How much of the left part may be left where a piece begins inside it: of n at most. *)
-Fixpoint inner_starts (m : machine) (left : list nat) (n : nat) (found : list nat) : list nat :=
-  match n with
-  | 0 => found
-  | S n' =>
-      let begins :=
-        existsb (fun x => is_some_of n (leaves x left)) (states m) ||
-        existsb (fun k => is_some_of n (leaves (start m) (skipn (length left - k) left))) found in
-      inner_starts m left n' (if begins then n :: found else found)
-  end.
-
-Definition same_at_cut (m : machine) (x : state) (right : list nat) : bool :=
-  match right with
-  | [] => false
-  | c :: right' => eqb (hit x None) (hit x (Some c)) && no_more (dead m) (to x c) right'
-  end.
-
-Definition window_ok (m : machine) (window : list nat * list nat) : bool :=
-  let (left, right) := window in
-  forallb (fun x => same_at_cut m (read x left) right) (states m) &&
-  forallb (fun k => same_at_cut m (read (start m) (skipn (length left - k) left)) right)
-          (inner_starts m left (length left - 1) []).
+(** A table of pairs: for each symbol before the cut, those behind it. *)
+Definition table : Type := list (list nat).
+Definition holds (pairs : table) (c d : nat) : bool := mem d (nth c pairs []).
 
 Fixpoint nullable_tree (p : plain) : bool :=
   match p with
@@ -240,9 +211,10 @@ Fixpoint nullable_tree (p : plain) : bool :=
   | PAlt p1 p2 => nullable_tree p1 || nullable_tree p2
   end.
 
-Definition table_ok (size : nat) (t : tree) (windows : list (list nat * list nat)) : bool :=
+Definition table_ok (size : nat) (t : tree) (pairs : table) : bool :=
   let m := machine_of size t in
-  negb (nullable_tree (compile t)) && machine_ok size m && forallb (window_ok m) windows.
+  negb (nullable_tree (compile t)) && machine_ok size m &&
+  forallb (fun c => forallb (pair_ok m c) (nth c pairs [])) (List.seq 0 (length pairs)).
 
 (** ** What a tree means *)
 Section Meaning.
@@ -506,14 +478,6 @@ Proof.
     now destruct (hit x (Some (symbol a))).
 Qed.
 
-Lemma leaves_spec x s : leaves x (word s) = option_map (@length A) (first x s).
-Proof.
-  revert x. induction s as [|a s IH]; intros x; simpl.
-  - rewrite first_nil. now destruct (hit x None).
-  - rewrite first_cons, IH, map_length. destruct (first (to x (symbol a)) s); [easy|].
-    now destruct (hit x (Some (symbol a))).
-Qed.
-
 Lemma nullable_plain p : nullable_tree p = nullable A (R p).
 Proof. induction p; simpl; congruence. Qed.
 
@@ -607,163 +571,52 @@ Proof.
   rewrite length_of, e in p. simpl in p. lia.
 Qed.
 
-Lemma no_more_first x right W : no_more (dead M) x (word right) = true ->
-  first x (right ++ W) = None.
-Proof.
-  revert x. induction right as [|a right IH]; intros x h; simpl in *.
-  - now apply dead_first, in_states_spec.
-  - apply andb_prop in h as [h1 h2]. apply negb_true_iff in h1. now rewrite first_cons, IH, h1.
-Qed.
-
 (** An attempt whose state at the cut is the same there. *)
-Lemma same_end u right W : u <> [] ->
-  same_at_cut M (read (start M) (word u)) (word right) = true ->
-  first_end pattern (u ++ right ++ W) = first_end pattern u.
+Lemma same_end u y W : u <> [] ->
+  same_at_cut M (symbol y) (read (start M) (word u)) = true ->
+  first_end pattern (u ++ y :: W) = first_end pattern u.
 Proof.
-  intros ne h. destruct right as [|y right]; [easy|]. simpl in h.
-  apply andb_prop in h as [h n]. apply eqb_prop in h. apply (no_more_first _ _ W) in n.
-  change ((y :: right) ++ W) with (y :: right ++ W).
+  intros ne h. apply andb_prop in h as [h n]. apply eqb_prop in h.
+  apply in_states_spec, (dead_first _ W) in n.
   destruct (end_of u ne) as (v & e & lt & ->).
-  assert (u ++ y :: right ++ W <> []) as ne' by now destruct u.
+  assert (u ++ y :: W <> []) as ne' by now destruct u.
   destruct (end_of _ ne') as (v' & e' & lt' & ->).
-  rewrite (first_alike _ u y (right ++ W)), e in e' by easy. injection e' as <-.
+  rewrite (first_alike _ u y W), e in e' by easy. injection e' as <-.
   rewrite !app_length. lia.
 Qed.
-
-Section Window.
-Variables left right U W : list A.
-Hypothesis checked : window_ok M (word left, word right) = true.
-Notation L := (U ++ left).
-
-Lemma checked_parts :
-  (forall x, In x (states M) -> same_at_cut M (read x (word left)) (word right) = true) /\
-  (forall k, In k (inner_starts M (word left) (length left - 1) []) ->
-     same_at_cut M (read (start M) (skipn (length left - k) (word left))) (word right) = true).
+Lemma pair_end u a b W : pair_ok M (symbol a) (symbol b) = true ->
+  first_end pattern ((u ++ [a]) ++ b :: W) = first_end pattern (u ++ [a]).
 Proof.
-  unfold window_ok in checked. rewrite map_length in checked.
-  apply andb_prop in checked as [c1 c2]. rewrite forallb_forall in c1, c2. auto.
+  intros h. apply same_end; [now destruct u|]. unfold pair_ok in h. rewrite forallb_forall in h.
+  rewrite map_app, read_app. apply h, reached, fine_parts.
 Qed.
-
-Lemma inner_starts_new n found k :
-  In k (inner_starts M (word left) n found) -> In k found \/ k <= n.
-Proof.
-  revert found. induction n as [|n IH]; intros found i; [now left|]. cbn [inner_starts] in i.
-  apply IH in i as [i|i]; [|right; lia]. destruct (_ || _); [|now left].
-  destruct i as [<-|i]; [right; lia|now left].
-Qed.
-
-Lemma inner_starts_keep n found k : In k found -> In k (inner_starts M (word left) n found).
-Proof.
-  revert found. induction n as [|n IH]; intros found i; [easy|]. cbn [inner_starts]. apply IH.
-  destruct (_ || _); [now right|easy].
-Qed.
-
-(** An inner start is found if an attempt from farther left ends there. *)
-Lemma inner_starts_found n found k : let all := inner_starts M (word left) n found in 1 <= k <= n ->
-  (exists x, In x (states M) /\ leaves x (word left) = Some k) \/
-  (exists k', k < k' /\ In k' all /\
-     leaves (start M) (skipn (length left - k') (word left)) = Some k) ->
-  In k all.
-Proof.
-  cbn zeta. revert found. induction n as [|n IH]; intros found r h; [lia|].
-  cbn [inner_starts] in *. rewrite map_length in *.
-  set (begins := _ || _) in *. set (found' := if begins then S n :: found else found) in *.
-  destruct (Nat.eq_dec k (S n)) as [->|ne]; [|apply IH; [lia|easy]].
-  assert (begins = true) as b.
-  { unfold begins. apply orb_true_iff. destruct h as [(x & i & e)|(k' & lt & i & e)].
-    - left. apply existsb_exists. exists x. split; [easy|]. rewrite e. apply Nat.eqb_refl.
-    - right. apply existsb_exists. exists k'. split.
-      + apply inner_starts_new in i as [i|i]; [|lia]. unfold found' in i.
-        destruct begins; [|easy]. destruct i as [i|i]; [lia|easy].
-      + rewrite e. apply Nat.eqb_refl. }
-  apply inner_starts_keep. unfold found'. rewrite b. now left.
-Qed.
-
-Lemma first_behind x u w v : first x (u ++ w) = Some v -> length v < length w ->
-  first (read x (word u)) w = Some v.
-Proof.
-  revert x. induction u as [|a u IH]; intros x e lt; [easy|]. simpl in *.
-  rewrite first_cons in e. destruct (first (to x (symbol a)) (u ++ w)) as [v'|] eqn:e'.
-  - injection e as ->. now apply IH.
-  - destruct (hit x (Some (symbol a))); [|easy]. injection e as <-. simpl in lt.
-    rewrite app_length in lt. lia.
-Qed.
-
-(** A piece may begin here. *)
-Notation all := (inner_starts M (word left) (length left - 1) []).
-Definition possible (s : nat) : Prop := s <= length U \/ In (length L - s) all.
-
-Lemma next_possible s : possible s -> s + first_end pattern (skipn s L) < length L ->
-  possible (s + first_end pattern (skipn s L)).
-Proof.
-  intros h lt. assert (s < length L) as lt' by lia.
-  assert (length (skipn s L) = length L - s) as n by (now rewrite skipn_length).
-  assert (skipn s L <> []) as ne by (intros e; rewrite e in n; simpl in n; lia).
-  destruct (end_of _ ne) as (v & e & shorter & m). rewrite m in *. rewrite n in *.
-  assert (s + (length L - s - length v) = length L - length v) as -> by lia.
-  unfold possible. destruct (le_lt_dec (length L - length v) (length U)) as [le|gt]; [now left|right].
-  rewrite app_length in *.
-  replace (length U + length left - (length U + length left - length v)) with (length v) by lia.
-  apply inner_starts_found; [lia|]. destruct h as [h|h].
-  - left. exists (read (start M) (word (skipn s U))). split; [apply reached, fine_parts|].
-    rewrite leaves_spec. rewrite skipn_app in e. replace (s - length U) with 0 in e by lia.
-    apply first_behind in e; [|simpl; lia]. simpl in e. now rewrite e.
-  - right. rewrite app_length in h. exists (length U + length left - s). split; [lia|]. split; [easy|].
-    pose proof (inner_starts_new _ _ _ h) as [[]|le].
-    rewrite skipn_map, leaves_spec. rewrite skipn_app, skipn_all2 in e by lia. simpl in e.
-    replace (length left - (length U + length left - s)) with (s - length U) by lia. now rewrite e.
-Qed.
-
-Lemma starts_possible R' : forall s, R' = skipn s L -> possible s ->
-  forall q, In q (P (first_end pattern) R') -> q < length R' -> possible (s + q).
-Proof.
-  induction R' as [|R' ne IH] using (text_induction A (first_end pattern) pattern_pieces);
-    intros s e h q i lt; [easy|].
-  rewrite (P_definition A _ pattern_pieces R' ne) in i. destruct i as [<-|i]; [now rewrite Nat.add_0_r|].
-  apply in_map_iff in i as (r & <- & i).
-  assert (r < length (skipn (first_end pattern R') R')) as lt' by (rewrite skipn_length; lia).
-  assert (length R' = length L - s) as n by (now rewrite e, skipn_length).
-  rewrite Nat.add_assoc. apply IH; [rewrite e at 2; now rewrite skipn_add| |easy|easy].
-  rewrite e. apply next_possible; [easy|]. rewrite <- e. lia.
-Qed.
-
-Lemma cut_clean : clean (first_end pattern) (L ++ right ++ W) (length L).
-Proof.
-  apply pieces_clean; [apply pattern_pieces|rewrite !app_length; lia|].
-  rewrite firstn_prefix, firstn_all, skipn_suffix, Nat.sub_diag by easy. simpl skipn.
-  apply undisturbed_pieces; [apply pattern_pieces|]. intros s i lt.
-  assert (possible s) as h.
-  { apply (starts_possible L 0); [easy|left; lia|easy|easy]. }
-  assert (skipn s L <> []) as ne.
-  { intros e. apply (f_equal (@length A)) in e. rewrite skipn_length in e. simpl in e. lia. }
-  rewrite (skipn_app s L). replace (s - length L) with 0 by lia. apply same_end; [easy|].
-  destruct checked_parts as [c1 c2]. rewrite skipn_app in *. destruct h as [h|h].
-  - replace (s - length U) with 0 by lia. rewrite map_app, read_app. apply c1.
-    apply reached, fine_parts.
-  - specialize (c2 _ h). pose proof (inner_starts_new _ _ _ h) as [[]|le].
-    rewrite app_length in *. rewrite skipn_all2 by lia. cbn [app]. rewrite <- skipn_map.
-    replace (length left - (length U + length left - s)) with (s - length U) in c2 by lia. exact c2.
-Qed.
-End Window.
 End Checked.
 
-(** Every cut with the left part before it and the right part behind it is clean. *)
-Definition safe_window (m : list A -> nat) (window : list nat * list nat) : Prop :=
-  forall U left right W, map symbol left = fst window -> map symbol right = snd window ->
-    clean m ((U ++ left) ++ right ++ W) (length (U ++ left)).
-
-(** Theorem 40, that the checker is right: of any table that it accepts every window is safe. *)
-Theorem theorem_40 : forall (size : nat) (t : tree) (windows : list (list nat * list nat)),
-  (forall a, symbol a < size) -> table_ok size t windows = true ->
-  ends_first_piece (first_end (tree_regex t)) /\
-  forall window, In window windows -> safe_window (first_end (tree_regex t)) window.
+Lemma holds_spec pairs c d : holds pairs c d = true -> c < length pairs /\ In d (nth c pairs []).
 Proof.
-  intros size t windows small h. unfold table_ok in h.
+  unfold holds. intros h. apply existsb_exists in h as (d' & i & e).
+  apply Nat.eqb_eq in e as <-. split; [|easy].
+  destruct (le_lt_dec (length pairs) c) as [le|lt]; [|easy].
+  rewrite nth_overflow in i by easy. easy.
+Qed.
+
+(** Theorem 40 for pairs, that the checker is right: each pair of a table that it accepts is safe. *)
+Theorem theorem_40 : forall (size : nat) (t : tree) (pairs : table),
+  (forall a, symbol a < size) -> table_ok size t pairs = true ->
+  ends_first_piece (first_end (tree_regex t)) /\
+  forall c d, holds pairs c d = true ->
+    safe (first_end (tree_regex t)) (fun a => symbol a = c) (fun a => symbol a = d).
+Proof.
+  intros size t pairs small h. unfold table_ok in h.
   apply andb_prop in h as [h w]. apply andb_prop in h as [n f]. apply negb_true_iff in n.
-  split; [now apply pattern_pieces|]. intros [l r] i U left right W el er. simpl in *. subst l r.
-  rewrite forallb_forall in w. apply (cut_clean size small t (machine_of size t) eq_refl f n left right U W), w, i.
+  pose proof (pattern_pieces t n) as restartable. split; [exact restartable|].
+  intros c d h. apply lemma_17; [exact restartable|]. intros u a b R <- <-.
+  apply (pair_end size small t (machine_of size t) eq_refl f n).
+  apply holds_spec in h as [lt i].
+  rewrite forallb_forall in w. specialize (w (symbol a)). rewrite in_seq in w.
+  assert (0 <= symbol a < 0 + length pairs) as within by lia.
+  specialize (w within). rewrite forallb_forall in w. exact (w _ i).
 Qed.
 End Meaning.
 
 Arguments tree_regex {A}.
-Arguments safe_window {A}.
