@@ -176,6 +176,13 @@ def lengths_of(texts: Sequence[str]) -> IntArray:
     return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
+def range_indices(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Returns the indices of all ranges, one after the other: [5, 0], [2, 3] -> [5, 6, 0, 1, 2]."""
+    shift = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    shift += np.arange(len(shift))
+    return shift
+
+
 def copy_rows(
     source: IdArray, first: IntArray, lengths: IntArray, target: IdArray, start: IntArray
 ) -> None:

@@ -121,10 +121,10 @@ def check(
     """Check an encoding of `text`, independently of how it was made. The report is true if all that
     `level` proves was proved.
 
-    `level`: "seams": each seam is licensed by its rule; nothing is said of ids. "ids": also, the
-    ids are those of the tokenizer's own call, which encodes each distinct segment once (theorem
-    31). "model": also, the ids follow from the tokenizer's file, without a call (theorems 32, 33).
-    Raises OptionError for another level."""
+    At each `level`, each seam must be licensed by its rule. "ids": the ids are those of the
+    tokenizer's own call, which encodes each distinct segment once (theorem 31). "model": the ids
+    follow from the tokenizer's file, without a call (theorems 32, 33). Raises OptionError for
+    another level."""
     from tokpar.certificate import checker
 
     return checker.check(encoding, require_text(text), load(tokenizer), level)

@@ -416,7 +416,8 @@ class Origin:
     """What the engine of an adapter runs, as the caller gave it. A checker reads it by itself.
 
     `source`: the tokenizer object of its library, the bytes of a ``tokenizer.json``, such a file
-    parsed, or a `Vocabulary`. `settings`: the caller's settings that decide what is encoded."""
+    parsed, or a `Vocabulary`. `settings`: the caller's settings that decide what is encoded;
+    "no_file": why the ids may be others than those of the file."""
 
     source: object
     settings: Mapping[str, object] = field(default_factory=dict)

@@ -147,7 +147,7 @@ def _stream(encoder: tokpar.Encoder, text: str) -> list[int]:
 
 def _check(encoder: tokpar.Encoder, text: str) -> None:
     encoding = encoder.encode(text)
-    report = tokpar.check(encoding, text, encoder.tokenizer, level="seams")
+    report = tokpar.check(encoding, text, encoder.tokenizer)
     assert report.ok, report.findings
 
 

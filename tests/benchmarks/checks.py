@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-LEVELS = ("seams", "ids", "model")
+LEVELS = ("ids", "model")
 
 
 def repeated(parts: list[str], size: int) -> str:
@@ -54,8 +54,8 @@ def main() -> None:
     import tokpar
 
     texts = texts_of(arguments.texts, arguments.megabytes * 10**6)
-    print("| tokenizer | text | own call, s | first check, s | seams | ids | model |")
-    print("|---|---|---|---|---|---|---|")
+    print("| tokenizer | text | own call, s | first check, s | ids | model |")
+    print("|---|---|---|---|---|---|")
     for source in arguments.tokenizers:
         for kind, text in texts.items():
             adapter = tokpar.load(source)
@@ -63,7 +63,7 @@ def main() -> None:
                 encoding = encoder.encode(text)
             own = least(lambda: adapter.encode(text), arguments.times)  # noqa: B023
             begun = time.process_time()
-            tokpar.check(encoding, text, adapter, level="seams")
+            tokpar.check(encoding, text, adapter)
             row = [f"{own:.2f}", f"{time.process_time() - begun:.2f}"]
             for level in LEVELS:
                 report = tokpar.check(encoding, text, adapter, level=level)

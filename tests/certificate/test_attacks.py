@@ -22,7 +22,6 @@ def test_no_attack_on_drawn_tokenizers_passes_wrong_ids() -> None:
     for _ in range(drawn(12)):
         attack_tokenizer(rng, seen, texts=2)
     assert seen["ids: refused, ids wrong"] > drawn(100)
-    assert seen["seams: passed, ids wrong"] > 0
     assert seen["ids: passed, ids right"] > drawn(10)
     assert seen["model: passed, ids right"] > 0
 

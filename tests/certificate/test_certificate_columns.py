@@ -47,12 +47,11 @@ from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
 from tokpar.certificate import checker, content_index, pair_rule, tokenizer_probe
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.check_context import CheckContext, RefusedError
-from tokpar.certificate.checker import check, seam_findings, surely_licensed
+from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_checks import spelling_findings, token_counts
+from tokpar.certificate.id_proof import edge_findings, token_counts
 from tokpar.certificate.rule_checker import RuleChecker
-from tokpar.certificate.spelling import spells
 from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
@@ -377,10 +376,9 @@ def dense_case() -> tuple[Tik, str, Encoding]:
     return cl100k(), DENSE, dense_encoding(cl100k(), DENSE, PLACES, UNIVERSAL)
 
 
-@pytest.mark.parametrize("level", ["seams", "ids"])
-def test_a_dense_certificate_is_judged_without_its_seams(level: str) -> None:
+def test_a_dense_certificate_is_judged_without_its_seams() -> None:
     tokenizer, text, encoding = dense_case()
-    report = check(encoding, text, tokenizer, level)
+    report = check(encoding, text, tokenizer)
     assert report.findings == ()
     assert report.notes == (AS_TOLD,)
     assert report.seams == len(spaces_behind_text(text, 0, len(text)))
@@ -391,8 +389,7 @@ def test_a_dense_certificate_is_judged_without_its_seams(level: str) -> None:
 def test_a_stored_dense_certificate_checks_like_the_encoding() -> None:
     tokenizer, text, encoding = dense_case()
     stored = from_bytes(to_bytes(encoding, text, "t"))
-    for level in ("seams", "ids"):
-        assert check(stored, text, tokenizer, level) == check(encoding, text, tokenizer, level)
+    assert check(stored, text, tokenizer) == check(encoding, text, tokenizer)
 
 
 def regions_case(regions: list[tuple[int, int]], licence: Seam = UNIVERSAL) -> set[str]:
@@ -546,10 +543,9 @@ def test_regions_of_bert_and_metaspace_need_their_own_licence(scheme: str) -> No
         Seam(0, "PAIR", "4.8", witness(scheme, "any", "space")),
     )
     encoding = dense_encoding(tokenizer, text, (3, 12), licence)
-    for level in ("seams", "ids"):
-        report = check(encoding, text, tokenizer, level)
-        assert report.ok
-        assert report.seams == 5
+    report = check(encoding, text, tokenizer)
+    assert report.ok
+    assert report.seams == 5
     other = dataclasses.replace(licence, witness=witness("gpt2", "any", "space"))
     for wrong, kind in ((UNIVERSAL, "pattern"), (other, "pattern")):
         seams = Seams(encoding.seams.planned, Everywhere(wrong, np.array([(0, 3)])))
@@ -715,7 +711,7 @@ def test_a_token_across_a_space_of_a_region_is_found() -> None:
     encoding = dense_encoding(tokenizer, text, (), UNIVERSAL)
     assert check(encoding, text, tokenizer).ok
     answers = TokenizerProbe(tokenizer, text, encoding.ids)
-    found = [*spelling_findings(encoding.ids, Columns(), np.array([2, 4]), answers)]
+    found = [*edge_findings(Columns(), np.array([2, 4]), answers)]
     assert [(f.kind, f.position) for f in found] == [("token", 4)]
 
 
@@ -728,69 +724,10 @@ def test_dense_ids_that_cross_a_space_are_found_by_the_check() -> None:
     text = "ab cd"
     licence = Seam(0, "PAIR", "20", witness("cl100k_tiktoken", "non-space", "space"))
     encoding = dense_encoding(tokenizer, text, (), licence)
-    assert check(encoding, text, tokenizer, level="seams").ok
+    assert check(encoding, text, tokenizer).ok
     forged = np.array([ord("a"), 257, ord("c"), ord("d")], dtype=np.uint32)
-    report = check(with_seams(encoding, encoding.seams, forged), text, tokenizer, level="seams")
-    assert {(f.kind, f.position) for f in report.findings} == {("token", 2)}
-
-
-class Plain:
-    """A vocabulary of bytes: id k is `tokens[k]`."""
-
-    name = "plain"
-
-    def __init__(self, tokens: Sequence[bytes]) -> None:
-        self.tokens = tokens
-
-    def decode(self, ids: Sequence[int]) -> str:
-        return b"".join(self.tokens[k] for k in ids).decode("utf-8", "replace")
-
-
-PARTS = [b"a", b" ", b"\n", b"ab", b" the", b" a longer token", b"\xe4", b"\xb8\xad", b"\xe4\xb8",
-         b"\xad", "中".encode(), b"1", b"abcdefgh", b"abcdefghi", b"abcdefghijklmnopq",
-         b"abcdefghijklmnopr", b"abcdefgx", b"a\n", "é".encode()]  # fmt: skip
-
-
-@given(st.lists(st.integers(0, len(PARTS) - 1), max_size=40), st.data())
-def test_ids_spell_exactly_the_text_that_their_bytes_are(
-    ids: list[int], data: st.DataObject
-) -> None:
-    whole = b"".join(PARTS[k] for k in ids)
-    try:
-        whole.decode()
-    except UnicodeDecodeError:
-        return
-    codes, array = np.frombuffer(whole, dtype=np.uint8), np.array(ids, dtype=np.uint32)
-    edges = np.cumsum([0, *(len(PARTS[k]) for k in ids)])
-    assert spells(array, edges, codes, Plain(PARTS))
-    if not ids:
-        return
-    place, other = data.draw(st.integers(0, len(ids) - 1)), data.draw(st.integers(0, 18))
-    forged = array.copy()
-    forged[place] = other
-    assert spells(forged, edges, codes, Plain(PARTS)) == (PARTS[other] == PARTS[ids[place]])
-
-
-@pytest.mark.parametrize("at", range(17))
-def test_a_token_of_many_bytes_is_compared_to_its_last_one(at: int) -> None:
-    """The second token differs in one byte from what the text has; both stand elsewhere, too."""
-    word = b"abcdefghijklmnopq"
-    other = word[:at] + b"X" + word[at + 1 :]
-    tokens = [word, other, b" "]
-    whole = b" ".join([word, other, word, other, word])
-    ids = np.array([0, 2, 1, 2, 1, 2, 1, 2, 0], dtype=np.uint32)
-    edges = np.cumsum([0, *(len(tokens[k]) for k in ids)])
-    codes = np.frombuffer(whole, dtype=np.uint8)
-    assert not spells(ids, edges, codes, Plain(tokens))
-    ids[4] = 0
-    assert spells(ids, edges, codes, Plain(tokens))
-
-
-def test_an_id_has_one_length() -> None:
-    """The bytes behind the shorter one are zeros, as those that a mask leaves."""
-    codes = np.frombuffer(b"ab\0ab", dtype=np.uint8)
-    ids = np.array([0, 0], dtype=np.uint32)
-    assert not spells(ids, np.array([0, 3, 5]), codes, Plain([b"ab"]))
+    step = check_seams(with_seams(encoding, encoding.seams, forged), text, tokenizer)
+    assert {(f.kind, f.position) for f in step.findings} == {("token", 2)}
 
 
 @pytest.mark.parametrize(
@@ -802,18 +739,6 @@ def test_counts_never_fall_nor_pass_the_ids_there_are(tokens: list[int], wrong: 
         np.arange(3), np.array(tokens), np.zeros(3, dtype=np.int64), (("PAIR", "", ()),)
     )
     assert [finding.seam for finding in token_counts(columns, 3)] == wrong
-
-
-def test_a_decoder_that_adds_something_is_asked_part_by_part() -> None:
-    class Polite(Tik):
-        def decode(self, ids: Sequence[int]) -> str:
-            return super().decode(ids).replace(" .", ".")
-
-    tokenizer, text = Polite("cl100k_part", "cl100k_tiktoken"), "It ends . It goes on."
-    encoding = dense_encoding(tokenizer, text, (2,), UNIVERSAL)
-    assert check(encoding, text, tokenizer).ok
-    forged = encoding.ids[[1, 0, *range(2, len(encoding.ids))]]
-    assert not check(with_seams(encoding, encoding.seams, forged), text, tokenizer).ok
 
 
 # ------------------------------------------------------------------------------- encodings
@@ -868,9 +793,9 @@ def test_a_truncation_that_refuses_longer_texts_hides_the_ids(settings: dict[str
     native.pre_tokenizer = pre_tokenizers.Whitespace()
     native.enable_truncation(4, **settings)
     encoding = tokpar.encode("a b a b", native)
-    report = tokpar.check(encoding, "a b a b", native, level="seams")
-    assert report.ok
-    assert "hides the text's own ids" in report.notes[0]
+    step = check_seams(encoding, "a b a b", tokpar.load(native))
+    assert step.findings == ()
+    assert "hides the text's own ids" in step.notes[0]
 
 
 def test_numbers_that_no_text_reaches_are_findings() -> None:
@@ -906,23 +831,6 @@ def test_a_seam_lies_above_all_before_it() -> None:
     seams = [finder_for(facts).certify(text, p) for p in (spaces[3], spaces[0], spaces[1])]
     found = [*seam_findings(Seams.of([seam for seam in seams if seam]), text, facts)]
     assert [(finding.kind, finding.seam) for finding in found] == [("order", 1), ("order", 2)]
-
-
-@pytest.mark.parametrize("place", [0, 32_767, 32_768, 70_000, 79_999])
-def test_ids_are_compared_in_every_block(place: int) -> None:
-    ids = np.arange(80_000, dtype=np.uint32) % 3
-    edges = np.arange(80_001)
-    codes = np.frombuffer(b"abc" * 26_667, dtype=np.uint8)[:80_000]
-    letters = Plain([b"a", b"b", b"c", b"a"])
-    assert spells(ids, edges, codes, letters)
-    ids[place] = (ids[place] + 1) % 3
-    assert not spells(ids, edges, codes, letters)
-
-
-def test_an_id_without_bytes_spells_nothing() -> None:
-    codes, ids = np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 2, 1], dtype=np.uint32)
-    assert not spells(ids, np.array([0, 1, 1, 2]), codes, Plain([b"a", b"b", b""]))
-    assert not spells(ids, np.array([0, 1, 0, 2]), codes, Plain([b"a", b"b", b""]))
 
 
 def test_seams_of_one_licence_are_told_from_those_inside_a_normalized_token() -> None:

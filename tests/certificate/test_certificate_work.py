@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.seams import part
+from tokpar.certificate import checker
 from tokpar.certificate.certificate_file import to_bytes
 from tokpar.cli import main
 from tokpar.types import Seam
@@ -72,16 +73,16 @@ def test_inserted_ids_are_known_where_nothing_is_cut_or_padded() -> None:
     assert tuple(map(len, tokenizer.special_tokens)) == (1, 1)
     text = "One two three four five"
     encoding = tokpar.encode(text, tokenizer)
-    assert tokpar.check(encoding, text, tokenizer, level="seams").ok
+    assert tokpar.check(encoding, text, tokenizer).ok
     for place in (0, len(encoding.ids) - 1):
         ids = encoding.ids.copy()
         ids[place] += 1
         changed = replace(encoding, ids=ids)
-        [finding] = tokpar.check(changed, text, tokenizer, level="seams").findings
+        [finding] = checker.check_seams(changed, text, tokenizer).findings
         assert finding.kind == "inserted"
         expected = f"id {place}: expected {encoding.ids[place]} to be inserted, got {ids[place]}"
         assert finding.message == expected
-    [finding] = tokpar.check(
-        replace(encoding, ids=encoding.ids[:1]), text, tokenizer, level="seams"
+    [finding] = checker.check_seams(
+        replace(encoding, ids=encoding.ids[:1]), text, tokenizer
     ).findings
     assert finding.message == "expected at least the 2 ids that are inserted, got 1"

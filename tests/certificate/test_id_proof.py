@@ -202,10 +202,8 @@ def test_an_engine_that_fails_on_a_segment_is_asked_for_the_whole_text() -> None
 
 def test_the_report_says_what_its_level_proves() -> None:
     tokenizer, text, encoding = cl100k_case()
-    seams, ids = (check(encoding, text, tokenizer, level) for level in ("seams", "ids"))
-    assert seams
+    ids = check(encoding, text, tokenizer)
     assert ids
-    assert any("ids" in sentence for sentence in seams.not_proved)
     assert not ids.not_proved
     assert any("ids" in sentence for sentence in ids.proved)
     wrong = check(encoding_of(encoding.ids[1:], encoding.seams), text, tokenizer)
@@ -215,9 +213,9 @@ def test_the_report_says_what_its_level_proves() -> None:
 
 def test_another_level_is_refused_with_the_known_ones() -> None:
     tokenizer, text, encoding = cl100k_case()
-    with pytest.raises(OptionError, match=r"unknown level 'full'; expected one of seams, ids"):
+    with pytest.raises(OptionError, match=r"unknown level 'full'; expected one of ids, model"):
         check(encoding, text, tokenizer, "full")
-    assert [*Level] == ["seams", "ids", "model"]
+    assert [*Level] == ["ids", "model"]
 
 
 def test_segments_of_wide_characters_are_compared_in_bytes() -> None:
@@ -239,7 +237,7 @@ def pretokens_of(adapter: Any, text: str, cuts: list[int]) -> tuple[dict[str, li
     stops = np.cumsum([len(each) for each in codes])
     starts = stops - [len(each) for each in codes]
     answers = TokenizerProbe(adapter, text, None)
-    gate = PretokenGate.of(adapter.facts, answers)
+    gate = PretokenGate.of(adapter.facts)
     if gate is None:
         return {}, len(segments)
     data = np.frombuffer(b"".join(codes), np.uint8)

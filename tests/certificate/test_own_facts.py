@@ -28,11 +28,11 @@ from tests.support.tokenizers_drawn import (
     tiktoken_encodings,
 )
 from tokpar.certificate import fact_differences
+from tokpar.certificate.canonical_form import form_of_json
 from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
-from tokpar.certificate.format_two import in_format_one
-from tokpar.certificate.own_facts import facts_of_file
-from tokpar.certificate.own_stages import without_inner_sets
-from tokpar.certificate.tokenizer_file import CustomPartError, TokenizerFile, read_origin
+from tokpar.certificate.origin_reader import CustomPartError, read_origin
+from tokpar.certificate.own_division import without_inner_sets
+from tokpar.certificate.own_facts import facts_of_form
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.interfaces import facts_of
@@ -149,7 +149,7 @@ def test_odd_tokenizers_are_read_alike(name: str) -> None:
 @pytest.mark.parametrize("sample", file_formats.NAMES)
 def test_both_formats_of_a_file_are_read_as_the_planner_reads_them(sample: str, name: str) -> None:
     config = file_formats.sample(sample, name)
-    own = facts_of_file(TokenizerFile(in_format_one(config), lists_classes=True))
+    own = facts_of_form(form_of_json(config, lists_classes=True))
     told = facts_with_tokens(as_format_one(config), lists_classes=True)
     assert [each.message for each in differences(told, own)] == []
     assert (own.unprovable is None) == (told.unprovable is None)
@@ -278,6 +278,14 @@ def test_a_changed_tokenizer_is_read_again_and_an_unchanged_one_is_not(
             CHANGES[name](own)
 
 
+def test_both_levels_stand_on_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, own = counted(monkeypatch), byte_level([("c", "d")])
+    encoding = tokpar.encode(LINE * 3, own)
+    for level in ("ids", "model", "ids", "model"):
+        assert tokpar.check(encoding, LINE * 3, own, level=level).ok
+    assert len(read) == 1
+
+
 @given(st.lists(st.sampled_from(sorted(CHANGES)), max_size=6))
 def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[str]) -> None:
     own = byte_level([("c", "d")])
@@ -308,7 +316,7 @@ def test_the_facts_of_the_file_decide_about_a_seam_whatever_the_planner_was_told
     text = "a b c d e"
     plain = tokpar.encode(text, byte_level([]), strategy="cut", chunk_chars=1)
     assert 3 in [seam.position for seam in plain.seams]
-    kinds = {each.kind for each in tokpar.check(plain, text, own, level="seams").findings}
+    kinds = {each.kind for each in tokpar.check(plain, text, own).findings}
     assert "added token" in kinds
 
 

@@ -24,8 +24,7 @@ from tests.support.windows_drawn import (
     split,
     windows_or_none,
 )
-from tokpar.certificate.pair_check import PairChecker
-from tokpar.certificate.pattern_machine import Machine
+from tokpar.certificate.pattern_machine import Machine, PairChecker
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN

@@ -24,6 +24,7 @@ from tests.support.paths import ROOT, VOCAB
 from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.certificate.checker import check_seams
 from tokpar.cli import main
 from tokpar.cli.options import _value
 from tokpar.cli.progress import ProgressExecutor
@@ -254,8 +255,8 @@ def seams_in(path: Path) -> list[Seam]:
 
 
 def test_check_confirms_a_certificate(run: Run, long_file: Path, certificate: Path) -> None:
-    for level in ("seams", "ids"):
-        outcome = run("check", long_file, "--certificate", certificate, "--level", level)
+    for more in ((), ("--level", "ids")):
+        outcome = run("check", long_file, "--certificate", certificate, *more)
         assert outcome.code == 0
         assert outcome.out.startswith("ok: ")
     got = run("check", long_file, "--certificate", certificate, "--json").json
@@ -280,11 +281,9 @@ def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path
 
 
 def test_check_confirms_thousands_of_cuts(run: Run, long_file: Path, thousands: Path) -> None:
-    for level in ("seams", "ids"):
-        more = ("--json", "--level", level)
-        got = run("check", long_file, "--certificate", thousands, *more).json
-        assert (got["ok"], got["findings"]) == (True, [])
-        assert got["seams"] > 3000
+    got = run("check", long_file, "--certificate", thousands, "--json").json
+    assert (got["ok"], got["findings"]) == (True, [])
+    assert got["seams"] > 3000
 
 
 def test_check_finds_one_wrong_region_of_thousands_of_cuts(
@@ -329,15 +328,7 @@ def test_check_finds_a_wrong_id(run: Run, long_file: Path, certificate: Path) ->
     assert run("check", long_file, "--certificate", path).code == 1
 
 
-def test_level_seams_says_that_it_proves_nothing_of_ids(
-    run: Run, long_file: Path, certificate: Path
-) -> None:
-    outcome = run("check", long_file, "--certificate", certificate, "--level", "seams")
-    assert outcome.code == 0
-    assert "not proved: that the ids are the tokenizer's" in outcome.out
-
-
-def test_letters_in_place_of_words_pass_level_seams_and_fail_level_ids(
+def test_letters_in_place_of_words_have_licensed_seams_and_fail_the_check(
     run: Run, long_file: Path, certificate: Path
 ) -> None:
     stored = from_bytes(certificate.read_bytes())
@@ -347,19 +338,17 @@ def test_letters_in_place_of_words_pass_level_seams_and_fail_level_ids(
     counts = np.cumsum([0, *map(len, letters)])
     seams = [replace(seam, token=int(counts[seam.position])) for seam in stored.seams]
     path = rewritten(certificate, long_file, Seams.of(seams), np.concatenate(letters))
-    seen = {
-        level: run("check", long_file, "--certificate", path, "--level", level)
-        for level in ("seams", "ids")
-    }
-    assert (seen["seams"].code, seen["ids"].code) == (0, 1)
-    assert "not proved: that the ids" in seen["seams"].out
-    assert "serial" in seen["ids"].out
+    stored = from_bytes(path.read_bytes())
+    assert check_seams(stored, text, tokenizer).findings == ()
+    outcome = run("check", long_file, "--certificate", path)
+    assert outcome.code == 1
+    assert "serial" in outcome.out
 
 
 def test_check_names_the_levels_when_it_gets_another(run: Run, long_file: Path) -> None:
     outcome = run("check", long_file, "--level", "full")
     assert outcome.code == 2
-    assert "seams, ids, model" in outcome.err.replace("'", "")
+    assert "ids, model" in outcome.err.replace("'", "")
 
 
 def test_check_finds_another_text(run: Run, tmp_path: Path, certificate: Path) -> None:

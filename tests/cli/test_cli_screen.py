@@ -126,7 +126,7 @@ def test_no_control_of_a_terminal_in_a_certificate_reaches_the_screen(
     ]
     encoding = Encoding.of(stored.ids, Seams.of(seams), Report(ESCAPES, ESCAPES))
     path.write_bytes(to_bytes(encoding, TEXT, ESCAPES, tokpar_version=ESCAPES))
-    for more in ((), ("--json",), ("--level", "seams")):
+    for more in ((), ("--json",), ("--level", "model")):
         outcome = run("check", text_file, "--certificate", path, *more)
         assert outcome.code == 1
         assert "red" in outcome.out

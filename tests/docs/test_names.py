@@ -66,7 +66,6 @@ ALLOWED: dict[str, str] = {
     "plugins/tokpar-bench/src/tokpar_bench/records.py: ProjectionRow.projected": _RESULTS,
     "tokpar/certificate/findings.py: CheckReport.proved": _REPORT,
     "tokpar/certificate/findings.py: CheckReport.refused": _REPORT,
-    "tokpar/certificate/model/given_file.py: VocabularyFile.added": _PURE,
     "tokpar/chunks/text_chunk.py: TextChunk.certified": _REPORT,
     "tokpar/cli/trial.py: Trial.certified": _JSON,
     f"{_CORPUS}/building.py: build.out": _OPTION,

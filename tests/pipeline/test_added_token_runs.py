@@ -132,7 +132,7 @@ def test_every_door_gives_the_ids_of_the_own_call(
         for encoder in encoders:
             found = encoder.encode(text)
             assert found.ids.tolist() == expected
-            assert tokpar.check(found, text, encoder.tokenizer, level="seams").ok
+            assert tokpar.check(found, text, encoder.tokenizer).ok
             assert encoder.encode_batch([text] * 2)[1].ids.tolist() == expected
         assert encoders[0].count(text) == len(expected)
         assert streamed(encoders[0], text, size) == expected
@@ -180,9 +180,7 @@ DOORS: dict[str, Callable[[tokpar.Encoder, str], object]] = {
     "count": lambda encoder, text: encoder.count(text),
     "stream": lambda encoder, text: streamed(encoder, text, 400),
     "session": lambda encoder, text: appended(encoder, text, len(text) // 8),
-    "check": lambda encoder, text: tokpar.check(
-        encoder.encode(text), text, encoder.tokenizer, level="seams"
-    ),
+    "check": lambda encoder, text: tokpar.check(encoder.encode(text), text, encoder.tokenizer),
 }
 FEW, MANY, COUNT = 8, 1500, 2000
 

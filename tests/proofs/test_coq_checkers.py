@@ -22,7 +22,7 @@ from tests.support.coq_runs import computed
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
 from tokpar.certificate.model.model_proof import model_findings
-from tokpar.certificate.pair_check import PairChecker
+from tokpar.certificate.pattern_machine import PairChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.known_pattern import PairTable, shipped_pattern

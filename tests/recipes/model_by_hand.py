@@ -16,7 +16,6 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from tests.support.model_worlds import drawn_config, drawn_text, forged, proved, spelled
-from tokpar.certificate.model.given_file import JsonFile
 from tokpar.certificate.model.model_proof import file_findings
 
 
@@ -82,7 +81,7 @@ def mutated_world(rng: random.Random) -> None:
     except (ValueError, RecursionError):
         return
     for ids in ([], [97, 98], [*range(rng.randrange(9))]):
-        proof = file_findings(JsonFile(written), text, ids)
+        proof = file_findings(written, text, ids)
         assert proof.ok == (not proof.findings and proof.refusal is None)
         if proof.ok and text:
             try:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
-from tokpar.certificate.model.given_file import JsonFile
 from tokpar.certificate.model.model_proof import ModelProof, file_findings
 
 Config = dict[str, Any]
@@ -244,4 +243,4 @@ def longest(data: bytes, number: Mapping[bytes, int]) -> Ids:
 
 def proved(config: Config, text: str, ids: object) -> ModelProof:
     """What level `model` says of a file."""
-    return file_findings(JsonFile(json.dumps(config)), text, ids)
+    return file_findings(json.dumps(config), text, ids)

@@ -572,7 +572,8 @@ class LiveTokenizer(HuggingFaceTokenizer):
     @property
     def origin(self) -> Origin:
         """The caller's object, for a checker."""
-        return Origin(self._caller.native, self._postprocess_flags)
+        settings = {**self._postprocess_flags, "no_file": self.why_live}
+        return Origin(self._caller.native, settings)
 
     def encode(self, text: str) -> IdArray:
         """Returns ids without special tokens. Raises OptionError if the own call truncates or

@@ -6,7 +6,7 @@ The checker uses the text, the facts and the frozen tables. It never uses the pl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,11 +18,10 @@ from tokpar.certificate.check_context import (
     RefusedError,
     require,
 )
-from tokpar.certificate.fact_differences import checked_facts
+from tokpar.certificate.fact_differences import CheckedFacts, checked_facts
 from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_checks import id_findings, text_ids, well_formed
-from tokpar.certificate.id_proof import prove_ids
+from tokpar.certificate.id_proof import Core, id_findings, prove_ids, text_ids, well_formed
 from tokpar.certificate.model.model_proof import ModelProof, model_findings
 from tokpar.certificate.pair_rule import at_spaces, looks_at_two
 from tokpar.certificate.rule_checker import RuleChecker
@@ -47,53 +46,79 @@ class Checkable(Protocol):
     def seams(self) -> Sequence[Seam]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class SeamStep:
+    """The first step of a check: is each seam licensed, and does an id begin at it?
+
+    `count`: how many seams. `are_licensed`: no finding is about a seam, a fact or the text.
+    `seams`: in columns; `cuts`: the byte offsets of those of `everywhere`. `core`: the text's own
+    ids."""
+
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    count: int
+    are_licensed: bool
+    seams: Seams
+    cuts: IntArray
+    core: Core
+    probe: TokenizerProbe
+    reading: CheckedFacts
+
+
 def check(
     encoding: Checkable, text: str, tokenizer: TokenizerAdapter, level: str = Level.IDS
 ) -> CheckReport:
     """Check an encoding of `text`, and say what was proved.
 
-    `level`: what is to be proved (`Level`).
-    `seams`: each seam is licensed by its rule. Tokens that tile the text must spell it; else ids
-    are not looked at. No rule tokenizes.
-    `ids`: also, the ids are those of the tokenizer's own serial call (theorem 31).
-    `model`: also, the ids follow from the tokenizer's file (theorems 32, 33).
+    `level`: what is to be proved (`Level`), after the first step: each seam is licensed by its
+    rule. No rule tokenizes.
+    `ids`: the ids are those of the tokenizer's own serial call (theorem 31).
+    `model`: the ids follow from the tokenizer's file (theorems 32, 33).
     Raises OptionError for an unknown level."""
     wanted = Level.of(level)
+    step = check_seams(encoding, text, tokenizer)
+    licensed = f"each of {step.count:,} seams is licensed by its rule"
+    if wanted is Level.MODEL:
+        return _by_file(step, text, tokenizer, licensed)
+    facts = step.reading.facts
+    proof = prove_ids(encoding.ids, step.seams, step.cuts, step.probe, facts, step.are_licensed)
+    findings = (*step.findings, *proof.findings)
+    proved = licensed, f"the ids are the tokenizer's: {proof.claim}"
+    return _report(findings, step.count, wanted, proved, (), step.reading.notes)
+
+
+def check_seams(encoding: Checkable, text: str, tokenizer: TokenizerAdapter) -> SeamStep:
+    """Do the first step of a check. The tokenizer encodes nothing."""
     seams = in_columns(encoding.seams)
-    known = checked_facts(tokenizer)
+    reading = checked_facts(tokenizer)
     core = text_ids(encoding.ids, text, tokenizer)
     probe = TokenizerProbe(tokenizer, text, core.ids)
-    findings = [*_other_text(encoding, text), *known.findings]
-    findings += seam_findings(seams, text, known.facts, probe.utf8)
+    findings = [*_other_text(encoding, text), *reading.findings]
+    findings += seam_findings(seams, text, reading.facts, probe.utf8)
     licensed = not findings
     cuts = _cuts(seams, probe.utf8) if licensed else NO_INTS
-    tiles, again = known.facts.tiles, wanted is not Level.SEAMS
-    found, notes = id_findings(core, seams.planned, cuts, probe, tiles, again)
-    findings += found
+    found, notes = id_findings(core, seams.planned, cuts, probe, reading.facts.tiles)
     count = len(seams.planned) + len(cuts)
-    notes = known.notes if wanted is Level.IDS else (*notes, *known.notes)
-    proved = (f"each of {count:,} seams is licensed by its rule",)
-    if wanted is Level.SEAMS:
-        return _report(
-            findings, count, wanted, proved, ("that the ids are the tokenizer's",), notes
-        )
-    if wanted is Level.MODEL:
-        shown = model_findings(tokenizer, text, core.ids) if core.ids is not None else HIDDEN
-        findings += shown.findings
-        by_file = ("the ids follow from the tokenizer's file (theorems 32, 33)",)
-        report = _report(findings, count, wanted, proved + by_file, shown.assumptions, notes)
-        if shown.refusal is None:
-            return report
-        refused = ": ".join(shown.refusal)
-        return replace(report, proved=(), not_proved=proved + by_file, refused=refused)
-    proof = prove_ids(encoding.ids, seams, cuts, probe, known.facts, licensed)
-    findings += proof.findings
-    by_call = (f"the ids are the tokenizer's: {proof.claim}",)
-    return _report(findings, count, wanted, proved + by_call, (), notes)
+    notes = (*notes, *reading.notes)
+    return SeamStep((*findings, *found), notes, count, licensed, seams, cuts, core, probe, reading)
+
+
+def _by_file(
+    step: SeamStep, text: str, tokenizer: TokenizerAdapter, seam_claim: str
+) -> CheckReport:
+    """The report of level `model`."""
+    own = step.core.ids
+    shown = HIDDEN if own is None else model_findings(tokenizer, text, own)
+    findings = (*step.findings, *shown.findings)
+    proved = seam_claim, "the ids follow from the tokenizer's file (theorems 32, 33)"
+    report = _report(findings, step.count, Level.MODEL, proved, shown.assumptions, step.notes)
+    if shown.refusal is None:
+        return report
+    return replace(report, proved=(), not_proved=proved, refused=": ".join(shown.refusal))
 
 
 def _report(
-    findings: Sequence[Finding],
+    findings: tuple[Finding, ...],
     seams: int,
     level: Level,
     proved_claims: tuple[str, ...],
@@ -102,7 +127,7 @@ def _report(
 ) -> CheckReport:
     if findings:
         proved_claims, not_proved = (), (*proved_claims, *not_proved)
-    return CheckReport(tuple(findings), seams, level, proved_claims, not_proved, notes)
+    return CheckReport(findings, seams, level, proved_claims, not_proved, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:

@@ -1,4 +1,5 @@
-"""Compare the facts that the planner was told with the facts that the checker reads itself."""
+"""Read a tokenizer once for each of its states, and compare the facts that the planner was told
+with the facts that the checker reads itself."""
 
 from __future__ import annotations
 
@@ -8,17 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.certificate.canonical_form import JsonForm, RankForm
+from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.own_facts import facts_of_file
+from tokpar.certificate.origin_reader import CustomPartError, read_origin, state_of
+from tokpar.certificate.own_facts import facts_of_form
 from tokpar.certificate.own_postprocess import postprocess_differences, postprocess_of
 from tokpar.certificate.own_vocabulary import OwnVocabulary
-from tokpar.certificate.tokenizer_file import (
-    CustomPartError,
-    RankFile,
-    TokenizerFile,
-    read_origin,
-    state_of,
-)
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import TokenizerAdapter, facts_of, origin_of
 from tokpar.types import Facts, NormalizerStage, Origin
@@ -37,16 +34,18 @@ _MOST_KEPT = 4
 
 @dataclass(frozen=True, eq=False)
 class CheckedFacts:
-    """The facts that decide in a check, the findings about them, and notes.
+    """What the checker knows of a tokenizer: the facts that decide in a check, the findings about
+    them, and notes.
 
     `facts`: those that the checker read itself, where there is a file. They refuse what the planner
-    refuses, too: an adapter may know more of its object than a file shows. `told_facts`: the
-    planner's."""
+    refuses, too: an adapter may know more of its object than a file shows. `form`: the canonical
+    form of which they are made; None if there is none, `unread` says why."""
 
     facts: Facts
-    told_facts: Facts
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    form: JsonForm | RankForm | None = None
+    unread: str | None = None
 
 
 def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
@@ -57,7 +56,7 @@ def checked_facts(tokenizer: TokenizerAdapter) -> CheckedFacts:
     told = facts_of(tokenizer)
     origin = origin_of(tokenizer)
     if origin is None:
-        return CheckedFacts(told, told, notes=(AS_TOLD,))
+        return CheckedFacts(told, notes=(AS_TOLD,))
     readings, state = told.derive(_readings), state_of(origin)
     found = next((each for before, each in readings if before == state), None)
     if found is None:
@@ -74,33 +73,33 @@ def _readings(_: Facts) -> list[tuple[object, CheckedFacts]]:
 
 
 def _read(told_facts: Facts, origin: Origin, tokenizer: TokenizerAdapter) -> CheckedFacts:
-    findings = list[Finding]()
+    findings, form, unread = list[Finding](), None, None
     try:
-        file = read_origin(origin)
-        own = facts_of_file(file)
-    except CustomPartError as error:
-        why = str(error)
-        file, own = None, Facts("unknown", "unknown", unprovable=why, added_token_cuts_refused=why)
+        form = read_origin(origin)
+        own = facts_of_form(form)
+    except (CustomPartError, RefusedError) as error:
+        unread = str(error)
+        own = Facts("unknown", "unknown", unprovable=unread, added_token_cuts_refused=unread)
     except FileFormatError:
-        return CheckedFacts(told_facts, told_facts, notes=(AS_TOLD,))
-    if isinstance(file, TokenizerFile):
-        findings += _postprocess_findings(file, origin, tokenizer)
+        return CheckedFacts(told_facts, notes=(AS_TOLD,))
+    if isinstance(form, JsonForm):
+        findings += _postprocess_findings(form, origin, tokenizer)
     if told_facts.unprovable is None or told_facts.added_token_cuts_refused is None:
         findings += differences(told_facts, own)
-        findings += _size_differences(told_facts, own, file)
+        findings += _size_differences(told_facts, own, form)
     decided = replace(
         own,
         unprovable=own.unprovable or told_facts.unprovable,
         added_token_cuts_refused=own.added_token_cuts_refused
         or told_facts.added_token_cuts_refused,
     )
-    return CheckedFacts(decided, told_facts, tuple(findings))
+    return CheckedFacts(decided, tuple(findings), (), form, unread)
 
 
 def _postprocess_findings(
-    file: TokenizerFile, origin: Origin, tokenizer: TokenizerAdapter
+    form: JsonForm, origin: Origin, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    own = postprocess_of(file, origin.settings)
+    own = postprocess_of(form, origin.settings)
     if own is not None:
         for name, read, done in postprocess_differences(own, tokenizer):
             yield _finding(name, done, read)
@@ -126,16 +125,16 @@ def differences(told_facts: Facts, own: Facts) -> Iterator[Finding]:
 
 
 def _size_differences(
-    told_facts: Facts, own: Facts, file: TokenizerFile | RankFile | None
+    told_facts: Facts, own: Facts, form: JsonForm | RankForm | None
 ) -> Iterator[Finding]:
     """Yields a finding for the first id whose bytes the planner was told otherwise."""
     if told_facts.sizes is None:
         return
-    if own.sizes is None or not isinstance(file, TokenizerFile):
+    if own.sizes is None or not isinstance(form, JsonForm):
         yield _finding("sizes", "the bytes of each id", None)
         return
     added_ids = {token.id for token in own.added_tokens}
-    ids = np.array(sorted({*OwnVocabulary(file.config["model"]).ids.values(), *added_ids}))
+    ids = np.array(sorted({*OwnVocabulary(form).ids.values(), *added_ids}))
     given, read = told_facts.sizes(ids), own.sizes(ids)
     for k in np.flatnonzero(given != read)[:1].tolist():
         yield _finding(f"sizes of id {ids[k]}", given[k], read[k])

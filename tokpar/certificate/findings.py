@@ -9,10 +9,9 @@ from tokpar.errors import OptionError
 
 
 class Level(StrEnum):
-    """What a check proves. Each level proves all that the level before it proves."""
+    """What a check proves. The first step of both levels is that each seam is licensed by its
+    rule."""
 
-    SEAMS = "seams"
-    """Each seam is licensed by its rule. Says nothing of ids."""
     IDS = "ids"
     """The ids are those of the tokenizer's own serial call (theorem 31). The call is asked once for
     each distinct segment."""

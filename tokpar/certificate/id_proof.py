@@ -1,4 +1,7 @@
-"""Prove the ids of a text by the tokenizer's own call, once for each distinct segment."""
+"""Prove the ids of a text by the tokenizer's own call, once for each distinct segment.
+
+First what post-processing inserted is taken away; and ids are looked at without any call: how many
+lie before each seam, and whether one begins there."""
 
 from __future__ import annotations
 
@@ -6,17 +9,184 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, IntArray
+from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.id_checks import id_difference, postprocess_ids, serial_ids
 from tokpar.certificate.segment_ids import SegmentIds, Segments, segment_ids
 from tokpar.certificate.segment_pretokens import PretokenGate
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
+from tokpar.interfaces import (
+    Locates,
+    PostProcesses,
+    TokenizerAdapter,
+    own_call_of,
+)
 from tokpar.seams import Columns, Seams
-from tokpar.types import Facts, Theorem
+from tokpar.types import Facts, Rows, Theorem
+
+PROBE = 2**31
+"""Ids from here on stand for "id number k of the text itself" when post-processing is probed."""
+# cuts that are checked together: new memory for all of them costs more than the checks
+_BLOCK = 1 << 15
+_HIDDEN = "padding, truncation or an unknown post-processor hides the text's own ids"
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The text's own ids within the post-processed ids, or a `note` why they are unknown."""
+
+    ids: IdArray | None
+    findings: tuple[Finding, ...] = ()
+    note: str | None = None
+
+
+def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
+    """Remove the ids that `postprocess` inserts, and compare them with the expected ids."""
+    if not isinstance(tokenizer, PostProcesses):
+        return Core(ids)
+
+    def final_ids(some: int) -> IdArray:
+        return tokenizer.postprocess(Rows.of([_probe(some)]), [text])[0]
+
+    try:
+        inserted = len(final_ids(0))
+        grows = len(final_ids(1)) == inserted + 1
+        count = len(ids) - inserted
+        # One more id must show: at exactly the length that truncation keeps, more may be cut.
+        final, more = final_ids(max(0, count)), final_ids(max(0, count) + 1)
+    except LookupError:
+        return Core(None, note=_HIDDEN)
+    if grows and count < 0:
+        message = f"expected at least the {inserted} ids that are inserted, got {len(ids)}"
+        return Core(None, (Finding("inserted", message),))
+    own = final >= PROBE
+    first = int(np.argmax(own)) if own.any() else 0
+    shown = grows and (len(final), len(more)) == (len(ids), len(ids) + 1)
+    whole = np.count_nonzero(own) == count
+    if not shown or not whole or not np.array_equal(final[first : first + count], _probe(count)):
+        return Core(None, note=_HIDDEN)
+    findings = tuple(
+        Finding("inserted", f"id {k}: expected {final[k]} to be inserted, got {ids[k]}")
+        for k in np.flatnonzero(~own & (final != ids))[:1].tolist()
+    )
+    return Core(ids[first : first + count], findings)
+
+
+def _probe(count: int) -> IdArray:
+    return np.arange(PROBE, PROBE + count, dtype=np.uint32)
+
+
+def id_findings(
+    core: Core, seams: Columns, cuts: IntArray, probe: TokenizerProbe, tiles: bool
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Returns what is wrong with ids although nothing is encoded again, and notes about ids that
+    could not be looked at.
+
+    `cuts`: the byte offsets of the seams of `everywhere`. `tiles`: tokens tile the text. An id must
+    begin at each seam then."""
+    findings = list(core.findings)
+    if not well_formed(seams):
+        return findings, ("limited: ids not looked at, the seams are no columns",)
+    counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
+    findings += counts
+    if core.note is not None or core.ids is None:
+        return findings, () if core.note is None else (f"limited: {core.note}",)
+    outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(probe.text))
+    if counts or outside.any():
+        return findings, ("limited: ids not looked at, the seams do not lie in them",)
+    if tiles and not probe.utf8.has_surrogates and isinstance(probe.tokenizer, Locates):
+        findings += edge_findings(seams, cuts, probe)
+    return findings, ()
+
+
+def well_formed(columns: Columns) -> bool:
+    """True if all columns have one length and every code has a licence."""
+    lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
+    codes = columns.codes
+    return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
+
+
+def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
+    """Check the number of ids before each seam: never falling, at most the number of ids."""
+    least = np.maximum.accumulate(np.concatenate(([0], seams.tokens)))[:-1]
+    wrong = seams.tokens < least
+    if count is not None:
+        wrong |= seams.tokens > count
+    limit = "" if count is None else f" and {count}"
+    for k in np.flatnonzero(wrong).tolist():
+        message = f"expected between {least[k]}{limit} ids before it, got {seams.tokens[k]}"
+        yield Finding("token", message, int(seams.positions[k]), k)
+
+
+def edge_findings(seams: Columns, cuts: IntArray, probe: TokenizerProbe) -> Iterator[Finding]:
+    """Yield a finding for each seam at which no id begins, or one for ids that do not tile the
+    text. Assumes that the tokens of this tokenizer tile the text, and that it locates them."""
+    utf8 = probe.utf8
+    try:
+        edges = probe.edges()
+    except RefusedError as refusal:
+        yield Finding("ids", f"expected ids that tile the text, got others: {refusal}")
+        return
+    expected = utf8.byte_offsets(seams.positions)
+    for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
+        message = (
+            f"expected id {seams.tokens[k]} to begin at byte {expected[k]}, "
+            f"got byte {edges[seams.tokens[k]]}"
+        )
+        yield Finding("token", message, int(seams.positions[k]), k)
+    blocks = (cuts[k : k + _BLOCK] for k in range(0, len(cuts), _BLOCK))
+    crossed = np.concatenate([NO_INTS, *(_cuts_without_id(edges, block) for block in blocks)])
+    if len(crossed):
+        message = (
+            f"expected an id to begin at each of {len(cuts)} spaces, got none at "
+            f"{len(crossed)} of them, the first at byte {crossed[0]}"
+        )
+        yield Finding("token", message, utf8.position(int(crossed[0])))
+
+
+def _cuts_without_id(edges: IntArray, cuts: IntArray) -> IntArray:
+    """Returns the cuts, ascending, at which no id begins."""
+    least, most = int(cuts[0]), int(cuts[-1])
+    first, last = np.searchsorted(edges, (least, most + 1))
+    begins = np.zeros(most + 1 - least, dtype=np.bool_)
+    begins[edges[first:last] - least] = True
+    return cuts[~begins[cuts - least]]
+
+
+def serial_ids(text: str, tokenizer: TokenizerAdapter) -> IdArray:
+    """The ids of the tokenizer's own serial call, post-processed."""
+    own_call = own_call_of(tokenizer)
+    if own_call is not None:
+        return own_call(text)
+    return postprocess_ids(tokenizer.encode(text), text, tokenizer)
+
+
+def postprocess_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> IdArray:
+    """The ids that the tokenizer's settings make of the ids of a text."""
+    if not isinstance(tokenizer, PostProcesses):
+        return ids
+    return tokenizer.postprocess(Rows.of([ids]), [text])[0]
+
+
+def id_difference(ids: IdArray, serial: IdArray, seams: Columns) -> Iterator[Finding]:
+    """Yield the first difference to the ids of the serial call, with the nearest seam."""
+    common = min(len(ids), len(serial))
+    unequal = np.flatnonzero(ids[:common] != serial[:common])
+    if not len(unequal) and len(ids) == len(serial):
+        return
+    first = int(unequal[0]) if len(unequal) else common
+    near = int(np.argmin(np.abs(seams.tokens - first))) if len(seams) else None
+    where = "there is no seam" if near is None else f"nearest is seam {near}"
+    expected = f"expected {_id_at(serial, first)} of the serial encode"
+    message = f"id {first}: {expected}, got {_id_at(ids, first)}; {where}"
+    yield Finding("serial", message, None if near is None else int(seams.positions[near]), near)
+
+
+def _id_at(ids: IdArray, place: int) -> str:
+    return f"id {ids[place]}" if place < len(ids) else f"the end after {len(ids)} ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +214,7 @@ def prove_ids(
     if is_licensed and (len(planned) or len(cuts)):
         try:
             segments = _segments(seams, cuts, probe)
-            found = segment_ids(segments, probe, PretokenGate.of(facts, probe))
+            found = segment_ids(segments, probe, PretokenGate.of(facts))
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:

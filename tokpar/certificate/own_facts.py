@@ -1,4 +1,4 @@
-"""Derive the facts that the rules of the checker need, from a file that the checker read itself.
+"""Derive the facts that the rules of the checker need, from the canonical form of a tokenizer.
 
 Nothing here is the planner's: `fact_differences.py` compares these facts with the planner's.
 proofs/facts.md says which rule needs which fact."""
@@ -8,20 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from tokpar.certificate.own_rank_facts import facts_of_ranks
-from tokpar.certificate.own_stages import (
-    Stages,
-    as_read,
-    division_of,
-    is_shipped,
-    kept_whole,
-    regex_of,
-    setting,
-    stages_of,
-)
+from tokpar.certificate.canonical_form import JsonForm, RankForm, Stages, regex_of, setting
+from tokpar.certificate.own_division import as_read, covers, division_of, is_shipped, kept_whole
 from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.stage_rule import cuts_at_spaces
-from tokpar.certificate.tokenizer_file import RankFile, TokenizerFile, added_tokens
 from tokpar.types import AddedToken, Facts, Scheme
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
@@ -35,9 +25,9 @@ _PRE_TOKENIZERS = {
 }
 
 
-def facts_of_file(file: TokenizerFile | RankFile) -> Facts:
-    """Returns the facts of a file. Its reasons are short: the planner's are for users."""
-    return facts_of_ranks(file) if isinstance(file, RankFile) else _of_json(file)
+def facts_of_form(form: JsonForm | RankForm) -> Facts:
+    """Returns the facts of a tokenizer. Its reasons are short: the planner's are for users."""
+    return facts_of_ranks(form) if isinstance(form, RankForm) else _of_json(form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,37 +67,35 @@ class _Parts:
         )
 
 
-def _parts_of(file: TokenizerFile) -> _Parts:
-    config = file.config
-    normalizers = stages_of(config.get("normalizer"), "normalizers")
-    pieces = tuple(map(kept_whole, stages_of(config.get("pre_tokenizer"), "pretokenizers")))
-    listed = added_tokens(config)
-    skipped = tuple(token for token in listed if file.skips_special and token.special)
-    added = tuple(token for token in listed if not (file.skips_special and token.special))
-    hidden = _hiding_refusal(added, skipped, normalizers)
-    return _Parts(OwnVocabulary(config["model"]), normalizers, pieces, listed, added, hidden)
+def _parts_of(form: JsonForm) -> _Parts:
+    pieces = tuple(map(kept_whole, form.pre_tokenizers))
+    listed = tuple(token for token in form.added_tokens if token.content)
+    skipped = tuple(token for token in listed if form.skips_special and token.special)
+    added = tuple(token for token in listed if not (form.skips_special and token.special))
+    hidden = _hiding_refusal(added, skipped, form.normalizers)
+    return _Parts(OwnVocabulary(form), form.normalizers, pieces, listed, added, hidden)
 
 
-def _of_json(file: TokenizerFile) -> Facts:
-    parts = _parts_of(file)
-    facts = _by_scheme(parts, file)
+def _of_json(form: JsonForm) -> Facts:
+    parts = _parts_of(form)
+    facts = _by_scheme(parts, form)
     if facts.unprovable is not None:
         facts = _by_stages(facts, parts)
-    if file.line_one:
+    if form.line_one:
         facts = _of_line_one(facts)
     return facts
 
 
-def _by_scheme(parts: _Parts, file: TokenizerFile) -> Facts:
+def _by_scheme(parts: _Parts, form: JsonForm) -> Facts:
     """The facts for the rules that know how the stages divide a text."""
     model, listed = parts.model, parts.listed_tokens
     division = division_of(parts.pieces, parts.normalizers, model)
-    scheme, patterns = division.scheme, as_read(file.engine, division.patterns)
-    known = is_shipped(file.engine, patterns) or file.lists_classes
+    scheme, patterns = division.scheme, as_read(form.engine, division.patterns)
+    known = is_shipped(form.engine, patterns) or form.lists_classes
     normalizers = () if scheme == "dummy" else parts.normalizers
     covered = parts.are_covered
     return Facts(
-        engine=file.engine,
+        engine=form.engine,
         model=model.kind,
         scheme=scheme,
         patterns=patterns,
@@ -243,3 +231,37 @@ def _has_overlap(some: Sequence[str], others: Sequence[str]) -> bool:
     """True if a string ends as one of the others begins."""
     ends = {one[k:] for one in some for k in range(1, len(one))}
     return any(other[:k] in ends for other in others for k in range(1, len(other)))
+
+
+def facts_of_ranks(form: RankForm) -> Facts:
+    """Returns the facts of byte-level BPE that is given by its ranks."""
+    patterns = as_read(form.engine, form.patterns)
+    tiles = (form.keeps_gaps or covers(form.engine, patterns)) and not _share_ids(form)
+    chance = _begins_alike(form) if form.drops_prefixes else None
+    return Facts(
+        engine=form.engine,
+        model="BPE",
+        scheme="regex",
+        patterns=patterns,
+        added_tokens=form.added_tokens,
+        tiles=tiles,
+        longest_token=max(map(len, form.tokens)),
+        unprovable=chance,
+        added_token_cuts_refused=chance,
+    )
+
+
+def _share_ids(form: RankForm) -> bool:
+    """True if an id belongs to two tokens of different lengths."""
+    matched = {(token.id, len(token.content.encode())) for token in form.added_tokens}
+    wanted = {number for number, _ in matched}
+    matched |= {(k, len(token)) for token, k in form.tokens.items() if k in wanted}
+    return len(matched) > len(wanted)
+
+
+def _begins_alike(form: RankForm) -> str | None:
+    """Why it is chance which special token is matched, or None."""
+    allowed, every = {token.content for token in form.added_tokens}, form.specials.keys()
+    longer = any(one[:k] in every for one in allowed for k in range(len(one)))
+    shorter = any(one[:k] in allowed for one in every for k in range(len(one)))
+    return "two special tokens begin alike" if longer or shorter else None

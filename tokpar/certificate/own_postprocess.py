@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.certificate.tokenizer_file import TokenizerFile
+from tokpar.certificate.canonical_form import JsonForm
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
 from tokpar.types import Rows
 
@@ -48,21 +48,19 @@ class Postprocess:
         return count if self.target is None else self.target
 
 
-def postprocess_of(file: TokenizerFile, settings: Mapping[str, object]) -> Postprocess | None:
-    """Returns what the file says, as far as the caller's settings ask for it; None if the file does
-    not say it: a post-processor that this reader does not know, or an adapter in a worker process,
-    which got the post-processing apart from the file."""
-    config = file.config
-    around = _inserted_ids(config.get("post_processor"))
-    if around is None or settings.get("postprocess_given", False):
+def postprocess_of(form: JsonForm, settings: Mapping[str, object]) -> Postprocess | None:
+    """Returns what the file says, as far as the caller's settings ask for it; None for a
+    post-processor that this reader does not know."""
+    around = _inserted_ids(form.post_processor)
+    if around is None:
         return None
     if not settings.get("add_special_tokens", True):
         around = (), ()
     found = Postprocess(*around)
-    if settings.get("truncation", True) and config.get("truncation") is not None:
-        found = _truncating(found, config["truncation"], file.line_one)
-    if settings.get("padding", True) and config.get("padding") is not None:
-        found = _padding(found, config["padding"])
+    if settings.get("truncation", True) and form.truncation is not None:
+        found = _truncating(found, form.truncation, form.line_one)
+    if settings.get("padding", True) and form.padding is not None:
+        found = _padding(found, form.padding)
     return found
 
 

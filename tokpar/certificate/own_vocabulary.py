@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
+from tokpar.certificate.canonical_form import JsonForm
 from tokpar.types import AddedToken
 
 MARK = "\u2581"
@@ -26,25 +26,14 @@ def _letters() -> dict[str, int]:
     }
 
 
-def _kind(model: Mapping[str, Any]) -> str:
-    """The kind of model. Old files do not name it."""
-    named = model.get("type")
-    if named is not None:
-        return str(named)
-    if model.get("merges") is not None:
-        return "BPE"
-    return "WordPiece" if isinstance(model["vocab"], Mapping) else "Unigram"
-
-
 LETTERS = _letters()
 
 
 class OwnVocabulary:
-    """The model part of a `tokenizer.json`, without merges. `kind`: the kind of model."""
+    """The model part of a `tokenizer.json`, but for its merges. `kind`: the kind of model."""
 
-    def __init__(self, model: Mapping[str, Any]) -> None:
-        self._model = {name: value for name, value in model.items() if name != "merges"}
-        self.kind = _kind(model)
+    def __init__(self, form: JsonForm) -> None:
+        self._model, self.kind = form.model, form.kind
 
     @property
     def is_known(self) -> bool:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.class_check import POINTS, require_class
 from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables
-from tokpar.certificate.pair_check import PairChecker
-from tokpar.certificate.pattern_machine import Machine
+from tokpar.certificate.pattern_machine import Machine, PairChecker
 from tokpar.regexes.pair_rows import RowPairs
 from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 

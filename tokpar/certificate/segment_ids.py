@@ -9,19 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray
-from tokpar.certificate.check_context import RefusedError
+from tokpar.arrays import IdArray, IntArray, offsets_of, range_indices
 from tokpar.certificate.distinct_segments import DistinctSegments, distinct_segments
 from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
 from tokpar.certificate.tokenizer_probe import Bytes, TokenizerProbe
-from tokpar.errors import EngineError
-from tokpar.interfaces import EncodesMany
 from tokpar.types import Rows
 
 _BLOCK = 1 << 16
 """Segments per block: their ids are written together, and then compared."""
-_TEXTS = 1 << 14
-"""Distinct segments per call of the tokenizer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +57,7 @@ class SegmentIds:
         for k in range(0, len(self.kinds), _BLOCK):
             kinds = self.kinds[k : k + _BLOCK]
             first, last = self.ids_before[k], self.ids_before[min(k + _BLOCK, len(self.kinds))]
-            sizes = lengths[kinds]
-            shift = offsets[kinds] - (self.ids_before[k : k + len(kinds)] - first)
-            found[first:last] = self.rows.ids[np.arange(last - first) + np.repeat(shift, sizes)]
+            found[first:last] = self.rows.ids[range_indices(offsets[kinds], lengths[kinds])]
         return found
 
 
@@ -76,8 +69,7 @@ def segment_ids(segments: Segments, probe: TokenizerProbe, gate: PretokenGate | 
     codes = probe.utf8.codes
     distinct = distinct_segments(codes, segments.starts, segments.stops)
     rows = _distinct_rows(codes, segments, distinct, probe, gate)
-    before = np.zeros(len(distinct.kinds) + 1, dtype=np.int64)
-    np.cumsum(np.diff(rows.offsets)[distinct.kinds], out=before[1:])
+    before = offsets_of(np.diff(rows.offsets)[distinct.kinds])
     return SegmentIds(rows, distinct.kinds, before)
 
 
@@ -95,23 +87,8 @@ def _distinct_rows(
         known, rows = pretoken_rows(gate, codes, starts[chosen], stops[chosen], probe)
         groups.append((chosen[known], rows))
         left = np.delete(left, chosen[known])
-    groups.append((left, _encode_segments(codes, starts[left], stops[left], probe)))
+    data = memoryview(codes.data)
+    at = zip(starts[left].tolist(), stops[left].tolist(), strict=True)
+    texts = [str(data[start:stop], "utf-8") for start, stop in at]
+    groups.append((left, probe.encode_many(texts)))
     return Rows.scatter(len(starts), groups)
-
-
-def _encode_segments(
-    codes: Bytes, starts: IntArray, stops: IntArray, probe: TokenizerProbe
-) -> Rows:
-    data, tokenizer = memoryview(codes.data), probe.tokenizer
-    parts = []
-    for k in range(0, len(starts), _TEXTS):
-        at = zip(starts[k : k + _TEXTS].tolist(), stops[k : k + _TEXTS].tolist(), strict=True)
-        texts = [str(data[start:stop], "utf-8") for start, stop in at]
-        if not isinstance(tokenizer, EncodesMany) or len(texts) == 1:
-            parts.append(Rows.of(map(probe.encode, texts)))
-            continue
-        try:
-            parts.append(tokenizer.encode_many(texts, False))
-        except EngineError as error:
-            raise RefusedError("tokenizer", f"it fails on a segment: {error}") from error
-    return Rows.concatenate(parts) if parts else Rows.of([])

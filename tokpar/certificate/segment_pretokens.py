@@ -1,31 +1,24 @@
 """Compute the ids of segments from their distinct pre-tokens (theorem 51).
 
-The machines of the Splits divide the segments. The tokenizer's own call then encodes texts in which
-the distinct pre-tokens stand one after the other, and which the machines divide the same way."""
+The machines of the Splits divide the segments. The tokenizer's own call then encodes each distinct
+pre-token, as a text that the machines leave whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.arrays import IdArray, IntArray
-from tokpar.certificate.check_context import RefusedError, require
+from tokpar.arrays import IntArray, offsets_of, range_indices
+from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.content_index import ContentIndex, occurring
 from tokpar.certificate.distinct_segments import distinct_segments
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.pretoken_machine import PretokenMachine, machine_of
 from tokpar.certificate.model.pretoken_scan import Marks, mark_pretokens
 from tokpar.certificate.tokenizer_probe import Bytes, Mask, TokenizerProbe, Utf8Text
-from tokpar.interfaces import Locates
 from tokpar.types import Facts, Rows
 
-_BLOCK = 1 << 20
-"""UTF-8 bytes of distinct pre-tokens that one call of the tokenizer gets."""
-_SEPARATORS = (b"", b"1", b" a")
-"""What stands between pre-tokens that are encoded together. A word without a space before it is one
-behind a digit. Whether a pre-token is one there is asked of the machines, for each."""
 _WORK = 256
 """Steps of the machines that are allowed for each character."""
 
@@ -41,11 +34,11 @@ class PretokenGate:
     drops_gaps: bool
 
     @classmethod
-    def of(cls, facts: Facts, probe: TokenizerProbe) -> PretokenGate | None:
+    def of(cls, facts: Facts) -> PretokenGate | None:
         """Returns the gate of a tokenizer; None if theorem 51 does not apply to it."""
         splits = facts.scheme == "regex" and facts.tiles and facts.unprovable is None
         plain = not facts.normalizers and not facts.prefix_space
-        if not (splits and plain and facts.patterns and isinstance(probe.tokenizer, Locates)):
+        if not (splits and plain and facts.patterns):
             return None
         try:
             machines = tuple(machine_of(each, facts.engine) for each in facts.patterns)
@@ -70,31 +63,15 @@ class Parts:
     @classmethod
     def of(cls, codes: Bytes, starts: IntArray, stops: IntArray) -> Parts:
         """Returns the parts codes[start:stop] in a text of their own."""
-        edges = np.zeros(len(starts) + 1, dtype=np.int64)
-        np.cumsum(stops - starts, out=edges[1:])
-        whole = codes[np.arange(edges[-1]) + np.repeat(starts - edges[:-1], stops - starts)]
-        text = Utf8Text(whole.tobytes().decode())
-        begun = np.zeros(len(whole) + 1, dtype=np.int64)
-        np.cumsum(whole.view(np.int8) >= -0x40, out=begun[1:])
-        return cls(text, edges, begun[edges])
+        edges = offsets_of(stops - starts)
+        whole = codes[range_indices(starts, stops - starts)]
+        begun = offsets_of(whole.view(np.int8) >= -0x40)
+        return cls(Utf8Text(whole.tobytes().decode()), edges, begun[edges])
 
-    def select(self, indices: IntArray, separator: bytes = b"") -> Parts:
-        """Returns some of the parts, each behind a part with the bytes `separator` if there are
-        any."""
-        starts, stops = self.edges[indices], self.edges[indices + 1]
-        if not separator:
-            return Parts.of(self.text.codes, starts, stops)
-        size = len(self.text.codes)
-        codes = np.append(self.text.codes, np.frombuffer(separator, np.uint8))
-        between = np.full(len(starts), size)
-        starts = np.stack((between, starts), axis=1).reshape(-1)
-        stops = np.stack((between + len(separator), stops), axis=1).reshape(-1)
-        return Parts.of(codes, starts, stops)
-
-    def texts(self, indices: IntArray) -> Iterator[str]:
-        """Yield the texts of some parts."""
+    def texts(self, indices: IntArray) -> list[str]:
+        """Returns the texts of some parts."""
         at = zip(self.places[indices].tolist(), self.places[indices + 1].tolist(), strict=True)
-        return (self.text.text[start:stop] for start, stop in at)
+        return [self.text.text[start:stop] for start, stop in at]
 
     def of_places(self, places: IntArray) -> IntArray:
         """Returns the part that holds each code point."""
@@ -111,8 +88,7 @@ def pretoken_rows(
     """Returns which segments codes[start:stop] are known by their pre-tokens, and their ids.
 
     The segments are not empty. A segment stays unknown if an added token occurs in it, if a
-    character has no certain class, or if one of its pre-tokens is none in a text of its own.
-    Refused if the ids of the tokenizer do not tile its texts."""
+    character has no certain class, or if one of its pre-tokens is none in a text of its own."""
     segments = Parts.of(codes, starts, stops)
     known = np.ones(len(segments), dtype=np.bool_)
     known[_with_added_tokens(gate, segments)] = False
@@ -125,9 +101,12 @@ def pretoken_rows(
     kinds = distinct_segments(segments.text.codes, pieces[:-1][kept], pieces[1:][kept])
     chosen = np.flatnonzero(kept)[kinds.first]
     distinct = Parts.of(segments.text.codes, pieces[chosen], pieces[chosen + 1])
-    sure, rows = _encode_pretokens(gate, distinct, probe)
-    first = np.concatenate(([0], np.cumsum(kept)))[np.searchsorted(pieces, segments.edges)]
-    unsure = np.concatenate(([0], np.cumsum(~sure[kinds.kinds])))[first]
+    sure = _are_pretokens(gate, distinct)
+    whole = np.flatnonzero(sure)
+    encoded = probe.encode_many(distinct.texts(whole))
+    rows = Rows.scatter(len(distinct), [(whole, encoded)])
+    first = offsets_of(kept)[np.searchsorted(pieces, segments.edges)]
+    unsure = offsets_of(~sure[kinds.kinds])[first]
     known &= unsure[1:] == unsure[:-1]
     lengths = np.diff(rows.offsets)[kinds.kinds]
     return _rows_of(np.flatnonzero(known), first, kinds.kinds, lengths, rows)
@@ -138,13 +117,9 @@ def _rows_of(
 ) -> tuple[IntArray, Rows]:
     """Returns the rows of the known segments: the rows of their pieces, one after the other."""
     counts = first[known_segments + 1] - first[known_segments]
-    begun = np.cumsum(counts) - counts
-    pieces = np.arange(int(counts.sum())) + np.repeat(first[known_segments] - begun, counts)
-    sizes, of = lengths[pieces], kinds[pieces]
-    before = np.zeros(len(pieces) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=before[1:])
-    ids = rows.ids[np.arange(before[-1]) + np.repeat(rows.offsets[of] - before[:-1], sizes)]
-    return known_segments, Rows(ids, before[np.append(begun, len(pieces))])
+    pieces = range_indices(first[known_segments], counts)
+    ids = rows.ids[range_indices(rows.offsets[kinds[pieces]], lengths[pieces])]
+    return known_segments, Rows(ids, offsets_of(lengths[pieces])[offsets_of(counts)])
 
 
 def _with_added_tokens(gate: PretokenGate, segments: Parts) -> IntArray:
@@ -177,87 +152,12 @@ def _divide(gate: PretokenGate, text: Utf8Text, marks: Marks) -> IntArray:
     return np.concatenate(unsure)
 
 
-def _encode_pretokens(
-    gate: PretokenGate, distinct: Parts, probe: TokenizerProbe
-) -> tuple[Mask, Rows]:
-    """Returns which distinct pre-tokens are known, and the ids of each; of the others, no ids."""
-    left, groups = np.arange(len(distinct)), []
-    for separator in _SEPARATORS:
-        if len(left):
-            places, rows = _encode_joined(gate, distinct, left, separator, probe)
-            groups.append((left[places], rows))
-            left = np.delete(left, places)
-    if len(left):
-        alone = distinct.select(left)
-        whole = np.flatnonzero(_is_pretoken(gate, alone, alone.places))
-        groups.append((left[whole], Rows.of(map(probe.encode, alone.texts(whole)))))
-        left = np.delete(left, whole)
-    sure = np.ones(len(distinct), dtype=np.bool_)
-    sure[left] = False
-    return sure, Rows.scatter(len(distinct), groups)
-
-
-def _encode_joined(
-    gate: PretokenGate,
-    distinct: Parts,
-    remaining: IntArray,
-    separator: bytes,
-    probe: TokenizerProbe,
-) -> tuple[IntArray, Rows]:
-    """Returns which of the pre-tokens `remaining` are known after they were encoded one after the
-    other, each behind a `separator`, and their ids."""
-    parts = distinct.select(remaining, separator)
-    blocks = np.flatnonzero(np.diff(parts.edges[:-1] // _BLOCK, prepend=-1))
-    apart = _is_pretoken(gate, parts, np.append(parts.places[blocks], parts.places[-1]))
-    stride = len(parts) // len(remaining)
-    apart &= np.arange(len(parts)) % stride == stride - 1
-    groups = [
-        _block_rows(gate, parts, first, last, apart, probe)
-        for first, last in zip(blocks.tolist(), [*blocks[1:].tolist(), len(parts)], strict=True)
-    ]
-    return np.concatenate([places for places, _ in groups]) // stride, Rows.concatenate(
-        [rows for _, rows in groups]
-    )
-
-
-def _is_pretoken(gate: PretokenGate, parts: Parts, edges: IntArray) -> Mask:
-    """Returns which parts are pre-tokens when the text is cut at `edges` only, code points. A text
-    with one character that decides nothing has none."""
+def _are_pretokens(gate: PretokenGate, parts: Parts) -> Mask:
+    """Returns which parts are pre-tokens, each in a text of its own. None is where a character of
+    them decides nothing."""
     marks = np.zeros(len(parts.text.text) + 1, dtype=np.uint8)
-    marks[edges] = 1
+    marks[parts.places] = 1
     unsure = _divide(gate, parts.text, marks)
-    before = np.concatenate(([0], np.cumsum(marks, dtype=np.int64)))
-    starts, stops = parts.places[:-1], parts.places[1:]
-    whole: Mask = (before[stops] - before[starts + 1] == 0) & (marks[starts] > 0)
-    whole &= marks[stops] > 0
+    before = offsets_of(marks)
+    whole: Mask = before[parts.places[1:]] - before[parts.places[:-1] + 1] == 0
     return whole if not len(unsure) else np.zeros_like(whole)
-
-
-def _block_rows(
-    gate: PretokenGate,
-    distinct: Parts,
-    first: int,
-    last: int,
-    is_whole: Mask,
-    probe: TokenizerProbe,
-) -> tuple[IntArray, Rows]:
-    """Returns which parts from `first` to `last` are known after one call, and their ids."""
-    start, stop = distinct.places[[first, last]].tolist()
-    text = distinct.text.text[start:stop]
-    if any(occurring(gate.contents, text)):
-        return np.arange(0), Rows.of([])
-    laid = probe.encode_with_spans(text)
-    begins = np.append(laid.spans[:, 0], distinct.edges[last] - distinct.edges[first])
-    chosen: IntArray = first + np.flatnonzero(is_whole[first:last])
-    edges = np.stack((distinct.edges[chosen], distinct.edges[chosen + 1])) - distinct.edges[first]
-    at = np.searchsorted(begins, edges)
-    tiling = np.array_equal(begins[at], edges) and bool((np.diff(begins) > 0).all())
-    require(tiling, "ids", "the tokens do not tile a text of pre-tokens")
-    return chosen, _slices(laid.ids, at[0], at[1])
-
-
-def _slices(ids: IdArray, starts: IntArray, stops: IntArray) -> Rows:
-    offsets = np.zeros(len(starts) + 1, dtype=np.int64)
-    np.cumsum(stops - starts, out=offsets[1:])
-    shift = np.repeat(starts - offsets[:-1], stops - starts)
-    return Rows(ids[np.arange(offsets[-1]) + shift], offsets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,8 @@ from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, utf8_bytes
 from tokpar.certificate.check_context import RefusedError, once, require
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.errors import EngineError
-from tokpar.interfaces import Locates, TokenizerAdapter
+from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
+from tokpar.types import Rows
 
 Bytes = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -24,6 +25,8 @@ _WIDE_SPACES = {
 }
 
 
+_TEXTS = 1 << 14
+"""Texts per call of the tokenizer."""
 _BLOCK = 1 << 17
 """Bytes per block: arrays of this size fit in the processor's cache."""
 
@@ -113,14 +116,6 @@ class Utf8Text:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class IdsWithSpans:
-    """Ids, and their spans in the text: int64, (n, 2), UTF-8 bytes from the start of the text."""
-
-    ids: IdArray
-    spans: SpanArray
-
-
 class TokenizerProbe:
     """Calls one tokenizer on parts of one text.
 
@@ -148,23 +143,31 @@ class TokenizerProbe:
         except EngineError as error:
             raise RefusedError("tokenizer", f"it fails on a part of the text: {error}") from error
 
-    def encode_with_spans(self, text: str) -> IdsWithSpans:
-        """The ids of any text, and their spans in this text."""
-        ids = self.encode(text)
-        return IdsWithSpans(ids, self._locate(ids, text))
+    def encode_many(self, texts: Sequence[str]) -> Rows:
+        """The ids of some texts, often parts of this text. Refused if the engine fails on one."""
+        tokenizer, found = self.tokenizer, []
+        for k in range(0, len(texts), _TEXTS):
+            part = texts[k : k + _TEXTS]
+            if not isinstance(tokenizer, EncodesMany) or len(part) == 1:
+                found.append(Rows.of(map(self.encode, part)))
+                continue
+            try:
+                found.append(tokenizer.encode_many(part, False))
+            except EngineError as error:
+                raise RefusedError("tokenizer", f"it fails on a segment: {error}") from error
+        return Rows.concatenate(found) if found else Rows.of([])
 
     def _tiling(self) -> IntArray:
-        assert self.ids is not None
-        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.utf8.codes))
-
-    def _locate(self, ids: IdArray, text: str) -> SpanArray:
-        if not isinstance(self.tokenizer, Locates):
-            raise RefusedError("tokenizer", f"{self.tokenizer.name} cannot tell where tokens lie")
+        ids, tokenizer = self.ids, self.tokenizer
+        assert ids is not None
+        if not isinstance(tokenizer, Locates):
+            raise RefusedError("tokenizer", f"{tokenizer.name} cannot tell where tokens lie")
         try:
-            spans = self.tokenizer.locate(ids, text)
+            spans = tokenizer.locate(ids, self.text)
         except (LookupError, ValueError, OverflowError, TypeError, EngineError) as error:
             raise RefusedError("ids", f"expected ids that can be located, got {error}") from error
-        return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
+        spans = spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
+        return tiling_edges(spans, 0, len(self.utf8.codes))
 
 
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:

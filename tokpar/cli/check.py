@@ -1,11 +1,10 @@
 """Check an encoding, independently of how it was made, and say what was proved.
 
 With --certificate: the one that `tokpar encode --certificate` wrote for this text and tokenizer.
-Without: the text is encoded here. --level says what is to be proved. seams: each seam is licensed
-by its rule; nothing is said of ids. ids: also, the ids are those of the tokenizer's own call, which
-encodes each distinct segment once. model: also, the ids follow from the tokenizer's file; the call
-is not needed. Exit code 0: proved. 1: something is wrong. 3: level model cannot judge this
-tokenizer or text.
+Without: the text is encoded here. First, each seam must be licensed by its rule. --level says what
+is proved then. ids: the ids are those of the tokenizer's own call, which encodes each distinct
+segment once. model: the ids follow from the tokenizer's file; the call is not needed. Exit code 0:
+proved. 1: something is wrong. 3: level model cannot judge this tokenizer or text.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument(
         "--level",
-        choices=("seams", "ids", "model"),
+        choices=("ids", "model"),
         default="ids",
         help="what is to be proved (ids)",
     )

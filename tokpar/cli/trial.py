@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from itertools import islice
@@ -34,7 +34,7 @@ from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
-    from tokpar.certificate.findings import CheckReport
+    from tokpar.certificate.findings import Finding
     from tokpar.interfaces import TokenizerAdapter
 
 FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
@@ -124,7 +124,7 @@ def run_trial(
 ) -> Trial:
     """Measure the own call of `own`, then tokpar with `mine`, another object of the same
     tokenizer."""
-    from tokpar.certificate.checker import check
+    from tokpar.certificate.checker import check_seams
     from tokpar.encoder import Encoder
 
     expected = MOST_SECONDS if len(text) > FIRST_CHARS else None
@@ -136,7 +136,7 @@ def run_trial(
     ):
         cold, cold_seconds = _time_call(encoder.encode, part)
         seen, seen_seconds = _time_call(encoder.encode, part)
-        report = check(cold, part, mine, "seams")
+        step = check_seams(cold, part, mine)
     equal = min(_equal(ids, cold.ids), _equal(ids, seen.ids))
     return Trial(
         tokenizer=Path(arguments.tokenizer).name,
@@ -153,8 +153,8 @@ def run_trial(
         equal_ids=equal,
         ids_equal=equal == len(ids) == len(cold.ids) == len(seen.ids),
         lossless=cold.lossless and seen.lossless,
-        certificate_ok=report.ok,
-        certified=_describe_certificate(cold, part, report),
+        certificate_ok=not step.findings,
+        certified=_describe_certificate(cold, part, step.findings),
     )
 
 
@@ -258,9 +258,9 @@ def _equal(ids: IdArray, others: IdArray) -> int:
     return int(different[0]) if len(different) else shorter
 
 
-def _describe_certificate(encoding: Encoding, part: str, report: CheckReport) -> str:
-    if not report.ok:
-        return f"FAILED: {report.findings[0].message}"
+def _describe_certificate(encoding: Encoding, part: str, findings: Sequence[Finding]) -> str:
+    if findings:
+        return f"FAILED: {findings[0].message}"
     if not encoding.seams:
         return f"no seam: one call for the whole text ({encoding.report.why})"
     rules = ", ".join(islice(rule_counts(encoding.seams, part), 4))

@@ -22,6 +22,7 @@ from tests.support.model_worlds import (
     proved,
     word_config,
 )
+from tokpar.adapters import hf_v0
 from tokpar.adapters.hf_v0 import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
 from tokpar.certificate.model import byte_ids, laid_text
@@ -277,6 +278,18 @@ class Fake:
 
 def test_a_tokenizer_without_a_file_is_refused() -> None:
     assert model_findings(Fake(), "a", [0]).refusal == ("file", "fake does not tell its file")
+
+
+def test_a_tokenizer_with_other_ids_than_its_file_s_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for why, refused in ((None, None), ("planted", "file")):
+        engine = Tokenizer.from_str(json.dumps(bpe_config(BYTES)))
+        monkeypatch.setattr(hf_v0, "why_copy_differs", lambda own, copy: why)  # noqa: B023
+        adapter = load_hf(engine)
+        assert adapter is not None
+        proof = model_findings(adapter, "ab", engine.encode("ab").ids)
+        assert (proof.refusal and proof.refusal[0]) == refused
 
 
 def test_no_tokenizer_encodes_for_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from tests.conftest import needs_below_one
 from tests.recipes.model_by_hand import mutated_world
 from tests.support.model_worlds import LETTERS, added, bpe_config, numbered, proved, word_config
 from tokpar.certificate.check_context import RefusedError
-from tokpar.certificate.model.given_file import JsonFile
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.model_proof import file_findings
 
@@ -67,7 +66,7 @@ def test_ids_that_are_none_are_a_finding(config: Any, name: str) -> None:
     ["", "[]", "1", "{", '{"model": 1}', '{"a": 1, "a": 2}', "[" * 100_000, "{}", '{"model": {}}'],
 )
 def test_json_that_is_no_file_is_refused(file: str) -> None:
-    refused = file_findings(JsonFile(file), "a", [0]).refusal
+    refused = file_findings(file, "a", [0]).refusal
     assert refused is not None
 
 

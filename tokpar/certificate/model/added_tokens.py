@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tokpar.certificate.canonical_form import JsonForm, RankForm, is_id
 from tokpar.certificate.check_context import require
 from tokpar.certificate.content_index import ContentIndex, occurring
-from tokpar.certificate.model.strict_json import Json, flag_in, is_id, list_in, text_in
+from tokpar.types import AddedToken
 
 
 @dataclass(frozen=True)
@@ -47,36 +48,38 @@ def _divide(
 
 
 def added_of_json(
-    config: Json, vocabulary: Mapping[str, int], skip_special: bool, normalized_alike: bool
+    form: JsonForm, vocabulary: Mapping[str, int], normalized_alike: bool
 ) -> AddedTokens:
     """Returns the added tokens of a ``tokenizer.json``. Refused outside the gate.
 
-    `vocabulary`: the tokens of the model. `skip_special`: the engine does not match special tokens.
-    `normalized_alike`: the normalizer changes nothing."""
+    `vocabulary`: the tokens of the model. `normalized_alike`: the normalizer changes nothing."""
     raw: dict[str, int] = {}
     normalized: dict[str, int] = {}
     seen: dict[str, int] = {}
     taken = {id_: token for token, id_ in vocabulary.items()}
-    for entry in list_in(config, "added_tokens"):
-        require(isinstance(entry, Mapping), "added token", "an added token is no object")
-        content, id_ = text_in(entry, "content") or "", entry.get("id")
+    for token in form.added_tokens:
+        content = token.content
         require(content, "added token", "an added token has no content")
         require(content not in seen, "added token", f"added token {content!r} is listed twice")
-        flags = [f for f in ("lstrip", "rstrip", "single_word") if flag_in(entry, f, False)]
-        require(not flags, "added token", f"added token {content!r} has flags: {', '.join(flags)}")
+        require_unflagged(token)
         engine_id = vocabulary.get(content, _next_id(seen.values(), len(vocabulary)))
-        if not is_id(id_) or id_ != engine_id:
-            other = f"added token {content!r} has id {id_!r}, the engine gives it {engine_id}"
-            require(False, "added token", other)
+        other = f"added token {content!r} has id {token.id}, the engine gives it {engine_id}"
+        require(token.id == engine_id, "added token", other)
         shared = taken.setdefault(engine_id, content)
         require(shared == content, "shared id", f"{content!r} and {shared!r} have one id")
         seen[content] = engine_id
-        is_normalized = flag_in(entry, "normalized", True)
-        alike = normalized_alike or not is_normalized
+        alike = normalized_alike or not token.normalized
         require(alike, "added token", f"added token {content!r} is searched in normalized text")
-        if not (skip_special and flag_in(entry, "special", False)):
-            (normalized if is_normalized else raw)[content] = engine_id
+        if not (form.skips_special and token.special):
+            (normalized if token.normalized else raw)[content] = engine_id
     return AddedTokens((raw, normalized))
+
+
+def require_unflagged(token: AddedToken) -> None:
+    """Refuse an added token with a flag that moves its edges."""
+    flags = [name for name in ("lstrip", "rstrip", "single_word") if getattr(token, name)]
+    flagged = f"added token {token.content!r} has flags: {', '.join(flags)}"
+    require(not flags, "added token", flagged)
 
 
 def _next_id(used_ids: Iterable[int], size: int) -> int:
@@ -85,14 +88,17 @@ def _next_id(used_ids: Iterable[int], size: int) -> int:
     return highest + 1 if highest >= size else size
 
 
-def added_of_ranks(specials: Mapping[str, int], allowed_specials: frozenset[str]) -> AddedTokens:
-    """Returns the special tokens of tiktoken that are matched. Refused if chance decides which."""
-    ordered = sorted(specials)
-    for short, long in pairwise(ordered):
-        chance = bool(allowed_specials) and long.startswith(short)
+def added_of_ranks(form: RankForm) -> AddedTokens:
+    """Returns the special tokens that are matched. Refused if chance decides which."""
+    for token in form.added_tokens:
+        require_unflagged(token)
+    contents = {token.content: token.id for token in form.added_tokens}
+    twice = len(contents) < len(form.added_tokens)
+    require(not twice, "added token", "an added token is listed twice")
+    for short, long in pairwise(sorted(form.specials)):
+        chance = bool(contents) and long.startswith(short)
         beside = f"special token {long!r} begins with {short!r}: chance decides"
         require(not chance, "added token", beside)
-    contents = {content: id_ for content, id_ in specials.items() if content in allowed_specials}
     require("" not in contents, "added token", "a special token has no content")
     require(all(map(is_id, contents.values())), "added token", "a special token has no id")
     return AddedTokens((contents,))

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tokpar.arrays import SPACES
+from tokpar.certificate.canonical_form import flag_in
 from tokpar.certificate.check_context import require
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.model.strict_json import Json, flag_in
+from tokpar.types import NormalizerStage
 
 SPACE, WORD, SINGLE, UNKNOWN = range(4)
 """Between words; a part of a word; a word by itself; not known."""
@@ -31,7 +32,7 @@ class BertNormalizer:
     lowercase: bool
 
 
-def bert_normalizer(stage: Json) -> BertNormalizer:
+def bert_normalizer(stage: NormalizerStage) -> BertNormalizer:
     """Returns the settings of a stage. Refused if one has another type."""
     lowercase = flag_in(stage, "lowercase", True)
     return BertNormalizer(

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.added_tokens import AddedTokens, added_of_json, added_of_ranks
-from tokpar.certificate.model.byte_vocabulary import ByteVocabulary, bytes_of_letters
-from tokpar.certificate.model.given_file import JsonFile, RankFile, VocabularyFile
-from tokpar.certificate.model.greedy_merging import GreedyMerging, pair_rule, rank_rule
-from tokpar.certificate.model.normal_form import Normalize, normalizer_of_json
-from tokpar.certificate.model.pretoken_machine import PretokenMachine, machine_of
-from tokpar.certificate.model.strict_json import (
+from tokpar.certificate.canonical_form import (
     Json,
+    JsonForm,
+    RankForm,
     flag_in,
     is_id,
     list_in,
     object_in,
+    regex_of,
+    setting,
     text_in,
 )
-from tokpar.types import AddedToken
-
-GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""The pattern of Hugging Face's stage ByteLevel."""
+from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.model.added_tokens import AddedTokens, added_of_json, added_of_ranks
+from tokpar.certificate.model.byte_vocabulary import ByteVocabulary, bytes_of_letters
+from tokpar.certificate.model.greedy_merging import GreedyMerging, pair_rule, rank_rule
+from tokpar.certificate.model.normal_form import Normalize, normalizer_of
+from tokpar.certificate.model.pretoken_machine import PretokenMachine, machine_of
+from tokpar.certificate.own_division import GPT2_PATTERN
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,58 +41,42 @@ class ByteTokenizer:
     keep_gaps: bool
 
 
-def byte_tokenizer_of_json(file: JsonFile) -> ByteTokenizer:
+def byte_tokenizer_of_json(form: JsonForm) -> ByteTokenizer:
     """Returns the tokenizer of a ``tokenizer.json`` with a BPE model. Refused outside the gate."""
-    config, model = file.config, object_in(file.config, "model")
+    model = form.model
     _require_plain(model)
     tokens = vocabulary_in(model)
-    normalizer = normalizer_of_json(config)
-    added = added_of_json(config, tokens, file.skip_special, not normalizer)
+    normalizer = normalizer_of(form.normalizers)
+    added = added_of_json(form, tokens, not normalizer)
     spelled, numbered = _spellings(tokens, added)
     vocabulary = ByteVocabulary(spelled)
     number_of = {token: vocabulary.number_of[data] for token, data in numbered.items()}
+    require("merges" in model, "file", "the merges of the file are not known")
     rule = pair_rule(_merges(list_in(model, "merges"), number_of))
     merging = GreedyMerging(vocabulary, rule, flag_in(model, "ignore_merges", False))
-    patterns = [*_patterns(config)]
-    machines = tuple(machine_of(pattern, "oniguruma") for pattern in patterns)
+    machines = tuple(machine_of(pattern, "oniguruma") for pattern in _patterns(form))
     return ByteTokenizer(merging, added, normalizer, machines, keep_gaps=True)
 
 
-def byte_tokenizer_of_ranks(file: RankFile) -> ByteTokenizer:
-    """Returns the tokenizer of a `tiktoken.Encoding`. Refused outside the gate."""
-    vocabulary = ByteVocabulary(file.ranks)
-    merging = GreedyMerging(vocabulary, rank_rule(vocabulary), whole_piece=True)
-    added = added_of_ranks(file.specials, file.allowed_specials)
-    _require_own_ids(vocabulary, added)
-    machines = (machine_of(file.pattern, "fancy-regex"),)
-    return ByteTokenizer(merging, added, (), machines, keep_gaps=False)
-
-
-def byte_tokenizer_of_vocabulary(file: VocabularyFile) -> ByteTokenizer:
-    """Returns the tokenizer of a vocabulary of `tokpar.pure`. Refused outside the gate."""
-    vocabulary, number_of = ByteVocabulary(file.tokens), {}
-    number_of = dict(zip(vocabulary.ids.tolist(), range(len(vocabulary.ids)), strict=True))
+def byte_tokenizer_of_ranks(form: RankForm) -> ByteTokenizer:
+    """Returns the tokenizer of a `tiktoken.Encoding`, or of a vocabulary of `tokpar.pure`. Refused
+    outside the gate."""
+    vocabulary = ByteVocabulary(form.tokens)
     rule = rank_rule(vocabulary)
-    if file.semantics != "ranks":
+    if form.merges is not None:
+        number_of = {id_: number for number, id_ in enumerate(vocabulary.ids.tolist())}
         rule = pair_rule(
             {
                 (number_of[left], number_of[right]): (priority, number_of[made])
-                for (left, right), (priority, made) in file.merges.items()
+                for (left, right), (priority, made) in form.merges.items()
             }
         )
-    require(not any(map(_flags, file.added)), "added token", "an added token has flags")
-    contents = {token.content: token.id for token in file.added}
-    require(len(contents) == len(file.added), "added token", "an added token is listed twice")
-    added = added_of_ranks(contents, frozenset(contents))
+    merging = GreedyMerging(vocabulary, rule, form.whole_piece)
+    added = added_of_ranks(form)
     _require_own_ids(vocabulary, added)
-    engine = "oniguruma" if file.keep_gaps else "fancy-regex"
-    machines = tuple(machine_of(pattern, engine) for pattern in file.patterns)
-    merging = GreedyMerging(vocabulary, rule, file.whole_piece)
-    return ByteTokenizer(merging, added, (), machines, file.keep_gaps)
-
-
-def _flags(token: AddedToken) -> bool:
-    return token.lstrip or token.rstrip or token.single_word
+    engine = "oniguruma" if form.keeps_gaps else "fancy-regex"
+    machines = tuple(machine_of(pattern, engine) for pattern in form.patterns)
+    return ByteTokenizer(merging, added, (), machines, form.keeps_gaps)
 
 
 def vocabulary_in(model: Json) -> Mapping[str, int]:
@@ -163,32 +147,19 @@ def _lines(entries: list[Any]) -> Iterator[list[str]]:
             yield line.split(" ")
 
 
-def _patterns(config: Json) -> Iterator[str]:
+def _patterns(form: JsonForm) -> Iterator[str]:
     """Returns the patterns of a pre-tokenizer: Splits, then ByteLevel. Refused if it is another."""
-    stages = [*_pre_tokenizers(config, 0)]
-    known = stages and stages[-1].get("type") == "ByteLevel"
+    stages = form.pre_tokenizers
+    known = stages and stages[-1].kind == "ByteLevel"
     require(known, "pre-tokenizer", "the model's input is not in the byte alphabet (ByteLevel)")
     for stage in stages[:-1]:
-        kind = stage.get("type")
-        require(kind == "Split", "pre-tokenizer", f"pre-tokenizer {kind} is not known")
-        pattern = object_in(stage, "pattern").get("Regex")
-        plain = stage.get("behavior") == "Isolated" and not flag_in(stage, "invert", False)
-        if not plain or not isinstance(pattern, str):
+        require(stage.kind == "Split", "pre-tokenizer", f"pre-tokenizer {stage.kind} is not known")
+        pattern = regex_of(stage)
+        plain = setting(stage, "behavior") == "Isolated" and not flag_in(stage, "invert", False)
+        if not plain or pattern is None:
             raise RefusedError("pre-tokenizer", "a Split is not an isolated regex")
         yield pattern
     prefix = flag_in(stages[-1], "add_prefix_space", True)
     require(not prefix, "pre-tokenizer", "a space is put before the text (add_prefix_space)")
     if flag_in(stages[-1], "use_regex", True):
         yield GPT2_PATTERN
-
-
-def _pre_tokenizers(config: Json, depth: int) -> Iterator[Json]:
-    if config.get("pre_tokenizer") is None:
-        return
-    stage = object_in(config, "pre_tokenizer")
-    if stage.get("type") != "Sequence":
-        yield stage
-        return
-    require(depth < 20, "pre-tokenizer", "pre-tokenizers too deep")
-    for each in list_in(stage, "pretokenizers"):
-        yield from _pre_tokenizers({"pre_tokenizer": each}, depth + 1)

@@ -9,17 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IntArray, offsets_of
+from tokpar.arrays import IntArray, offsets_of, range_indices
+from tokpar.certificate.canonical_form import is_id
 from tokpar.certificate.check_context import require
-from tokpar.certificate.model.strict_json import is_id
+from tokpar.certificate.own_vocabulary import LETTERS
 
 NO_TOKEN = -1
-_SHOWN = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
-_HIDDEN = sorted(set(range(256)) - {*_SHOWN})
-BYTE_OF_LETTER = {byte: byte for byte in _SHOWN} | {256 + k: b for k, b in enumerate(_HIDDEN)}
-"""The byte that each letter of the byte alphabet stands for, by code points."""
-_TO_BYTES = {letter: chr(byte) for letter, byte in BYTE_OF_LETTER.items()}
-_FOREIGN = {code: "\u0100" for code in range(256) if code not in BYTE_OF_LETTER}
+_TO_BYTES = {ord(letter): chr(byte) for letter, byte in LETTERS.items()}
+_FOREIGN = {code: "\u0100" for code in range(256) if code not in _TO_BYTES}
 _SPARSE = 16
 
 
@@ -85,9 +82,4 @@ class ByteVocabulary:
     def spelled_by(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Returns the bytes of these tokens, one after the other."""
         data, starts = self._data
-        sizes = self.lengths[numbers]
-        ends = np.cumsum(sizes)
-        total = int(ends[-1]) if len(ends) else 0
-        shift = np.repeat(starts[numbers] - ends + sizes, sizes)
-        shift += np.arange(total)
-        return data.take(shift)
+        return data.take(range_indices(starts[numbers], self.lengths[numbers]))

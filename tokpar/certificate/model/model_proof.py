@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
 
 from tokpar.arrays import IntArray, has_surrogate
-from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.canonical_form import (
+    MOST_ID,
+    JsonForm,
+    RankForm,
+    form_of_json,
+    parse_json,
+)
+from tokpar.certificate.certificate_file import text_digest
+from tokpar.certificate.check_context import RefusedError, once, require
+from tokpar.certificate.fact_differences import checked_facts
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.model.byte_file import (
     ByteTokenizer,
     byte_tokenizer_of_json,
     byte_tokenizer_of_ranks,
-    byte_tokenizer_of_vocabulary,
 )
 from tokpar.certificate.model.byte_ids import byte_id_findings
 from tokpar.certificate.model.class_members import tables_digest
-from tokpar.certificate.model.given_file import (
-    JsonFile,
-    RankFile,
-    VocabularyFile,
-    given_file,
-)
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.laid_text import LaidText
-from tokpar.certificate.model.strict_json import MOST_ID, object_in
 from tokpar.certificate.model.word_file import WordTokenizer, word_tokenizer_of_json
 from tokpar.certificate.model.word_ids import word_id_findings
 from tokpar.interfaces import TokenizerAdapter
@@ -53,26 +53,38 @@ class ModelProof:
 
 
 def model_findings(tokenizer: TokenizerAdapter, text: str, ids: object) -> ModelProof:
-    """Returns whether `ids` are the ids of the text, by the tokenizer's file (theorems 32 and 33).
+    """Returns whether `ids` are the ids of the text, by the file that the checker read (theorems 32
+    and 33).
 
     `ids`: an array or a sequence of whole numbers, without those that post-processing inserts. The
-    tokenizer is asked for its file only; it encodes nothing."""
+    tokenizer encodes nothing."""
+    reading = checked_facts(tokenizer)
+    if reading.form is None:
+        unread = reading.unread or f"{tokenizer.name} does not tell its file"
+        return ModelProof((), (), ("file", unread))
+    return form_findings(reading.form, text, ids)
+
+
+def file_findings(data: str, text: str, ids: object) -> ModelProof:
+    """Does what `model_findings` does, for the JSON of a file. Raises no error for any file or
+    ids."""
     try:
-        return file_findings(given_file(tokenizer), text, ids)
+        form = form_of_json(parse_json(data), text_digest(data))
     except RefusedError as refusal:
         return ModelProof((), (), (refusal.kind, str(refusal)))
+    return form_findings(form, text, ids)
 
 
-def file_findings(file: JsonFile | RankFile | VocabularyFile, text: str, ids: object) -> ModelProof:
-    """Does what `model_findings` does, for a file. Raises no error for any file or ids."""
+def form_findings(form: JsonForm | RankForm, text: str, ids: object) -> ModelProof:
+    """Does what `model_findings` does, for a form."""
     try:
         require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")
-        known = _tokenizer_of(file)
+        known = once(form.cache, "model", lambda: _tokenizer_of(form))
         row = _id_row(ids)
         findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
         return ModelProof((), (), (refusal.kind, str(refusal)))
-    return ModelProof(tuple(findings), _assumptions(file))
+    return ModelProof(tuple(findings), _assumptions(form))
 
 
 def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:
@@ -86,32 +98,15 @@ def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray
     return byte_id_findings(tokenizer, laid, row, work)
 
 
-_files: OrderedDict[str, ByteTokenizer | WordTokenizer] = OrderedDict()
-_MOST_FILES = 4
-
-
-def _tokenizer_of(
-    file: JsonFile | RankFile | VocabularyFile,
-) -> ByteTokenizer | WordTokenizer:
-    """Returns what decides the ids. Keeps the last few."""
-    if not isinstance(file, JsonFile | RankFile):
-        return byte_tokenizer_of_vocabulary(file)
-    key = f"{file.digest} {isinstance(file, JsonFile) and file.skip_special}"
-    found = _files.get(key)
-    if found is None:
-        found = byte_tokenizer_of_ranks(file) if isinstance(file, RankFile) else _of_json(file)
-        _files[key] = found
-        while len(_files) > _MOST_FILES:
-            _files.popitem(last=False)
-    return found
-
-
-def _of_json(file: JsonFile) -> ByteTokenizer | WordTokenizer:
-    kind = object_in(file.config, "model").get("type", "BPE")
-    if kind == "WordPiece":
-        return word_tokenizer_of_json(file)
-    require(kind == "BPE", "model", f"ids of a {kind} model are not proved: open")
-    return byte_tokenizer_of_json(file)
+def _tokenizer_of(form: JsonForm | RankForm) -> ByteTokenizer | WordTokenizer:
+    """Returns what decides the ids. Refused outside the gate."""
+    if isinstance(form, RankForm):
+        return byte_tokenizer_of_ranks(form)
+    require(form.no_file is None, "file", f"its ids may be others than its file's: {form.no_file}")
+    if form.kind == "WordPiece":
+        return word_tokenizer_of_json(form)
+    require(form.kind == "BPE", "model", f"ids of a {form.kind} model are not proved: open")
+    return byte_tokenizer_of_json(form)
 
 
 def _id_row(ids: object) -> IntArray | Finding:
@@ -131,10 +126,9 @@ def _id_row(ids: object) -> IntArray | Finding:
     return row.astype(np.int64)
 
 
-def _assumptions(file: JsonFile | RankFile | VocabularyFile) -> tuple[str, ...]:
-    which = "" if not isinstance(file, JsonFile | RankFile) else f" (sha256 {file.digest})"
+def _assumptions(form: JsonForm | RankForm) -> tuple[str, ...]:
     return (
-        f"The tokenizer that ran is the one of this file{which}.",
+        f"The tokenizer that ran is the one of this file (sha256 {form.digest}).",
         "Its regex engine has the character classes of the tables shipped with tokpar "
         f"(sha256 {tables_digest()}).",
     )

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
-from tokpar.certificate.check_context import RefusedError, require
+from tokpar.certificate.canonical_form import Stages
+from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.frozen_tables import load_pictographs, load_tables
-from tokpar.certificate.model.strict_json import Json, list_in, object_in
 
 Normalize = Callable[[str], str]
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
-def normalizer_of_json(config: Json) -> tuple[Normalize, ...]:
+def normalizer_of(stages: Stages) -> tuple[Normalize, ...]:
     """Returns the stages of the normalizer. Refused if a stage is not known."""
-    stages = [*_stages(config, "normalizer", 0)]
-    return tuple(_stage(str(stage.get("type"))) for stage in stages)
-
-
-def _stages(config: Json, name: str, depth: int) -> Iterator[Json]:
-    if config.get(name) is None:
-        return
-    stage = object_in(config, name)
-    if stage.get("type") != "Sequence":
-        yield stage
-        return
-    require(depth < 20, "normalizer", "normalizers too deep")
-    for each in list_in(stage, "normalizers"):
-        yield from _stages({name: each}, name, depth + 1)
+    return tuple(_stage(stage.kind) for stage in stages)
 
 
 def _stage(kind: str) -> Normalize:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from tokpar.certificate.canonical_form import JsonForm, text_in
 from tokpar.certificate.check_context import require
 from tokpar.certificate.model.added_tokens import AddedTokens, added_of_json
 from tokpar.certificate.model.bert_characters import (
@@ -16,10 +17,8 @@ from tokpar.certificate.model.bert_characters import (
     white_space_kind,
 )
 from tokpar.certificate.model.byte_file import vocabulary_in
-from tokpar.certificate.model.given_file import JsonFile
 from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.normal_form import Normalize, normalizer_of_json
-from tokpar.certificate.model.strict_json import object_in, text_in
+from tokpar.certificate.model.normal_form import Normalize, normalizer_of
 
 _KINDS: Mapping[object, Callable[[str], Kind]] = {
     "BertPreTokenizer": bert_kind,
@@ -64,25 +63,25 @@ class WordTokenizer:
         return found
 
 
-def word_tokenizer_of_json(file: JsonFile) -> WordTokenizer:
+def word_tokenizer_of_json(form: JsonForm) -> WordTokenizer:
     """Returns the tokenizer of a ``tokenizer.json`` with a WordPiece model. Refused outside the
     gate."""
-    config, model = file.config, object_in(file.config, "model")
-    vocabulary, limit = vocabulary_in(model), model.get("max_input_chars_per_word", 100)
+    model, limit = form.model, form.model.get("max_input_chars_per_word", 100)
+    vocabulary = vocabulary_in(model)
     whole = type(limit) is int and limit >= 0
     require(whole, "model", f"max_input_chars_per_word is {limit!r}, no number of characters")
     unknown = vocabulary.get(text_in(model, "unk_token") or "[UNK]")
-    if unknown is None:
-        require(False, "model", "the unknown token is not in the vocabulary")
+    require(unknown is not None, "model", "the unknown token is not in the vocabulary")
     prefix = text_in(model, "continuing_subword_prefix")
-    kind = object_in(config, "pre_tokenizer").get("type")
-    require(kind in _KINDS, "pre-tokenizer", f"pre-tokenizer {kind} is not known")
-    kind_of, normalizer = _KINDS[kind], config.get("normalizer")
+    kinds = [stage.kind for stage in form.pre_tokenizers]
+    known = len(kinds) == 1 and kinds[0] in _KINDS
+    require(known, "pre-tokenizer", f"pre-tokenizers {kinds} are not known")
+    kind_of, normalizer = _KINDS[kinds[0]], form.normalizers
     stages: tuple[Normalize, ...] = ()
-    if isinstance(normalizer, Mapping) and normalizer.get("type") == "BertNormalizer":
-        kind_of, alike = partial(normalized_kind, bert_normalizer(normalizer), kind_of), False
+    if [stage.kind for stage in normalizer] == ["BertNormalizer"]:
+        kind_of, alike = partial(normalized_kind, bert_normalizer(normalizer[0]), kind_of), False
     else:
-        stages = normalizer_of_json(config)
+        stages = normalizer_of(normalizer)
         alike = not stages
     return WordTokenizer(
         vocabulary=vocabulary,
@@ -90,7 +89,7 @@ def word_tokenizer_of_json(file: JsonFile) -> WordTokenizer:
         prefix="##" if prefix is None else prefix,
         limit=limit,
         longest=max(map(len, vocabulary)),
-        added_tokens=added_of_json(config, vocabulary, file.skip_special, alike),
+        added_tokens=added_of_json(form, vocabulary, alike),
         normalizer=stages,
         kind_of=kind_of,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IntArray, offsets_of
+from tokpar.arrays import IntArray, offsets_of, range_indices
 from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.model.bert_characters import SINGLE, SPACE, WORD, require_known
@@ -116,8 +116,5 @@ class WordRows:
         """Returns the ids of these words, one after the other."""
         offsets = offsets_of(map(len, self._rows))
         every = np.array([id_ for row in self._rows for id_ in row], dtype=np.int64)
-        sizes = (offsets[1:] - offsets[:-1])[which]
-        ends = np.cumsum(sizes)
-        shift = np.repeat(offsets[which] - ends + sizes, sizes)
-        found: IntArray = every[shift + np.arange(len(shift))]
+        found: IntArray = every[range_indices(offsets[which], np.diff(offsets)[which])]
         return found

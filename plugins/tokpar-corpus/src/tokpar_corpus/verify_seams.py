@@ -53,8 +53,8 @@ class SeamVerifier:
         self.seams += planned
         if planned != divided_document.seams:
             yield f"{planned:,} seams", f"{divided_document.seams:,}"
-        for finding in check(encoding, text, encoder.tokenizer, level="seams").findings:
-            yield f"{finding.kind}: {finding.message}", "a seam that its rule licenses"
+        for finding in check(encoding, text, encoder.tokenizer).findings:
+            yield f"{finding.kind}: {finding.message}", "seams that rules license, and their ids"
         if version != __version__:
             note = f"digests of seams: tokpar {version} made them, this is {__version__}"
             if note not in self.not_checked:

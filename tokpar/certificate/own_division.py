@@ -1,19 +1,15 @@
-"""The stages before the model, as a file lists them, and how they divide a text. Read for the
-checker alone."""
+"""How the stages before the model divide a text, as the checker reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
+from tokpar.certificate.canonical_form import Stages, regex_of, setting
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.own_vocabulary import MARK, OwnVocabulary
 from tokpar.types import NormalizerStage, Scheme
 
-Stages = tuple[NormalizerStage, ...]
-
-_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The pattern of a ByteLevel stage with `use_regex`."""
 _OWN_REGEX = "regex"
 
@@ -25,31 +21,6 @@ class Division:
     scheme: Scheme = "none"
     patterns: tuple[str, ...] = ()
     unknown: str | None = None
-
-
-def stages_of(part: Any, members: str) -> Stages:
-    """Returns the stages of a Sequence, of Sequences in it too, or the one stage."""
-    if part is None:
-        return ()
-    if part["type"] == "Sequence":
-        return tuple(stage for each in part[members] for stage in stages_of(each, members))
-    settings = ((name, _plain(value)) for name, value in part.items() if name != "type")
-    return (NormalizerStage(part["type"], tuple(settings)),)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping) and set(value) == {"String"}:
-        return value["String"]
-    return value
-
-
-def setting(stage: NormalizerStage, name: str, missing: object = None) -> object:
-    return next((value for key, value in stage.settings if key == name), missing)
-
-
-def regex_of(stage: NormalizerStage) -> str | None:
-    pattern = setting(stage, "pattern")
-    return str(pattern["Regex"]) if isinstance(pattern, Mapping) and "Regex" in pattern else None
 
 
 def is_shipped(engine: str, patterns: tuple[str, ...]) -> bool:
@@ -90,7 +61,7 @@ def division_of(pieces: Stages, normalizers: Stages, model: OwnVocabulary) -> Di
         return Division(unknown="a pre-tokenizer without a rule of its own")
     by_regex = setting(pieces[-1], "use_regex", True)
     if len(pieces) == 1:
-        return Division("regex", (_GPT2,)) if by_regex else Division("whole")
+        return Division("regex", (GPT2_PATTERN,)) if by_regex else Division("whole")
     patterns = tuple(map(_isolated_regex, pieces[:-1]))
     if by_regex or None in patterns:
         return Division(unknown="a row of stages without a rule of its own")

@@ -1,22 +1,29 @@
-"""Read what the engine of a tokenizer runs: the file that its library writes, its ranks, or its
-bytes. This reader shares no code with the planner's."""
+"""The checker's one reader of tokenizers: from what the engine runs to its canonical form.
+
+It reads the file that the library writes, the ranks, or the bytes of the file. It shares no code
+with the planner's readers, and asks the adapter only for the object that it runs (`Origin`)."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tokpar.certificate.format_two import in_format_one
+from tokpar.certificate.canonical_form import (
+    FLAGS,
+    Json,
+    JsonForm,
+    RankForm,
+    form_of_json,
+    object_in,
+    parse_json,
+)
 from tokpar.errors import FileFormatError
 from tokpar.types import AddedToken, Origin
 
-Config = Mapping[str, Any]
-
-_FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 _SAMPLING = ("dropout", "alpha", "nbest_size")
 _SETTINGS = (
     *("continuing_subword_prefix", "end_of_word_suffix", "unk_token", "byte_fallback"),
@@ -27,38 +34,8 @@ _READ = ("special_tokens_set", "__getattribute__")
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor")
 _PADDING = ("length", "pad_to_multiple_of", "pad_id", "direction")
 _SAMPLES = 32
-
-
-@dataclass(frozen=True, eq=False)
-class TokenizerFile:
-    """A `tokenizer.json`, parsed, in format 1.0.
-
-    `engine`: the regex engine that runs its patterns. `skips_special`: special tokens are not
-    matched (`encode_special_tokens`). `lists_classes`: the engine tells the members of character
-    classes, so that an unknown pattern can be judged. `line_one`: tokenizers 1.x runs it."""
-
-    config: Config
-    engine: str = "oniguruma"
-    skips_special: bool = False
-    lists_classes: bool = False
-    line_one: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class RankFile:
-    """Byte-level BPE without other stages: tiktoken's, or a `Vocabulary` of tokpar.
-
-    `specials`: all special tokens; `added_tokens`: those that are matched in a text. `keeps_gaps`:
-    text that no pattern matches is kept. `drops_prefixes`: which of two special tokens that begin
-    alike is matched is chance."""
-
-    engine: str
-    patterns: tuple[str, ...]
-    tokens: Mapping[bytes, int]
-    added_tokens: tuple[AddedToken, ...]
-    specials: Mapping[str, int]
-    keeps_gaps: bool
-    drops_prefixes: bool
+_MOST_WRITTEN = 1 << 26
+"""The highest id for which a model is written: writing takes memory for all ids below it."""
 
 
 class CustomPartError(Exception):
@@ -66,24 +43,30 @@ class CustomPartError(Exception):
     does."""
 
 
-def read_origin(origin: Origin) -> TokenizerFile | RankFile:
-    """Returns what the engine runs. Raises CustomPartError, and FileFormatError for a source of
-    which this reader knows no file."""
-    source = origin.source
+def read_origin(origin: Origin) -> JsonForm | RankForm:
+    """Returns what the engine runs. Raises CustomPartError, RefusedError for a file with a part of
+    another type than expected, and FileFormatError for a source of which no file is known."""
+    source: Any = origin.source
     if isinstance(source, bytes):
-        return TokenizerFile(_parse_config(source))
+        return _form_of(parse_json(source), source)
     if isinstance(source, Mapping):
-        return TokenizerFile(source, "regex", lists_classes=True)
+        written = json.dumps(source).encode()
+        return _form_of(source, written, engine="regex", lists_classes=True)
     if _is_of("tokenizers", "Tokenizer", engine_of(source)):
         if source is not engine_of(source):
             _require_library_calls(source, "transformers.tokenization_", _encodes_in_transformers)
-        return _hugging_face(source)
+        return _hugging_face(source, origin.settings.get("no_file"))
     if _is_of("tiktoken", "Encoding", source):
         _require_library_calls(source, "tiktoken.core", _encodes_in_tiktoken, _READ)
         return _encoding(source, origin.settings)
     if hasattr(source, "keep_gaps"):
         return _vocabulary(source)
     raise FileFormatError(f"no file is known of a tokenizer made from {type(source).__name__}")
+
+
+def _form_of(config: Json, data: bytes, **engine: Any) -> JsonForm:
+    """Returns the form of a parsed file. `data`: its bytes."""
+    return form_of_json(config, hashlib.sha256(data).hexdigest(), **engine)
 
 
 def state_of(origin: Origin) -> tuple[object, ...]:
@@ -143,13 +126,6 @@ def _encodes_in_tiktoken(name: str) -> bool:
     return name.lstrip("_").startswith("encode")
 
 
-def _parse_config(data: bytes | str) -> dict[str, Any]:
-    config = json.loads(data)
-    if not isinstance(config, dict) or not isinstance(config.get("model"), dict):
-        raise FileFormatError("expected a tokenizer.json with a model")
-    return dict(in_format_one(config))
-
-
 def _skips_special(source: Any) -> bool:
     """True if special tokens are not matched. transformers sets the engine's flag to its own flag
     in every call."""
@@ -180,31 +156,34 @@ def _state_of_part(part: Any) -> object:
         return str(error)
 
 
-def _hugging_face(source: Any) -> TokenizerFile:
+def _hugging_face(source: Any, no_file: object) -> JsonForm:
     own = engine_of(source)
     if not hasattr(own, "model"):
         return _of_line_one(own)
-    config = _config_of(own) if _is_dense(own) else _config_by_parts(own)
-    model = own.model
-    sampling = {name: getattr(model, name, None) for name in _SAMPLING}
-    vocab = config["model"]["vocab"]
+    written = _written_by(own) if _is_dense(own) else _written_by_parts(own)
+    config = dict(parse_json(written))
+    model, parts = own.model, dict(object_in(config, "model"))
+    parts |= {name: getattr(model, name, None) for name in _SAMPLING}
     size = own.get_vocab_size(with_added_tokens=False)
-    if isinstance(vocab, dict) and len(vocab) != size:  # the library writes one token of each id
-        vocab = own.get_vocab(with_added_tokens=False)
-    config = {**config, "model": {**config["model"], **sampling, "vocab": vocab}}
+    if isinstance(parts["vocab"], dict) and len(parts["vocab"]) != size:
+        parts["vocab"] = own.get_vocab(with_added_tokens=False)  # it writes one token of each id
+    config["model"] = parts
     if source is not own:  # transformers leaves the arguments of its last call there
         config |= {"truncation": None, "padding": None}
-    return TokenizerFile(config, skips_special=_skips_special(source), lists_classes=True)
+    skips = _skips_special(source)
+    return _form_of(config, written, skips_special=skips, lists_classes=True, no_file=no_file)
 
 
-def _of_line_one(own: Any) -> TokenizerFile:
+def _of_line_one(own: Any) -> JsonForm:
     """1.x gives its file only to be pickled, with truncation and padding as they were in it."""
-    config = _parse_config(own.__reduce__()[1][0])
+    written = own.__reduce__()[1][0]
+    written = written.encode() if isinstance(written, str) else written
+    config = dict(parse_json(written))
     names = {"truncation": ("max_length", "direction"), "padding": _PADDING}
     for part, settings in names.items():
         set_now = getattr(own, part)
         config[part] = set_now and {name: getattr(set_now, name) for name in settings}
-    return TokenizerFile(config, line_one=True)
+    return _form_of(config, written, line_one=True)
 
 
 def _is_dense(own: Any) -> bool:
@@ -215,64 +194,56 @@ def _is_dense(own: Any) -> bool:
     return size > 0 and all(own.model.id_to_token(k) is not None for k in places)
 
 
-def _config_of(own: Any) -> dict[str, Any]:
+def _written_by(own: Any) -> bytes:
     try:
-        return _parse_config(own.to_str())
-    except Exception as error:
+        written: str = own.to_str()
+    except Exception as error:  # the library has no exception type for a part in Python
         raise _as_custom(error) from error
+    return written.encode()
 
 
-def _config_by_parts(own: Any) -> dict[str, Any]:
-    """The parts of the file one by one, the vocabulary as the engine tells it."""
+def _written_by_parts(own: Any) -> bytes:
+    """The parts of the file one by one, the vocabulary as the engine tells it. Merges only where
+    the library would write no great file."""
     config: dict[str, Any] = {}
     for name in _STAGES:
         part = getattr(own, name)
         try:
             config[name] = None if part is None else json.loads(part.__getstate__())
-        except Exception as error:
+        except Exception as error:  # the library has no exception type for a part in Python
             raise _as_custom(error) from error
     model, added = own.model, own.get_added_tokens_decoder()
     settings = {name: getattr(model, name) for name in _SETTINGS if hasattr(model, name)}
     vocab = own.get_vocab(with_added_tokens=False)
-    return {
-        **config,
+    if max(vocab.values(), default=0) <= _MOST_WRITTEN:
+        settings |= {"merges": json.loads(model.__getstate__()).get("merges")}
+    config |= {
         "truncation": own.truncation,
         "padding": own.padding,
         "model": {"type": type(model).__name__, **settings, "vocab": vocab},
         "added_tokens": [
-            {"id": k, "content": t.content, **{flag: getattr(t, flag) for flag in _FLAGS}}
+            {"id": k, "content": t.content, **{flag: getattr(t, flag) for flag in FLAGS}}
             for k, t in sorted(added.items())
         ],
     }
+    return json.dumps(config).encode()
 
 
 def _as_custom(error: Exception) -> Exception:
     return CustomPartError(str(error)) if "ustom" in str(error) else error
 
 
-def added_tokens(config: Config) -> tuple[AddedToken, ...]:
-    """Returns the added tokens of a file that have a content."""
-    return tuple(
-        AddedToken(
-            content=token["content"],
-            id=token["id"],
-            **{flag: bool(token.get(flag, False)) for flag in _FLAGS},
-        )
-        for token in config.get("added_tokens") or ()
-        if token["content"] != ""
-    )
-
-
-def _encoding(own: Any, settings: Mapping[str, object]) -> RankFile:
+def _encoding(own: Any, settings: Mapping[str, object]) -> RankForm:
     allowed = settings.get("allowed_special", frozenset())
     assert isinstance(allowed, frozenset)
     specials: Mapping[str, int] = own._special_tokens
     added = tuple(AddedToken(text, k) for text, k in specials.items() if text in allowed)
     ranks = own._mergeable_ranks
-    return RankFile("fancy-regex", (own._pat_str,), ranks, added, specials, False, True)
+    return RankForm("fancy-regex", (own._pat_str,), ranks, added, specials, False, True)
 
 
-def _vocabulary(own: Any) -> RankFile:
+def _vocabulary(own: Any) -> RankForm:
     specials = {token.content: token.id for token in own.added}
-    given = own.patterns, own.tokens, own.added
-    return RankFile("regex", *given, specials, own.keep_gaps, False)
+    given = own.patterns, own.tokens, own.added, specials, own.keep_gaps, False
+    merges = None if own.semantics == "ranks" else own.merges
+    return RankForm("regex", *given, merges, own.whole_piece)
