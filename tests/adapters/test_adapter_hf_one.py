@@ -342,11 +342,11 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
     assert batch.report.executor == executor
     assert batch[short // 2].report.chunks > 2
     assert [encoding.ids.tolist() for encoding in batch] == [ids(own(name), row) for row in rows]
-    with CachedExecutor(2) as memo:
-        memo.map(rows, tokpar.load(own(name)), False)
-        assert memo.without_cache == executor
-        memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
-        assert memo.without_cache == "threads"
+    memo = CachedExecutor(2)
+    memo.map(rows, tokpar.load(own(name)), False)
+    assert memo.without_cache == executor
+    memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
+    assert memo.without_cache == "threads"
 
 
 def test_a_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
