@@ -259,8 +259,8 @@ def test_a_broken_model_is_refused(number: int) -> None:
 def test_the_model_of_a_file_is_that_of_the_object() -> None:
     model = model_of(["<unk>", "a", "b", "é", MARK], [("a", "b"), (MARK, "ab")])
     engine = engine_of(model, REPLACE)
-    sources = [hf_call._written_model(engine.model, each) for each in (None, b"x")]
-    sources.append(hf_call._written_model(engine.model, engine.to_str().encode()))
+    sources = [hf_call._written_model(engine.model, each, None) for each in (None, b"x")]
+    sources.append(hf_call._written_model(engine.model, engine.to_str().encode(), None))
     tables = [character_arrays(*source, 7, REPLACE, None) for source in sources]
     for each in tables[1:]:
         assert ids_of(each, "ab abéb x") == engine.encode("ab abéb x").ids
@@ -295,7 +295,7 @@ def test_drawn_models_have_the_ids_of_the_engine(seed: int) -> None:
     tokenizer = draw_characters(draw)
     stages = [parse_component(each) for each in (tokenizer.normalizer, tokenizer.pre_tokenizer)]
     size = tokenizer.get_vocab_size(with_added_tokens=False)
-    arrays = character_arrays(*hf_call._written_model(tokenizer.model, None), size, *stages)
+    arrays = character_arrays(*hf_call._written_model(tokenizer.model, None, None), size, *stages)
     for _ in range(40):
         text = draw_text(draw, [])
         assert ids_of(arrays, text) == tokenizer.encode(text).ids

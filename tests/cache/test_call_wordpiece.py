@@ -195,9 +195,7 @@ def test_added_tokens_of_the_normalized_text_are_the_engine_s(is_normalized: boo
     tokenizer = words_of(["a", "##b"])
     tokenizer.add_tokens([AddedToken("Ab", normalized=is_normalized)])
     adapter: Any = tokpar.load(tokenizer)
-    parts = hf_call.call_parts_of(
-        tokenizer, adapter.facts, None, lambda: None, ((), ()), lambda: True
-    )
+    parts = hf_call.call_parts_of(tokenizer, adapter.facts, None, ((), ()), lambda: True)
     assert (parts is None) == is_normalized
 
 

@@ -107,9 +107,8 @@ def test_what_watches_a_text_sees_its_chunks() -> None:
     seen: list[Any] = []
     adapter = tokpar.load("default")
     splitter, merger = cut.build(chunk_chars=500)
-    with CachedExecutor(1) as executor:
-        plan = Plan(adapter, splitter, executor, merger, "auto", whole=True)
-        pipeline.encode_batch([ENGLISH], plan, watch=seen.append)
+    plan = Plan(adapter, splitter, CachedExecutor(1), merger, "auto", whole=True)
+    pipeline.encode_batch([ENGLISH], plan, watch=seen.append)
     assert len(seen[0].chunks) > 5
 
 

@@ -45,9 +45,9 @@ def encoded_with_bar(tokenizer: Any, text: str) -> tuple[tokpar.Encoding, list[B
         bars.append(Bar(total))
         return bars[-1]
 
-    with CachedExecutor(2) as inner:
-        executor = ProgressExecutor(lambda *_: inner, new_bar)
-        return tokpar.encode(text, tokenizer, executor=executor), bars
+    inner = CachedExecutor(2)
+    executor = ProgressExecutor(lambda *_: inner, new_bar)
+    return tokpar.encode(text, tokenizer, executor=executor), bars
 
 
 @pytest.mark.ids

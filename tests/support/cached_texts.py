@@ -24,10 +24,9 @@ def encoded(texts: Sequence[str], adapter: Any) -> Any:
         tiny: Any = segment_cache_for(adapter.facts, LEAST_CACHE_BYTES)
         adapter._segment_cache = tiny  # type: ignore[attr-defined]
     splitter, merger = cut.build()
-    with CachedExecutor(2) as executor:
-        plan = Plan(adapter, splitter, executor, merger, "auto", whole=True)
-        first = pipeline.encode_batch(texts, plan)
-        second = pipeline.encode_batch(texts, plan)
+    plan = Plan(adapter, splitter, CachedExecutor(2), merger, "auto", whole=True)
+    first = pipeline.encode_batch(texts, plan)
+    second = pipeline.encode_batch(texts, plan)
     for one, two in zip(first, second, strict=True):
         assert one.ids.tolist() == two.ids.tolist()
     return second

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tokpar.cache.call_tables import Arrays
 
 _DRAWN_TOKENS = 300
-
-
 FEW = 8
 """Texts that are encoded sooner one by one than by the engine's threads."""
 
