@@ -30,7 +30,7 @@ from tests.support.tokenizers_drawn import (
 from tokpar.certificate import fact_differences
 from tokpar.certificate.canonical_form import form_of_json
 from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
-from tokpar.certificate.origin_reader import CustomPartError, read_origin
+from tokpar.certificate.origin_reader import CustomPartError, _state_of_part, read_origin
 from tokpar.certificate.own_division import without_inner_sets
 from tokpar.certificate.own_facts import facts_of_form
 from tokpar.errors import TokparError
@@ -326,3 +326,19 @@ def test_a_refusal_of_the_planner_alone_is_no_finding_and_refuses() -> None:
     known = checked_facts(adapter)
     assert known.findings == ()
     assert known.facts.unprovable == "the adapter knows more"
+
+
+def test_only_the_error_of_a_part_in_python_is_its_state() -> None:
+    """A deadline while the state is asked for stops the check."""
+
+    @dataclass
+    class Part:
+        error: Exception
+
+        def __getstate__(self) -> bytes:
+            raise self.error
+
+    said = "Custom Normalizer cannot be serialized"
+    assert _state_of_part(Part(Exception(said))) == said
+    with pytest.raises(TimeoutError, match="deadline"):
+        _state_of_part(Part(TimeoutError("deadline")))

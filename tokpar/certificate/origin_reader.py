@@ -153,6 +153,8 @@ def _state_of_part(part: Any) -> object:
     try:
         return part.__getstate__()
     except Exception as error:  # the library has no exception type for a part in Python
+        if _as_custom(error) is error:
+            raise
         return str(error)
 
 

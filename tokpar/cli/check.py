@@ -1,10 +1,10 @@
 """Check an encoding, independently of how it was made, and say what was proved.
 
 With --certificate: the one that `tokpar encode --certificate` wrote for this text and tokenizer.
-Without: the text is encoded here. First, each seam must be licensed by its rule. --level says what
-is proved then. ids: the ids are those of the tokenizer's own call, which encodes each distinct
-segment once. model: the ids follow from the tokenizer's file; the call is not needed. Exit code 0:
-proved. 1: something is wrong. 3: level model cannot judge this tokenizer or text.
+Without: the text is encoded here. First, the rule of each seam is checked. Then the ids are, as
+--level says. ids: they are those of the tokenizer's own call, which encodes each distinct segment
+once. model: they follow from the tokenizer's file, without any call. Exit code 0: proved. 1:
+something is wrong. 3: level model cannot judge this tokenizer or text.
 """
 
 from __future__ import annotations
