@@ -74,11 +74,18 @@ def check_placeholders(rng: random.Random, adapter: TokenizerAdapter, seen: Coun
     assert session.unprocessed_ids.tolist() == found
 
 
+def drawn_collisions(rng: random.Random) -> TokenizerAdapter:
+    """A tokenizer with added tokens of few letters, which overlap each other and their copies."""
+    contents = {"".join(rng.choices("ab<", k=rng.randint(1, 4))) for _ in range(4)}
+    tokens = (token(each, single_word=rng.random() < 0.1) for each in sorted(contents))
+    return tokpar.load(made(*tokens))
+
+
 def test_placeholders_of_drawn_tokenizers_have_the_ids_of_all_copies() -> None:
     seen, rng = Counter[str](), random.Random("placeholders")
     while seen["tokenizers"] < drawn(600):
         try:
-            adapter = drawn_adapter(rng)
+            adapter = rng.choice((drawn_adapter, drawn_collisions))(rng)
             seen["tokenizers"] += 1
             for _ in range(4):
                 check_placeholders(rng, adapter, seen)
