@@ -31,8 +31,8 @@ _CANNOT_FOLLOW = "cannot tell which text this chat template writes itself"
 
 
 class ChatText(str):
-    """A rendered chat. `untrusted_spans`: the spans (start, stop), code points, that neither the template
-    nor a trusted role wrote; in order, not touching each other."""
+    """A rendered chat. `untrusted_spans`: the spans (start, stop), code points, that neither the
+    template nor a trusted role wrote; in order, not touching each other."""
 
     __slots__ = ("untrusted_spans",)
     untrusted_spans: tuple[tuple[int, int], ...]
@@ -70,8 +70,8 @@ def require_whole(text: MarkedText, tokens: Sequence[str], data: Iterable[str]) 
             )
         if not any(token in each for each in data):
             raise OptionError(
-                f"{where} comes from no single string of the chat: the template, or text that is "
-                "not trusted, makes it of parts, so nobody can say whose it is"
+                f"{where} comes from no single string of the chat: the template makes it of parts, "
+                "or in a step that tokpar cannot follow, so nobody can say whose it is"
             )
 
 
@@ -79,8 +79,9 @@ def require_whole(text: MarkedText, tokens: Sequence[str], data: Iterable[str]) 
 class RenderedChats:
     """The arguments of one call of `apply_chat_template`.
 
-    `untrusted_roles`: True, or the roles whose contents are not trusted. `options`: arguments for the
-    rendering. `variables`: keywords for the template. `started_at`: when the plain rendering began."""
+    `untrusted_roles`: True, or the roles whose contents are not trusted. `options`: arguments for
+    the rendering. `variables`: keywords for the template. `started_at`: when the plain rendering
+    began."""
 
     tokenizer: Any
     conversation: Any
@@ -133,8 +134,8 @@ class RenderedChats:
 def chats_of_call(tokenizer: Any, untrusted_roles: object, call: BoundArguments) -> RenderedChats:
     """What a call of `apply_chat_template`, with its defaults, renders.
 
-    Raises OptionError for `untrusted_roles` that are neither True nor roles, for a role that the template
-    does not know, and if transformers is to treat control tokens in its own way, too."""
+    Raises OptionError for `untrusted_roles` that are neither True nor roles, for a role that the
+    template does not know, and if transformers is to treat control tokens in its own way, too."""
     arguments = call.arguments
     if arguments["sanitize_control_tokens"]:
         raise OptionError("pass either untrusted or sanitize_control_tokens, not both")
