@@ -43,6 +43,7 @@ COMMANDS = {
     "audit.md": "corpus",
     "bench.md": "bench",
     "corpora.md": "corpus",
+    "diff.md": "diff",
     "explain.md": "explain",
     "train.md": "train",
 }
