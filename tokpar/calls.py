@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from stat import S_ISDIR
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,7 @@ from tokpar.registry import PluginRecord, StrategyRecord, registry
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
+    from tokpar.chunks.budget import Keep, KeptTexts
 
 MOST_KEPT = 4
 """How many encoders are kept for paths and names, and how many for each tokenizer object."""
@@ -99,6 +101,22 @@ def encode_iter(
 def count(text: str, tokenizer: object = DEFAULT_TOKENIZER) -> int:
     """Returns the number of ids of `encode(text)`."""
     return _call_encoder(tokenizer, _USUAL, Encoder.count, text)
+
+
+def fit(
+    texts: Sequence[str] | Sequence[Mapping[str, object]],
+    budget: int,
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    keep: Keep = "ends",
+) -> KeptTexts:
+    """Returns which part of texts or messages has at most `budget` ids. See `Encoder.fit`.
+
+    >>> fit(["A long text. ", "Another one."], 4).texts
+    ('A long', ' one.')
+    """
+    fitted: Callable[..., KeptTexts] = partial(Encoder.fit, budget=budget, keep=keep)
+    return _call_encoder(tokenizer, _USUAL, fitted, texts)
 
 
 def decode(ids: Sequence[int] | IdArray, tokenizer: object = DEFAULT_TOKENIZER) -> str:
