@@ -32,6 +32,7 @@ PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
 ELSEWHERE = {
     "bench": "tokpar-bench",
+    "conform": "tokpar-conformance",
     "corpus": "tokpar-corpus",
     "explain": "tokpar-explain",
     "tokentree": "tokpar-bench",
