@@ -34,6 +34,7 @@ ELSEWHERE = {
     "bench": "tokpar-bench",
     "conform": "tokpar-conformance",
     "corpus": "tokpar-corpus",
+    "diff": "tokpar-diff",
     "explain": "tokpar-explain",
     "tokentree": "tokpar-bench",
     "train": "tokpar-train",
