@@ -291,8 +291,8 @@ OF_THE_TESTS = {
     "pytest",
     "hypothesis",
 }
-"""`tokpar_conformance` and `tokpar_train` are on the `pythonpath` of pytest, `tiktoken_ext` comes
-with tiktoken, and each environment of tests has the last two."""
+"""`tests/__init__.py` finds `tokpar_conformance`, and the `pythonpath` of pytest `tokpar_train`;
+`tiktoken_ext` comes with tiktoken, and each environment of tests has the last two."""
 
 
 def required_packages() -> set[str]:
