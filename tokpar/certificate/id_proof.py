@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.segment_ids import SegmentIds, Segments, segment_ids
+from tokpar.certificate.segment_ids import SegmentIds, segment_ids
 from tokpar.certificate.segment_pretokens import PretokenGate
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
@@ -213,8 +213,7 @@ def prove_ids(
     text, tokenizer, planned = probe.text, probe.tokenizer, seams.planned
     if is_licensed and (len(planned) or len(cuts)):
         try:
-            segments = _segments(seams, cuts, probe)
-            found = segment_ids(segments, probe, PretokenGate.of(facts))
+            found = segment_ids(*_all_cuts(seams, cuts, probe), probe, PretokenGate.of(facts))
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:
@@ -233,7 +232,8 @@ def prove_ids(
     return IdProof(tuple(id_difference(ids, serial, planned)), whole)
 
 
-def _segments(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> Segments:
+def _all_cuts(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> tuple[IntArray, IntArray]:
+    """Returns all cuts, and how many bytes are left out behind each; UTF-8 bytes."""
     planned, everywhere = seams.planned, seams.everywhere
     absorbs = np.array(
         [theorem == Theorem.ABSORBED_SPACE for _, theorem, _ in planned.licences], dtype=np.int64
@@ -244,7 +244,7 @@ def _segments(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> Segments:
     every = np.concatenate((own, cuts))
     order = np.argsort(every, kind="stable")
     left_out = np.concatenate((absorbed, np.full(len(cuts), dense)))
-    return Segments.from_cuts(every[order], left_out[order], len(probe.utf8.codes))
+    return every[order], left_out[order]
 
 
 def _wrong_counts(

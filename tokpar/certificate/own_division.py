@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tokpar.certificate.canonical_form import Stages, regex_of, setting
-from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.own_vocabulary import MARK, OwnVocabulary
+from tokpar.certificate.frozen_tables import MARK, load_tables
+from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.types import NormalizerStage, Scheme
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

@@ -18,10 +18,9 @@ from tokpar.certificate.check_context import (
     require,
     witness_values,
 )
-from tokpar.certificate.frozen_tables import SPACES, load_tables
+from tokpar.certificate.frozen_tables import MARK, SPACES, load_tables
 from tokpar.types import Facts, NormalizerStage, Seam
 
-_MARK = "\u2581"
 _SIDES = ("any", "non-space", "sure", "unjoined")
 _LETTERS = re.compile(
     r"[!-~\xa1-\xac\xae-\u02ff\u0391-\u03a1\u03a3-\u0482\u048a-\u052f\u05d0-\u05ea\u0621-\u064a]"
@@ -52,7 +51,7 @@ def require_absorbed(ground: CheckContext, seam: Seam) -> None:
     require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
     across = f"a token has {text[p - 1]!r} before a sign of a space"
     require(text[p - 1] not in (facts.chars_before_mark or ()), "context", across)
-    lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in (" ", _MARK)
+    lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in (" ", MARK)
     require(lonely, "context", "expected a non-space, one ' ', and text after it")
     prefix = not stages or _is_dummy_prefix(stages)
     require(prefix, "normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
@@ -197,7 +196,7 @@ class _Row:
         after the space, or ""."""
         last = chars_before[-1]
         if self._left_kind == "unjoined":
-            return last not in {" ", _MARK, *(self._ground.facts.chars_before_mark or ())}
+            return last not in {" ", MARK, *(self._ground.facts.chars_before_mark or ())}
         if self._left_kind == "non-space":
             return last not in SPACES
         if self._left_kind == "any":
@@ -245,9 +244,9 @@ class _Row:
 
     def _replace(self, pattern: object, content: str) -> None:
         if pattern == " ":
-            marks = content == _MARK
+            marks = content == MARK
             require(marks, "normalizer", f"a space becomes {content!r}")
-            self._chars_behind = {_MARK if char == " " else char for char in self._chars_behind}
+            self._chars_behind = {MARK if char == " " else char for char in self._chars_behind}
             self._window = False
         elif isinstance(pattern, str):
             apart = pattern and not self._chars_behind.intersection(pattern)
@@ -256,7 +255,7 @@ class _Row:
             left_space = not content or content[-1] in SPACES
             self._no_space = self._no_space and (self._window or not left_space)
         else:
-            runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", _MARK))
+            runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", MARK))
             lines = self._chars_behind == {"\n"}
             sure = runs and (lines or (self._no_space and self._chars_behind == {" "}))
             require(sure, "normalizer", f"nothing is proved about Replace of {pattern!r}")
@@ -337,11 +336,11 @@ class _Row:
         facts = self._ground.facts
         parted = "bpe" in facts.model.casefold() and facts.chars_before_mark is not None
         require(parted, "scheme", f"{facts.model} may join what is on both sides of a space")
-        marked = self._chars_behind == {_MARK} and all(
+        marked = self._chars_behind == {MARK} and all(
             s.kind == "Replace" for s in facts.normalizers
         )
         spaces = all(dict(s.settings).get("pattern") == " " for s in facts.normalizers)
-        require(marked and spaces, "normalizer", f"expected every space to become {_MARK!r}")
+        require(marked and spaces, "normalizer", f"expected every space to become {MARK!r}")
 
 
 def _parts(
