@@ -214,10 +214,10 @@ def flag_in(data: Json | NormalizerStage, name: str, default: bool) -> bool:
     return default if found is None else _of_type(bool, "flag, true or false", found, name)
 
 
-def _of_type(kind: type[_Value], word: str, found: object, name: str) -> _Value:
-    if not isinstance(found, kind):
+def _of_type(kind: type[_Value], word: str, value: object, name: str) -> _Value:
+    if not isinstance(value, kind):
         raise RefusedError("file", f"{name!r} of the file is no {word}")
-    return found
+    return value
 
 
 def is_id(value: object) -> bool:

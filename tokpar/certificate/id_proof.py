@@ -189,14 +189,6 @@ def _id_at(ids: IdArray, place: int) -> str:
     return f"id {ids[place]}" if place < len(ids) else f"the end after {len(ids)} ids"
 
 
-@dataclass(frozen=True, slots=True)
-class IdProof:
-    """What is wrong with the ids, and a sentence about what they were compared with."""
-
-    findings: tuple[Finding, ...]
-    claim: str
-
-
 def prove_ids(
     ids: IdArray,
     seams: Seams,
@@ -204,8 +196,10 @@ def prove_ids(
     probe: TokenizerProbe,
     facts: Facts,
     is_licensed: bool,
-) -> IdProof:
+) -> tuple[tuple[Finding, ...], str]:
     """Compare `ids` with the ids of the tokenizer's own call (theorem 31).
+
+    Returns what is wrong with them, and a sentence about what they were compared with.
 
     `is_licensed`: every seam of `seams` is licensed. `cuts`: the byte offsets of the seams of
     `seams.everywhere`. Without licensed cuts, or if the tokenizer fails on a segment, the text is
@@ -223,13 +217,13 @@ def prove_ids(
                 *_wrong_counts(planned, found, cuts, probe),
             )
             many = f"{len(found.rows):,} distinct of {len(found.kinds):,} segments"
-            return IdProof(findings, f"{many} encoded by the tokenizer's own call (theorem 31)")
+            return findings, f"{many} encoded by the tokenizer's own call (theorem 31)"
     try:
         serial = serial_ids(text, tokenizer)
     except (EngineError, TypeError, ValueError) as error:
-        return IdProof((Finding("tokenizer", f"it refuses the text: {error}"),), "")
+        return (Finding("tokenizer", f"it refuses the text: {error}"),), ""
     whole = "the whole text encoded by the tokenizer's own call"
-    return IdProof(tuple(id_difference(ids, serial, planned)), whole)
+    return tuple(id_difference(ids, serial, planned)), whole
 
 
 def _all_cuts(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> tuple[IntArray, IntArray]:

@@ -340,7 +340,7 @@ class _Row:
 
 
 def _parts(
-    behavior: str, inverted: bool, left: Iterable[bool], right: bool, *, joins_matches: bool
+    behavior: str, is_inverted: bool, left: Iterable[bool], right: bool, *, joins_matches: bool
 ) -> bool:
     """True if a Split cuts between two characters in every context.
 
@@ -349,14 +349,14 @@ def _parts(
     characters are tried."""
     around = itertools.product((False, True), repeat=4)
     return all(
-        _is_edge(behavior, inverted, (a, b, left_matches, right, c, d), joins_matches)
+        _is_edge(behavior, is_inverted, (a, b, left_matches, right, c, d), joins_matches)
         for a, b, c, d in around
         for left_matches in left
     )
 
 
 def _is_edge(
-    behavior: str, inverted: bool, six_matches: Sequence[bool], joins_matches: bool
+    behavior: str, is_inverted: bool, six_matches: Sequence[bool], joins_matches: bool
 ) -> bool:
     """True if a Split of six characters has an edge in their middle, or removes a character
     there."""
@@ -368,7 +368,7 @@ def _is_edge(
             runs.append((matches, i, i + 1))
     place, before = len(six_matches) // 2, None
     for matches, start, stop in runs:
-        found = matches != inverted
+        found = matches != is_inverted
         if behavior == "Removed" and found and start <= place <= stop:
             return True
         if start == place:

@@ -52,9 +52,8 @@ class PretokenMachine:
 
     def leaves_gaps(self, symbols: NDArray[np.uint8]) -> bool:
         """True if the matches may leave out some of a text of these symbols."""
-        return bool(
-            (np.bincount(symbols, minlength=self.size)[: self.size][~self.gapless] > 0).any()
-        )
+        present = np.bincount(symbols, minlength=self.size)[: self.size]
+        return bool(present[~self.gapless].any())
 
 
 @lru_cache(maxsize=32)
