@@ -54,6 +54,7 @@ from tokpar.calls import (
     encode,
     encode_batch,
     encode_iter,
+    encode_segments,
     plugins,
     strategies,
     stream,
@@ -62,6 +63,7 @@ from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     ChangedError,
+    ControlTokenError,
     EngineError,
     FileFormatError,
     LossyError,
@@ -92,6 +94,7 @@ __all__ = [
     "Batch",
     "ChangedError",
     "CheckReport",
+    "ControlTokenError",
     "Encoder",
     "Encoding",
     "EngineError",
@@ -117,6 +120,7 @@ __all__ = [
     "encode",
     "encode_batch",
     "encode_iter",
+    "encode_segments",
     "load",
     "patch_transformers",
     "plugins",
