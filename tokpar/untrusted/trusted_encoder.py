@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol, Self
 
 import numpy as np
 
@@ -28,11 +28,21 @@ from tokpar.untrusted.trusted_search import (
     trusted_runs,
 )
 
-if TYPE_CHECKING:
-    from tokpar.encoder import Encoder
-
 Control = Literal["default", "special"] | Collection[str]
 """Which added tokens only trusted text may spell, see `Encoder.encode`."""
+
+
+class EncodesNames(Protocol):
+    """The members of an `Encoder` that encode a text with names."""
+
+    @property
+    def tokenizer(self) -> TokenizerAdapter: ...
+
+    def encode(self, text: str) -> Encoding: ...
+
+    def with_tokenizer(self, tokenizer: TokenizerAdapter) -> Self: ...
+
+    def close(self) -> None: ...
 
 
 def trust_parts_of(tokenizer: TokenizerAdapter) -> TrustParts:
@@ -70,7 +80,7 @@ class NamedEngine:
     """An encoder of named texts. `ids`: the ids of the tokenizer for the encoder's ids from
     `first_id` on, uint32."""
 
-    encoder: Encoder
+    encoder: EncodesNames
     names: Mapping[str, str]
     first_id: int
     ids: IdArray
@@ -90,7 +100,7 @@ class TrustedEncoder:
 
     The copy of the engine is made when a control token first occurs. Thread-safe."""
 
-    def __init__(self, encoder: Encoder, control: Control) -> None:
+    def __init__(self, encoder: EncodesNames, control: Control) -> None:
         self._encoder = encoder
         self._parts = trust_parts_of(encoder.tokenizer)
         self.control = control_tokens(self._parts, control)
@@ -108,7 +118,8 @@ class TrustedEncoder:
         spans = require_spans(untrusted, text)
         trust = Trust(spans, self.control)
         found = self.found(text, spans)
-        if not found and not self._search.occurs_in(text):  # the copy would have nothing to do
+        refuses = self._parts.check_trusted is not None  # the own call of untrusted text, too
+        if not (found or refuses or self._search.occurs_in(text)):
             plain = self._encoder.encode(text)
             self._require_no_control(plain, plain)
             return Encoding(plain.ids, partial(_same_row, plain, trust))
@@ -128,9 +139,9 @@ class TrustedEncoder:
     def found(self, text: str, untrusted: Iterable[Span]) -> list[Found]:
         """Returns the control tokens that the trusted runs of the text spell, ascending."""
         runs = trusted_runs(untrusted, len(text))
-        check = self._parts.check_trusted
-        for start, stop in runs if check is not None else ():
-            check(text[start:stop])
+        if self._parts.check_trusted is not None:
+            for start, stop in runs:
+                self._parts.check_trusted(text[start:stop])
         return self._search.found(text, runs)
 
     def engine_for(self, text: str) -> NamedEngine:
