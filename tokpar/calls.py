@@ -26,7 +26,7 @@ from tokpar.registry import PluginRecord, StrategyRecord, registry
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
-    from tokpar.untrusted.trusted_encoder import Control
+    from tokpar.trust.trusted_encoder import Control
 
 MOST_KEPT = 4
 """How many encoders are kept for paths and names, and how many for each tokenizer object."""

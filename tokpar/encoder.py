@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
-    from tokpar.untrusted.trusted_encoder import Control, TrustedEncoder
+    from tokpar.trust.trusted_encoder import Control, TrustedEncoder
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
@@ -175,13 +175,13 @@ class Encoder:
         self, segments: Iterable[tuple[str, bool]], *, control: Control = "default"
     ) -> Encoding:
         """Returns the ids of the text that the segments (text, trusted) make up, see `encode`."""
-        from tokpar.untrusted.segments import joined_segments  # other texts do without it
+        from tokpar.trust.segments import joined_segments  # other texts do without it
 
         return self.trusted_encoder(control).encode(*joined_segments(segments))
 
     def trusted_encoder(self, control: Control = "default") -> TrustedEncoder:
         """Returns what encodes texts with untrusted parts. Raises OptionError."""
-        from tokpar.untrusted.trusted_encoder import TrustedEncoder  # other texts do without it
+        from tokpar.trust.trusted_encoder import TrustedEncoder  # other texts do without it
 
         key = control if isinstance(control, str) else tuple(sorted({*control}))
         found = self._trusted_encoders.get(key)

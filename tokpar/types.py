@@ -482,7 +482,7 @@ class TrustParts:
 
     `added_tokens`: all added tokens that the engine searches. `vocabulary`: all tokens in one
     string, of whose characters no name is made. `default`: the contents of the
-    control tokens, if the caller names none. `refused`: content -> why it cannot be a control
+    control tokens, if the caller names none. `why_refused`: content -> why it cannot be a control
     token. `given_ids`: the ids of these control tokens that ordinary text may get from the model
     -> their contents. `with_names`: content -> name; returns an adapter of named texts.
     `check_trusted`: raises the error of the own call for a trusted run that it refuses."""
@@ -490,7 +490,7 @@ class TrustParts:
     added_tokens: tuple[AddedToken, ...]
     vocabulary: Callable[[], str]
     default: frozenset[str]
-    refused: Callable[[str], str | None]
+    why_refused: Callable[[str], str | None]
     given_ids: Callable[[Collection[str]], Mapping[int, str]]
     with_names: Callable[[Mapping[str, str]], Any]
     check_trusted: Callable[[str], None] | None = None

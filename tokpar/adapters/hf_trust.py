@@ -46,18 +46,18 @@ def trust_parts_of(
         added_tokens=tokens,
         vocabulary=lambda: "".join(own.get_vocab(with_added_tokens=True)),
         default=default - skipped,
-        refused=partial(_why_refused, own, {token.content: token for token in tokens}, skipped),
+        why_refused=partial(_why_refused, own, {token.content: token for token in tokens}, skipped),
         given_ids=partial(_given_ids, own, unknown),
         with_names=lambda names: load(_with_names(own, names)),
     )
 
 
 def _why_refused(
-    own: Any, tokens: Mapping[str, AddedToken], skipped: Collection[str], content: str
+    own: Any, tokens: Mapping[str, AddedToken], skipped_contents: Collection[str], content: str
 ) -> str | None:
     if content not in tokens:
         return "the tokenizer has no such added token"
-    if content in skipped:
+    if content in skipped_contents:
         return "the tokenizer never matches special tokens (encode_special_tokens)"
     if tokens[content].normalized and parse_component(own.normalizer) not in _NO_NORMALIZER:
         return "it is searched in the normalized text (normalized=True), which has other places"
@@ -107,7 +107,9 @@ def _with_names(own: Any, names: Mapping[str, str]) -> Any:
     for token in added.values():
         token.special = token.content in names or (token.special and own.encode_special_tokens)
     copy.add_tokens([added[id_] for id_ in sorted(added)])
-    copy.add_tokens([_named(added[own.token_to_id(each)], name) for each, name in names.items()])
+    copy.add_tokens(
+        [_token_of_name(added[own.token_to_id(each)], name) for each, name in names.items()]
+    )
     found = copy.get_added_tokens_decoder()
     for id_, token in added.items():
         if id_ not in found or found[id_].content != token.content:
@@ -119,6 +121,6 @@ def _with_names(own: Any, names: Mapping[str, str]) -> Any:
     return copy
 
 
-def _named(token: Any, name: str) -> EngineToken:
+def _token_of_name(token: Any, name: str) -> EngineToken:
     flags = {flag: getattr(token, flag) for flag in FLAGS if flag != "special"}
     return EngineToken(name, special=False, **flags)

@@ -46,7 +46,7 @@ def trust_parts_of(
         added_tokens=tuple(AddedToken(each, specials[each]) for each in sorted(allowed_specials)),
         vocabulary=lambda: "".join(specials),
         default=allowed_specials,
-        refused=lambda content: (
+        why_refused=lambda content: (
             None if content in allowed_specials else "it is not in allowed_special of the encoding"
         ),
         given_ids=given_ids,

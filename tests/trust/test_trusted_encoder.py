@@ -23,7 +23,7 @@ from tests.support.named_engine import (
     drawn_spans,
     may_be_control,
 )
-from tokpar.untrusted import trusted_encoder, trusted_search
+from tokpar.trust import trusted_encoder, trusted_search
 
 ERRORS = (tokpar.OptionError, tokpar.ControlTokenError, tokpar.EngineError)
 SPECIALS = ("<|start|>", "<|end|>", "<|user|>")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tokpar.errors import OptionError
 from tokpar.limits import require_text
-from tokpar.untrusted.trusted_search import Span
+from tokpar.trust.trusted_search import Span
 
 
 def joined_segments(segments: Iterable[tuple[str, bool]]) -> tuple[str, list[Span]]:

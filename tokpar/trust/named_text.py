@@ -13,7 +13,7 @@ import numpy as np
 from tokpar.arrays import IntArray, byte_starts
 from tokpar.errors import OptionError
 from tokpar.pure.classes import single
-from tokpar.untrusted.trusted_search import Found
+from tokpar.trust.trusted_search import Match
 
 _WORD = "\U00010600"
 """A letter of Linear A, before and behind a name that must look like a word."""
@@ -31,11 +31,11 @@ class NamedText:
 
     def original(self, places: IntArray) -> IntArray:
         """Returns places of the text without names. No place lies inside a name."""
-        return _moved(places, self.ends[:, 0], self.ends[:, 1])
+        return _move(places, self.ends[:, 0], self.ends[:, 1])
 
-    def named(self, places: IntArray) -> IntArray:
+    def with_names(self, places: IntArray) -> IntArray:
         """Returns places of the text with names. No place lies inside a control token."""
-        return _moved(places, self.ends[:, 1], self.ends[:, 0])
+        return _move(places, self.ends[:, 1], self.ends[:, 0])
 
     def in_bytes(self, original: str) -> NamedText:
         """Returns the same text with `ends` in UTF-8 bytes. `original`: the text without names."""
@@ -44,23 +44,23 @@ class NamedText:
         return NamedText(self.text, np.stack(ends, axis=1))
 
 
-def _moved(places: IntArray, starts: IntArray, targets: IntArray) -> IntArray:
+def _move(places: IntArray, starts: IntArray, targets: IntArray) -> IntArray:
     part = np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)
-    moved: IntArray = targets[part] + (places - starts[part])
-    return moved
+    there: IntArray = targets[part] + (places - starts[part])
+    return there
 
 
-def named_text(text: str, found: Sequence[Found], names: Mapping[str, str]) -> NamedText:
-    """Returns the text with the names of the control tokens `found`."""
+def named_text(text: str, matches: Sequence[Match], names: Mapping[str, str]) -> NamedText:
+    """Returns the text with the names of the control tokens `matches`."""
     parts: list[str] = []
     ends, at, length = [(0, 0)], 0, 0
-    for start, stop, content in found:
+    for start, stop, content in matches:
         parts += text[at:start], names[content]
         length += start - at + len(names[content])
         at = stop
         ends.append((length, stop))
     parts.append(text[at:])
-    return NamedText("".join(parts) if found else text, np.array(ends, np.int64))
+    return NamedText("".join(parts) if matches else text, np.array(ends, np.int64))
 
 
 def first_free(count: int, texts: Iterable[str]) -> int:

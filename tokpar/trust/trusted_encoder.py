@@ -18,15 +18,15 @@ from tokpar.errors import ControlTokenError, OptionError
 from tokpar.interfaces import MarksTrust, TokenizerAdapter, facts_of, inserted_ids
 from tokpar.limits import require_text
 from tokpar.seams import Columns, Seams
-from tokpar.types import Trust, TrustParts
-from tokpar.untrusted.named_text import NamedText, first_free, has_private, named_text, names_from
-from tokpar.untrusted.trusted_search import (
-    Found,
+from tokpar.trust.named_text import NamedText, first_free, has_private, named_text, names_from
+from tokpar.trust.trusted_search import (
+    Match,
     Span,
     TrustedSearch,
     require_spans,
     trusted_runs,
 )
+from tokpar.types import Trust, TrustParts
 
 Control = Literal["default", "special"] | Collection[str]
 """Which added tokens only trusted text may spell, see `Encoder.encode`."""
@@ -69,7 +69,7 @@ def control_tokens(parts: TrustParts, control: Control) -> tuple[str, ...]:
     else:
         chosen = frozenset(control)
     for content in sorted(chosen):
-        why = parts.refused(content)
+        why = parts.why_refused(content)
         if why is not None:
             raise OptionError(f"{content!r} cannot be a control token: {why}")
     return tuple(sorted(chosen))
@@ -107,24 +107,23 @@ class TrustedEncoder:
         self._search = TrustedSearch(self._parts.added_tokens, self.control)
         self.given_ids = self._parts.given_ids(self.control)
         """The ids of control tokens that ordinary text may get -> their contents."""
-        self._given = np.array(sorted(self.given_ids), np.uint32)
+        self._given_array = np.array(sorted(self.given_ids), np.uint32)
         self._engines: dict[int, NamedEngine] = {}
         self._lock = threading.Lock()
 
-    def encode(self, text: str, untrusted: object) -> Encoding:
-        """Returns the ids of a text. `untrusted`: [start, stop) of its untrusted parts, code
+    def encode(self, text: str, spans: object) -> Encoding:
+        """Returns the ids of a text. `spans`: [start, stop) of its untrusted parts, code
         points. Raises OptionError, ControlTokenError."""
         text = require_text(text)
-        spans = require_spans(untrusted, text)
-        trust = Trust(spans, self.control)
-        found = self.found(text, spans)
+        trust = Trust(require_spans(spans, text), self.control)
+        matches = self.matches(text, trust.untrusted)
         refuses = self._parts.check_trusted is not None  # the own call of untrusted text, too
-        if not (found or refuses or self._search.occurs_in(text)):
+        if not (matches or refuses or self._search.occurs_in(text)):
             plain = self._encoder.encode(text)
             self._require_no_control(plain, plain)
             return Encoding(plain.ids, partial(_same_row, plain, trust))
         engine = self.engine_for(text)
-        named = named_text(text, found, engine.names)
+        named = named_text(text, matches, engine.names)
         inner = engine.encoder.encode(named.text)
         row = partial(_row, text, self._encoder.tokenizer, inner, engine, named, trust)
         final = Encoding(engine.tokenizer_ids(inner.ids), row)
@@ -136,13 +135,13 @@ class TrustedEncoder:
         for engine in self._engines.values():
             engine.encoder.close()
 
-    def found(self, text: str, untrusted: Iterable[Span]) -> list[Found]:
+    def matches(self, text: str, spans: Iterable[Span]) -> list[Match]:
         """Returns the control tokens that the trusted runs of the text spell, ascending."""
-        runs = trusted_runs(untrusted, len(text))
+        runs = trusted_runs(spans, len(text))
         if self._parts.check_trusted is not None:
             for start, stop in runs:
                 self._parts.check_trusted(text[start:stop])
-        return self._search.found(text, runs)
+        return self._search.matches(text, runs)
 
     def engine_for(self, text: str) -> NamedEngine:
         """Returns an engine whose names do not stand in the text."""
@@ -170,7 +169,7 @@ class TrustedEncoder:
         """Raise ControlTokenError if the model gave a control token for ordinary text.
 
         `inner`: the encoding whose names have ids of their own."""
-        if not len(self._given):
+        if not len(self._given_array):
             return
         tokenizer = self._encoder.tokenizer
         around = inserted_ids(tokenizer)
@@ -180,7 +179,7 @@ class TrustedEncoder:
             ids = ids[skipped : len(ids) - len(around[1])]
         elif inner.origin is not None:
             ids = inner.origin.before_postprocess(ids)
-        places = np.flatnonzero(np.isin(ids, self._given))
+        places = np.flatnonzero(np.isin(ids, self._given_array))
         if len(places):
             content = self.given_ids[int(ids[places[0]])]
             place = _place_of(final, skipped + int(places[0]) if around is not None else None)
@@ -198,8 +197,8 @@ def _place_of(encoding: Encoding, k: int | None) -> str:
     return f" at code points {start} to {stop}" if stop else ""
 
 
-def _same_row(found: Encoding, trust: Trust) -> KnownRow:
-    return KnownRow(found.seams, replace(found.report, trust=trust), found.origin)
+def _same_row(plain: Encoding, trust: Trust) -> KnownRow:
+    return KnownRow(plain.seams, replace(plain.report, trust=trust), plain.origin)
 
 
 def _row(
@@ -207,10 +206,10 @@ def _row(
     tokenizer: TokenizerAdapter,
     inner: Encoding,
     engine: NamedEngine,
-    named: NamedText,
+    names: NamedText,
     trust: Trust,
 ) -> KnownRow:
-    origin = NamedOrigin(text, tokenizer, inner, engine, named)
+    origin = NamedOrigin(text, tokenizer, inner, engine, names)
     return KnownRow(origin.seams, replace(inner.report, trust=trust), origin)
 
 
@@ -223,7 +222,7 @@ class NamedOrigin:
     tokenizer: TokenizerAdapter
     inner: Encoding
     engine: NamedEngine
-    named: NamedText
+    named_text: NamedText
 
     @property
     def seams(self) -> Seams:
@@ -231,7 +230,8 @@ class NamedOrigin:
         seams = self.inner.seams
         columns = Columns.of(seams)
         return Seams(
-            replace(columns, positions=self.named.original(columns.positions)), proofs=seams.proofs
+            replace(columns, positions=self.named_text.original(columns.positions)),
+            proofs=seams.proofs,
         )
 
     def before_postprocess(self, final: IdArray) -> IdArray:
@@ -247,5 +247,5 @@ class NamedOrigin:
     def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
         """Returns the spans of the final ids in UTF-8 bytes, or in code points."""
         if code_points:
-            return self.named.original(self.inner.char_spans)
-        return self.named.in_bytes(self.text).original(self.inner.spans)
+            return self.named_text.original(self.inner.char_spans)
+        return self.named_text.in_bytes(self.text).original(self.inner.spans)

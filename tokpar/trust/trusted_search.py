@@ -15,7 +15,7 @@ from tokpar.pure.classes import runs, single, white
 from tokpar.types import AddedToken
 
 Span = tuple[int, int]
-Found = tuple[int, int, str]
+Match = tuple[int, int, str]
 """[start, stop) of a control token, and its content."""
 
 
@@ -53,10 +53,10 @@ def _require_pair(span: object) -> Span:
     return int(pair[0]), int(pair[1])
 
 
-def trusted_runs(untrusted: Iterable[Span], length: int) -> list[Span]:
+def trusted_runs(spans: Iterable[Span], length: int) -> list[Span]:
     """Returns the maximal runs of a text of `length` code points outside the spans."""
     found, at = [], 0
-    for start, stop in (*untrusted, (length, length)):
+    for start, stop in (*spans, (length, length)):
         if at < start:
             found.append((at, start))
         at = stop
@@ -66,54 +66,51 @@ def trusted_runs(untrusted: Iterable[Span], length: int) -> list[Span]:
 class TrustedSearch:
     """Finds control tokens as the engine finds added tokens: leftmost, of several the longest.
 
-    `added`: all added tokens that the engine searches. `control`: contents of some. A token with
+    `tokens`: all added tokens that the engine searches. `control`: contents of some. A token with
     `normalized` is searched after the others, in what they leave (no normalizer is assumed)."""
 
-    def __init__(self, added: Iterable[AddedToken], control: Collection[str]) -> None:
-        self._tokens = {token.content: token for token in added}
+    def __init__(self, tokens: Iterable[AddedToken], control: Collection[str]) -> None:
+        self._tokens = {token.content: token for token in tokens}
         self._control = frozenset(control)
         self._contents = Contents.of(self._control)
-        tokens = self._tokens.values()
-        self._first_pass = Contents.of(t.content for t in tokens if not t.normalized)
-        late = {token.content for token in tokens if token.normalized}
+        late = {content for content, token in self._tokens.items() if token.normalized}
+        self._first_pass = Contents.of(self._tokens.keys() - late)
         self._second_pass, self._late = Contents.of(late), Contents.of(late & self._control)
 
     def occurs_in(self, text: str) -> bool:
         """True if a control token is written somewhere in the text, trusted or not."""
         return len(self._contents.clusters(text)) > 0
 
-    def found(self, text: str, runs: Sequence[Span]) -> list[Found]:
+    def matches(self, text: str, runs: Sequence[Span]) -> list[Match]:
         """Returns the control tokens of the trusted `runs`, each searched alone, ascending."""
         whole = 0, len(text)
-        first = [
-            found for run in runs for found in self._search(self._first_pass, text, run, whole)
-        ]
-        found = [each for each in first if each[2] in self._control]
+        first = [each for run in runs for each in self._search(self._first_pass, text, run, whole)]
+        matches = [each for each in first if each[2] in self._control]
         if not any(len(self._late.clusters(text, *run)) for run in runs):
-            return found
-        for section in self._sections(text, found):
+            return matches
+        for section in self._sections(text, matches):
             for start, stop in runs:
                 run = max(start, section[0]), min(stop, section[1])
-                matches = self._search(self._second_pass, text, run, section)
-                found += [each for each in matches if each[2] in self._control]
-        return sorted(found)
+                late = self._search(self._second_pass, text, run, section)
+                matches += [each for each in late if each[2] in self._control]
+        return sorted(matches)
 
-    def _search(self, contents: Contents, text: str, run: Span, seen: Span) -> Iterator[Found]:
-        """The matches in a run; `single_word` sees the characters of `seen` around them."""
+    def _search(self, contents: Contents, text: str, run: Span, context: Span) -> Iterator[Match]:
+        """The matches in a run; `single_word` sees the characters of `context` around them."""
         start = run[0]
         for first, last in contents.matches(text[start : run[1]]) if start < run[1] else ():
             place = start + first, start + last
             content = text[slice(*place)]
-            if not self._tokens[content].single_word or _stands_alone(text, place, seen):
+            if not self._tokens[content].single_word or _stands_alone(text, place, context):
                 yield *place, content
 
-    def _sections(self, text: str, named: Sequence[Found]) -> list[Span]:
-        """What the first pass of the engine leaves of the text where `named` are matched."""
-        taken: list[Found] = [*named]
-        gaps = trusted_runs([each[:2] for each in named], len(text))
+    def _sections(self, text: str, matches: Sequence[Match]) -> list[Span]:
+        """What the first pass of the engine leaves of the text with names for `matches`."""
+        taken: list[Match] = [*matches]
+        gaps = trusted_runs([each[:2] for each in matches], len(text))
         for gap in gaps:  # a name stands in no content, so no other match reaches over it
-            matches = self._search(self._first_pass, text, gap, (0, len(text)))
-            taken += [each for each in matches if each[2] not in self._control]
+            others = self._search(self._first_pass, text, gap, (0, len(text)))
+            taken += [each for each in others if each[2] not in self._control]
         sections, at = [], 0
         for start, stop, content in sorted(taken):
             token = self._tokens[content]
@@ -126,8 +123,8 @@ class TrustedSearch:
         return [*sections, (at, len(text))] if at < len(text) else sections
 
 
-def _stands_alone(text: str, place: Span, seen: Span) -> bool:
-    """True if no word character of `seen` stands directly beside `place`."""
+def _stands_alone(text: str, place: Span, context: Span) -> bool:
+    """True if no word character of `context` stands directly beside `place`."""
     word, (start, stop) = single("word").match, place
-    left = start > seen[0] and word(text[start - 1])
-    return not left and not (stop < seen[1] and word(text[stop]))
+    left = start > context[0] and word(text[start - 1])
+    return not left and not (stop < context[1] and word(text[stop]))
