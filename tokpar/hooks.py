@@ -33,6 +33,7 @@ LIMIT = "TOKPAR_PLUGINS"
 ELSEWHERE = {
     "bench": "tokpar-bench",
     "corpus": "tokpar-corpus",
+    "diff": "tokpar-diff",
     "explain": "tokpar-explain",
     "tokentree": "tokpar-bench",
     "train": "tokpar-train",

@@ -41,9 +41,9 @@ _KNOWN_NAMES = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
 """Names that a caller may have misspelt."""
 _LEAST_SIMILARITY = 0.8
 _EXPECTED_SOURCES = (
-    "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
-    "of transformers, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
-    "(Qwen/Qwen3-8B)"
+    "expected default, the path of a tokenizer.json, tekken.json, .tiktoken file or BERT "
+    "vocab.txt, a directory of transformers, a name of tiktoken (cl100k_base), or a repository of "
+    "the Hugging Face Hub (Qwen/Qwen3-8B)"
 )
 
 
@@ -70,6 +70,11 @@ def tokenizer_named(name: str) -> object:
 def _unreadable(path: Path) -> str:
     if path.suffix == ".model" or re.search(r"\.model\.v\d", path.name):
         return f"{path}: a SentencePiece model {SENTENCEPIECE}"
+    if path.suffix == ".gguf":
+        return (
+            f"{path}: a GGUF file has no normalizer, and only a name of llama.cpp for its pattern: "
+            "pass the tokenizer.json, the directory or the repository of the model it was made from"
+        )
     return (
         f"{path}: the name of a tokenizer's file tells its kind: expected one that ends in .json, "
         ".tiktoken, or .txt (BERT's vocab.txt)"

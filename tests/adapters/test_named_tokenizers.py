@@ -85,6 +85,7 @@ def test_a_directory_without_a_tokenizer_is_told(
     [
         ("m.model", "SentencePiece model is read by the package tokpar-sentencepiece"),
         ("tokenizer.model.v3", "SentencePiece"),
+        ("m.gguf", "GGUF file has no normalizer, .* pass the tokenizer.json, the directory or the"),
         ("m.bin", "expected one that ends in .json"),
     ],
 )

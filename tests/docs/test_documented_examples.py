@@ -32,6 +32,7 @@ from tests.support.hf_sources import fresh
 from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
 from tests.support.paths import ROOT, TESTS
 from tests.support.seams import part
+from tests.support.tekken_files import save_tekken
 from tokpar import kernel_modules, pure
 from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
@@ -42,6 +43,7 @@ COMMANDS = {
     "audit.md": "corpus",
     "bench.md": "bench",
     "corpora.md": "corpus",
+    "diff.md": "diff",
     "explain.md": "explain",
     "train.md": "train",
 }
@@ -209,6 +211,8 @@ def test_the_examples_of_a_page_run_in_order(
     text = page.read_text(encoding="utf-8")
     if '"my-model"' in text:
         save_model(tmp_path / "my-model")
+    if '"tekken.json"' in text:
+        save_tekken(tmp_path)
     if "book.txt" in text:
         words = (ROOT / "LICENSE").read_text(encoding="utf-8")
         (tmp_path / "book.txt").write_text(words * 4, encoding="utf-8")

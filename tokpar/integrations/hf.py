@@ -111,7 +111,8 @@ def require_followed(tokenizer: Any) -> None:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise OptionError(
             f"as_hf needs a fast tokenizer of transformers, got {kind}; a tokenizers.Tokenizer "
-            "becomes one by transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
+            "becomes one by transformers.PreTrainedTokenizerFast(tokenizer_object=...), and "
+            "tokpar.Encoder takes it as it is"
         )
     if not has_own_engine(tokenizer):
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__
