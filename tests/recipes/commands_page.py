@@ -53,6 +53,7 @@ VARIABLES = {
     "XDG_CACHE_HOME": "where `TOKPAR_CACHE` lies if it is not set",
     "HF_HUB_OFFLINE": "of huggingface_hub; `1`: download no tokenizer, of tiktoken neither",
     "TIKTOKEN_CACHE_DIR": "of tiktoken; a directory with the files of its encodings",
+    "DATA_GYM_CACHE_DIR": "of tiktoken; the same where `TIKTOKEN_CACHE_DIR` is not set",
     "NO_COLOR": "set: `tokpar explain` prints no colours",
 }
 TESTS = """
