@@ -61,6 +61,11 @@ class ChangedError(TokparError, RuntimeError):
     then. Make a new `Encoder`."""
 
 
+class ControlTokenError(TokparError, ValueError):
+    """Ordinary text gets the id of a control token from the model itself. The message names the
+    token and its place."""
+
+
 class LossyError(TokparError, ValueError):
     """A caller asked for an approximate strategy without ``allow_approximate=True``."""
 

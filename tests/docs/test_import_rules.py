@@ -33,7 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"joining"}),
     frozenset({"results"}),
     frozenset({"short_texts"}),
-    frozenset({"pipeline", "streaming", "chunks", "sessions"}),
+    frozenset({"pipeline", "streaming", "chunks", "sessions", "trust"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
     frozenset({"combining", "loading", "text_batches"}),
     frozenset({"encoder"}),

@@ -34,7 +34,7 @@ PREFIXES = ("un", "re", "over", "mis")
 """What may stand before a participle: `unbroken`, `rebuilt`, `overwritten`."""
 
 NOUNS_IN_ED = frozenset(
-    {"bed", "embed", "hundred", "id", "infrared", "red", "shed", "shred", "sled"}
+    {"bed", "embed", "hundred", "id", "infrared", "red", "shed", "shred", "sled", "untrusted"}
 )
 """Words that end in -ed and are no participles; those in -eed have a rule of their own."""
 PARTICIPLES_IN_EED = frozenset({"agreed", "decreed", "freed", "guaranteed"})
