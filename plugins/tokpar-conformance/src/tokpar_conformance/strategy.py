@@ -23,8 +23,9 @@ from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan
 from tokpar.registry import build_strategy, registry
 from tokpar.results import encode_in_one_call
-from tokpar.testing.certificates import Certificates
-from tokpar.testing.checks import (
+from tokpar.types import Report, Rows
+from tokpar_conformance.certificates import Certificates
+from tokpar_conformance.checks import (
     Check,
     Complaint,
     SetAsideError,
@@ -34,9 +35,8 @@ from tokpar.testing.checks import (
     prefix_complaint,
     require,
 )
-from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
-from tokpar.testing.pools import Unknown, pools
-from tokpar.types import Report, Rows
+from tokpar_conformance.compare import ids_differ, ids_of, rows_complaint, whole_ids
+from tokpar_conformance.pools import Unknown, pools
 
 NEAR = 60  # code points at the start of a text in which every place is tried
 BATCHED = 4  # every fourth text goes into the batch; another check encodes all texts alone

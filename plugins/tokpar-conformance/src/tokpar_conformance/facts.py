@@ -17,10 +17,10 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.pure.added_token_search import AddedTokens
-from tokpar.testing.checks import Check, Complaint, SetAsideError, check
-from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
-from tokpar.testing.differing import show_text, token
 from tokpar.types import AddedToken, Facts
+from tokpar_conformance.checks import Check, Complaint, SetAsideError, check
+from tokpar_conformance.compare import ids_differ, ids_of, spans_complaint
+from tokpar_conformance.differing import show_text, token
 
 MOST_ADDED = 12  # added tokens that are tried between other texts; a vocabulary may have hundreds
 NEAR = 60  # code points at the start of a text in which cuts at pairs are tried

@@ -23,8 +23,9 @@ from tokpar.interfaces import (
 )
 from tokpar.loading import IsSnapshot
 from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids
-from tokpar.testing.checks import Check, Complaint, check, fails, outcome, prefix_complaint
-from tokpar.testing.compare import (
+from tokpar.types import Rows
+from tokpar_conformance.checks import Check, Complaint, check, fails, outcome, prefix_complaint
+from tokpar_conformance.compare import (
     array_complaint,
     ids_differ,
     ids_of,
@@ -32,7 +33,6 @@ from tokpar.testing.compare import (
     spans_complaint,
     whole_ids,
 )
-from tokpar.types import Rows
 
 FIRST = int(stand_in_ids(1)[0])
 

@@ -8,9 +8,9 @@ from tokpar.arrays import IdArray, byte_starts, first_difference
 from tokpar.errors import TokparError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.spans import postprocess_single
-from tokpar.testing.checks import Complaint, SetAsideError, prefix_complaint
-from tokpar.testing.differing import describe_ids, position_of
 from tokpar.types import Piece, Rows
+from tokpar_conformance.checks import Complaint, SetAsideError, prefix_complaint
+from tokpar_conformance.differing import describe_ids, position_of
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:

@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tokpar_conformance import added_contents, all_words, hostile_texts, texts_for
+from tokpar_conformance.fixed_texts import SEPARATORS, SURROUNDED, vocabulary_words
 
 from tokpar.arrays import IdArray
-from tokpar.testing import added_contents, all_words, hostile_texts, texts_for
-from tokpar.testing.fixed_texts import SEPARATORS, SURROUNDED, vocabulary_words
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 words = st.sets(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=8)

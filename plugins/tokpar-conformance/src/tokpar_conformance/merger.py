@@ -22,12 +22,12 @@ from tokpar.methods.lopt import LoptSplitter
 from tokpar.plan import Plan
 from tokpar.seams import Seams
 from tokpar.spans import postprocess_single
-from tokpar.testing.certificates import Certificates
-from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
-from tokpar.testing.compare import ids_differ, ids_of
-from tokpar.testing.pools import pools
-from tokpar.testing.splitter import chunks_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fuse_chunks
+from tokpar_conformance.certificates import Certificates
+from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
+from tokpar_conformance.compare import ids_differ, ids_of
+from tokpar_conformance.pools import pools
+from tokpar_conformance.splitter import chunks_complaint
 
 MOST_ROUNDS = 8  # rounds; after each, chunks at open seams are fused and merged again
 

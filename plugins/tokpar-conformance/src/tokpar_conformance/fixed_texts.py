@@ -119,7 +119,7 @@ _LENGTHS = (3, 8, 33, 129)
 def stored_texts() -> dict[str, dict[str, Any]]:
     """Returns the stored texts by kind. "hostile": complete texts. "drawn": parts from which texts
     are made."""
-    stored = (files("tokpar.testing") / "texts.json").read_text(encoding="ascii")
+    stored = (files("tokpar_conformance") / "texts.json").read_text(encoding="ascii")
     found: dict[str, dict[str, Any]] = json.loads(stored)
     return found
 

@@ -5,7 +5,7 @@ plugin's name, for all that it provides; or a tokenizer: a path, "default". An e
 the bundled file or on --tokenizer, which other parts are checked with, too. CORPUS: files of texts
 (.jsonl: a text per row; others: one text) that are encoded whole, too. The ids of an engine are
 compared with those of --reference, another engine on the same file; for one other than huggingface
-that is huggingface, if the file is a .json. Exit code 1 if a check fails. Needs hypothesis.
+that is huggingface, if the file is a .json. Exit code 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -29,10 +29,16 @@ from tokpar.cli.options import (
 )
 from tokpar.cli.screen import plural
 from tokpar.cli.texts import read_sources
-from tokpar.errors import ConformanceError, OptionError, UnknownNameError
+from tokpar.errors import OptionError, UnknownNameError
 from tokpar.hooks import OFFERS
 from tokpar.loading import load
 from tokpar.registry import registry, require_options
+from tokpar_conformance.adapter import check_tokenizer
+from tokpar_conformance.checks import ConformanceError
+from tokpar_conformance.executor import check_executor
+from tokpar_conformance.merger import check_merger
+from tokpar_conformance.splitter import check_splitter
+from tokpar_conformance.strategy import check_strategy, small_options
 
 KINDS = sorted({kind for _, kind in OFFERS.values()} - {"command"})
 USUAL_REFERENCE = "huggingface"
@@ -76,10 +82,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    try:
-        import tokpar.testing  # noqa: F401  # needs hypothesis
-    except ImportError as error:
-        raise OptionError(str(error)) from error
     parts = parts_of(arguments)
     examples = arguments.examples
     if examples is not None and examples < 0:
@@ -190,8 +192,6 @@ def _engine(name: str, arguments: argparse.Namespace) -> Part:
 
 
 def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace) -> Part:
-    from tokpar.testing import check_tokenizer
-
     settings = rank_settings(arguments)
     tokenizer = load(what, engine=engine, **settings)
     chosen = arguments.reference
@@ -208,9 +208,6 @@ def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
 
     Without options, a splitter is checked several times, with sets of options that make small
     chunks."""
-    from tokpar.testing import check_executor, check_merger, check_splitter, check_strategy
-    from tokpar.testing.strategy import small_options
-
     tokenizer = load(arguments.tokenizer or "default", engine=arguments.engine)
     options, known = options_of(arguments), registry()
     if kind == "executor":

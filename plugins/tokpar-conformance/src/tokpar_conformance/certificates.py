@@ -15,7 +15,7 @@ from tokpar.certificate import checker
 from tokpar.encoding import Encoding
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Seams
-from tokpar.testing.checks import Complaint
+from tokpar_conformance.checks import Complaint
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,9 @@ from tokpar.interfaces import (
 )
 from tokpar.loading import load
 from tokpar.patterns.class_tables import load_atoms
-from tokpar.testing.abilities import ability_checks
-from tokpar.testing.checks import (
+from tokpar.types import Piece
+from tokpar_conformance.abilities import ability_checks
+from tokpar_conformance.checks import (
     Check,
     Complaint,
     SetAsideError,
@@ -36,12 +37,11 @@ from tokpar.testing.checks import (
     prefix_complaint,
     require,
 )
-from tokpar.testing.compare import array_complaint, ids_differ, ids_of, rows_differ, whole_ids
-from tokpar.testing.facts import facts_checks
-from tokpar.testing.pools import pools
-from tokpar.testing.strategy import cut_checks
-from tokpar.testing.traits import traits_checks
-from tokpar.types import Piece
+from tokpar_conformance.compare import array_complaint, ids_differ, ids_of, rows_differ, whole_ids
+from tokpar_conformance.facts import facts_checks
+from tokpar_conformance.pools import pools
+from tokpar_conformance.strategy import cut_checks
+from tokpar_conformance.traits import traits_checks
 
 THREADS = 4
 PLAIN = ("", "a", " ", "\n", "the quick brown fox", "Hello, world! 123")
@@ -189,7 +189,7 @@ def spec(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
         wrong = _same(expected, _ids_or_none(twin, text), text, tokenizer)
         if wrong is not None:
             return prefix_complaint(wrong, "built again")
-    return _facts_differ(tokenizer, twin)
+    return facts_differ(tokenizer, twin)
 
 
 @check("spec: fresh process", takes_all_texts=True, repeatable=False)
@@ -258,7 +258,7 @@ def _spans(tokenizer: TokenizerAdapter, text: str) -> SpanArray | None:
     return tokenizer.locate(ids_of(tokenizer, text), text)
 
 
-def _facts_differ(tokenizer: TokenizerAdapter, twin: TokenizerAdapter) -> Complaint | None:
+def facts_differ(tokenizer: TokenizerAdapter, twin: TokenizerAdapter) -> Complaint | None:
     own, other = facts_of(tokenizer), facts_of(twin)
     for name in (field.name for field in fields(own) if field.init and field.name != "tokens"):
         expected, got = getattr(own, name), getattr(other, name)

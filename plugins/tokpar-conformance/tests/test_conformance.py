@@ -2,55 +2,47 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, normalizers
-
-import tokpar
-import tokpar.registry as registry_module
-from tests.conftest import cases, drawn
-from tests.support.fakes import PanicsOn, RaisesOn, WordHash
-from tests.support.paths import DATA, VOCAB
-from tests.support.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
-from tests.support.toy import Toy
-from tokpar.adapters.pure import PureTokenizer
-from tokpar.arrays import IdArray, has_surrogate
-from tokpar.builtins import MERGERS, SPLITTERS
-from tokpar.cli import main
-from tokpar.cli.texts import read_sources
-from tokpar.executors.native import NativeExecutor
-from tokpar.executors.processes import ProcessExecutor
-from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.executors.threads import ThreadExecutor
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerAdapter, TokenizerSource
-from tokpar.overlap.mergers import LicensedMerger
-from tokpar.pure.formats import read_tokenizer_json
-from tokpar.registry import build_strategy, registry
-from tokpar.testing import (
+from tokpar_conformance import (
     ConformanceError,
     check_executor,
     check_merger,
     check_splitter,
     check_tokenizer,
 )
-from tokpar.testing.certificates import Certificates
-from tokpar.testing.checks import require
-from tokpar.testing.differing import simplest, smallest
-from tokpar.testing.fixed_texts import hostile_texts, surrogate_texts
-from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
-from tokpar.testing.strategy import checks_of, small_options, strategy_checks
+from tokpar_conformance.adapter import facts_differ
+from tokpar_conformance.certificates import Certificates
+from tokpar_conformance.checks import require
+from tokpar_conformance.differing import simplest, smallest
+from tokpar_conformance.fixed_texts import hostile_texts, surrogate_texts
+from tokpar_conformance.pools import EXAMPLES as MOST
+from tokpar_conformance.pools import added_contents, competing, pools, vocabulary_words
+from tokpar_conformance.strategy import checks_of, small_options, strategy_checks
+
+import tokpar
+from tests.conftest import cases, chosen_profile, drawn
+from tests.support.fakes import PanicsOn, RaisesOn, WordHash
+from tests.support.paths import DATA, VOCAB
+from tests.support.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
+from tests.support.toy import Toy
+from tokpar.arrays import IdArray, has_surrogate
+from tokpar.builtins import MERGERS, SPLITTERS
+from tokpar.executors.native import NativeExecutor
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.executors.serial_executor import SerialExecutor
+from tokpar.executors.threads import ThreadExecutor
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.overlap.mergers import LicensedMerger
+from tokpar.registry import build_strategy, registry
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.compiled_at_once
@@ -417,196 +409,24 @@ def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone(
     assert error.value.checks == ("reference",)
 
 
-WITHOUT_HYPOTHESIS = """
-import sys
-sys.modules["hypothesis"] = None
-import tokpar
-try:
-    import tokpar.testing
-except ImportError as error:
-    print(error)
-from tokpar.cli import main
-print(main(["conform", "default"]))
-"""
+def test_what_was_derived_from_facts_is_no_part_of_what_they_say() -> None:
+    """The kit compared it, so that a tokenizer that had been split did not conform."""
+    used = tokpar.load("default", engine="pure")
+    assert tokpar.encode("one two " * 500, used, strategy="cut", chunk_chars=64).seams
+    build, settings = used.spec()  # type: ignore[attr-defined]
+    assert facts_differ(used, build(**settings)) is None
+    assert facts_differ(used, tokpar.load("default")) is not None
 
 
-def test_without_hypothesis_the_error_says_what_to_install() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_HYPOTHESIS], capture_output=True, text=True, check=True
-    )
-    said = "pip install 'tokpar[testing]'"
-    assert said in done.stdout
-    assert done.stdout.endswith("\n2\n")
-    assert said in done.stderr
-
-
-# ------------------------------------------------------------------------------- tokpar conform
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main(["conform", *map(str, arguments)])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_conform_checks_an_engine_on_the_bundled_file(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "pure", "--examples", 0)
-    assert (code, err) == (0, "")
-    assert out.startswith("pure:default conforms: ")
-    assert out.endswith("ids compared with huggingface:BPE\n")
-
-
-def unmerged(path: Path) -> PureTokenizer:
-    """A tokenizer that breaks no rule, but has only half of the merges of its file."""
-    vocabulary = read_tokenizer_json(path)
-    half = dict(islice(vocabulary.merges.items(), len(vocabulary.merges) // 2))
-    return PureTokenizer(replace(vocabulary, merges=half, whole_piece=False), "unmerged")
-
-
-class OwnFiles:
-    """The sources of three tokenizers: of one that needs no file, of one that does, and of one with
-    other ids than those of its file."""
-
-    @hookimpl
-    def tokpar_tokenizers(self) -> list[TokenizerSource]:
-        hashes = TokenizerSource(
-            "hashes", lambda source: WordHash() if source == "hashes" else None
-        )
-        filed = TokenizerSource("filed", lambda source: None)
-        return [hashes, filed, TokenizerSource("unmerged", unmerged, automatic=False)]
-
-
-@pytest.fixture
-def own_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
-    registry_module.registry().register(OwnFiles(), name="own files")
-
-
-@pytest.mark.usefixtures("own_files")
-def test_conform_exits_with_1_and_shows_the_smallest_text(
-    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
+@pytest.mark.parametrize(("examples", "texts"), [(3, 3), (MOST + 1, MOST)])
+def test_the_kit_draws_no_more_texts_than_the_profile_has_examples(
+    examples: int, texts: int
 ) -> None:
-    twelfths_but_for("reference")
-    code, out, _ = run(capsys, "unmerged", "--examples", 0, "--fail-fast")
-    assert code == 1
-    assert "does not conform" in out
-    assert "\nreference: the ids are those of huggingface:BPE" in out
-
-
-@pytest.mark.usefixtures("own_files")
-def test_conform_prints_json(
-    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
-) -> None:
-    twelfths_but_for("reference")
-    arguments = ("unmerged", "--tokenizer", path_of("deepseek_part"), "--json", "--fail-fast")
-    code, out, _ = run(capsys, *arguments, "--examples", 0)
-    got = json.loads(out)
-    assert (code, got["conforms"], got["failed"]) == (1, False, ["reference"])
-    assert got["checks"][-1] == "reference"
-    assert got["reference"] == "huggingface:BPE"
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_conform_encodes_the_texts_of_a_corpus_and_names_each_check_on_stderr(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    rows, plain = tmp_path / "rows.jsonl", tmp_path / "plain.txt"
-    rows.write_text('{"text": "one\u2028two"}\n\n{"text": "three"}\n', encoding="utf-8")
-    plain.write_text("word " * 2000, encoding="utf-8")
-    assert [source.text for source in read_sources(str(rows))] == ["one\u2028two", "three"]
-    arguments = (path_of("bert_part"), rows, plain, "--reference", "none", "--progress", "--json")
-    code, out, err = run(capsys, *arguments, "--examples", 0)
-    got = json.loads(out)
-    assert (code, got["corpus_texts"], got["reference"]) == (0, 3, None)
-    assert "strategy auto: long texts" in got["checks"]
-    assert err.startswith("check 1: name\ncheck 2: encode")
-    assert len(err.splitlines()) == len(got["checks"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nonsense",), "unknown tokenizer 'nonsense'"),
-        (("pure", "--engine", "pure"), "'pure' is an engine"),
-        (("default", "--tokenizer", "default"), "--tokenizer goes with the name of a part"),
-        (("cut", "--kind", "executor"), "'cut' is no executor and no plugin with one"),
-        (("cut", "--option", "size=3"), "merger 'cut' has no option 'size'"),
-        (("threads", "--option", "size=3"), "executor 'threads' has no option 'size'"),
-        (("threads", "--tokenizer", "default", "--engine", "pure"), "'threads' does not suit pure"),
-        (("pure", "--tokenizer", "gone.json"), "gone.json"),
-        (("default", "--reference", "warp"), "unknown engine 'warp'"),
-        (("default", "--examples", "-1"), "--examples must be at least 0, got -1"),
-        (("default", "gone.txt"), "gone.txt"),
-    ],
-)
-def test_conform_refuses(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
-) -> None:
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert said in err
-
-
-def test_a_corpus_row_without_a_text_is_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"text": "a"}\n{"txt": "b"}\n', encoding="utf-8")
-    code, _, err = run(capsys, "default", path)
-    assert code == 2
-    assert f"{path}:2: expected a JSON object with a str as 'text'; its fields: 'txt'" in err
-
-
-def checked(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
-    """What `tokpar conform` says has passed, up to the number of checks."""
-    code, out, err = run(capsys, *arguments, "--examples", 0)
-    assert (code, err) == (0, "")
-    return [line.partition(":")[0] for line in out.splitlines()]
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_conform_checks_all_parts_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
-    parts = ["merger cut", "splitter cut", "strategy cut"]
-    assert checked(capsys, "cut") == [f"{part} conforms" for part in parts]
-    assert checked(capsys, "cut", "--kind", "splitter") == ["splitter cut conforms"]
-    assert checked(capsys, "native") == ["executor native conforms"]
-    assert checked(capsys, "lopt", "--option", "chunk_chars=9", "--option", "overlap_chars=12") == [
-        "splitter lopt conforms",
-        "strategy lopt conforms",
-    ]
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_conform_checks_parts_with_the_tokenizer_that_is_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    tokenizer = path_of("bert_part")
-    code, out, _ = run(capsys, "cut", "--tokenizer", tokenizer, "--json", "--examples", 0)
-    got = json.loads(out)
-    assert code == 0
-    assert [(part["kind"], part[part["kind"]]) for part in got] == [
-        ("merger", "cut"),
-        ("splitter", "cut"),
-        ("strategy", "cut"),
-    ]
-    assert all(part["conforms"] and part["checks"] for part in got)
-
-
-def test_conform_tells_the_mergers_that_join_without_a_rule(
-    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
-) -> None:
-    twelfths_but_for("merge: ")
-    code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
-    assert code == 1
-    assert "a join without a rule: None is for what nothing licenses" in out
-
-
-@pytest.mark.usefixtures("own_files", "few_texts")
-def test_conform_finds_a_tokenizer_that_goes_by_its_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert checked(capsys, "hashes") == ["word hash conforms"]
-    code, _, err = run(capsys, "filed")
-    assert code == 2
-    assert "'filed' does not read the bundled file: give --tokenizer PATH" in err
+    settings.register_profile("some", max_examples=examples)
+    settings.load_profile("some")
+    try:
+        found = pools(WordHash(), ())
+    finally:
+        settings.load_profile(chosen_profile())
+    assert found == pools(WordHash(), (), texts)
+    assert found != pools(WordHash(), (), texts - 1)

@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.testing.checks import Pools
-from tokpar.testing.fixed_texts import (
+from tokpar.types import Piece, Rows
+from tokpar_conformance.checks import Pools
+from tokpar_conformance.fixed_texts import (
     added_contents,
     competing,
     hostile_texts,
@@ -26,9 +27,8 @@ from tokpar.testing.fixed_texts import (
     surround_contents,
     vocabulary_words,
 )
-from tokpar.testing.fixed_texts import surrogate_texts as fixed_surrogates
-from tokpar.testing.text_strategies import Texts, made_of, surrogate_texts, texts
-from tokpar.types import Piece, Rows
+from tokpar_conformance.fixed_texts import surrogate_texts as fixed_surrogates
+from tokpar_conformance.text_strategies import Texts, made_of, surrogate_texts, texts
 
 FAILS = "\x07"
 

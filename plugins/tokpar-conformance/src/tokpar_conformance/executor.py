@@ -3,7 +3,7 @@ several threads call it at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from tokpar.interfaces import (
     without_cache_of,
 )
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.testing.checks import (
+from tokpar.types import Piece, Rows
+from tokpar_conformance.checks import (
     Check,
     Complaint,
     Watch,
@@ -31,9 +32,8 @@ from tokpar.testing.checks import (
     prefix_complaint,
     require,
 )
-from tokpar.testing.compare import rows_differ
-from tokpar.testing.pools import FAILS, Letters, Unknown, pools
-from tokpar.types import Piece, Rows
+from tokpar_conformance.compare import rows_differ
+from tokpar_conformance.pools import FAILS, Letters, Unknown, pools
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
 LONGER = 40
@@ -74,8 +74,9 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
     call = look_up_of(executor)
     if call is not None:
         yield looked_up.of(executor, call, tokenizer)
-    if hasattr(executor, "close"):
-        yield close.of(executor, tokenizer)
+    shut = getattr(executor, "close", None)
+    if shut is not None:
+        yield close.of(executor, shut, tokenizer)
 
 
 def slices(texts: Sequence[str]) -> list[str]:
@@ -208,12 +209,14 @@ def _served_wrong(
 
 @check("close", takes_all_texts=True, repeatable=False)
 def close(
-    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
+    executor: Executor,
+    shut: Callable[[], object],
+    tokenizer: TokenizerAdapter,
+    texts: Sequence[str],
 ) -> Complaint | None:
     """close may be called twice; map afterwards works, or raises RuntimeError"""
-    assert hasattr(executor, "close")
-    executor.close()
-    executor.close()
+    shut()
+    shut()
     try:
         return prefix_complaint(
             mapped_wrong(executor, tokenizer, slices(texts[:20])), "after close"
@@ -223,4 +226,4 @@ def close(
     except RuntimeError:
         return None
     finally:
-        executor.close()
+        shut()

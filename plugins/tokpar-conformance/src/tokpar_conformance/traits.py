@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tokpar.interfaces import EncodesMany, HasTraits, TokenizerAdapter, own_call_of, traits_of
-from tokpar.testing.checks import Check, Complaint, check, fails, outcome
 from tokpar.types import EngineTraits
+from tokpar_conformance.checks import Check, Complaint, check, fails, outcome
 
 
 def traits_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:

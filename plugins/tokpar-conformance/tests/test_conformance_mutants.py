@@ -13,6 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tokpar_conformance import (
+    ConformanceError,
+    check_executor,
+    check_merger,
+    check_splitter,
+    check_strategy,
+    check_tokenizer,
+)
 
 from tests.conftest import cases, drawn
 from tests.support.mistaken_methods import Remembering, Says
@@ -36,14 +44,6 @@ from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
-from tokpar.testing import (
-    ConformanceError,
-    check_executor,
-    check_merger,
-    check_splitter,
-    check_strategy,
-    check_tokenizer,
-)
 from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
 
 pytestmark = pytest.mark.compiled_at_once

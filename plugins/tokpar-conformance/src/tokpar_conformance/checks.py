@@ -13,15 +13,23 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
-from tokpar.errors import ConformanceError, EngineError
+from tokpar.errors import EngineError, TokparError
 from tokpar.foreign_errors import INTERRUPTS
-from tokpar.testing.differing import show_text, simplest, smallest
+from tokpar_conformance.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]
 Watch = Callable[[str], None]
 """Called with the name of each check before the check runs."""
 Result = TypeVar("Result")
+
+
+class ConformanceError(TokparError, AssertionError):
+    """A part failed checks of the kit; `checks` are their names."""
+
+    def __init__(self, message: str, checks: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.checks = tuple(checks)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tokpar_conformance.certificates import Certificates, digest
 
 import tokpar
 from tokpar.certificate import checker
 from tokpar.encoding import Encoding
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.testing.certificates import Certificates, digest
 
 TEXT = "one two  three, four's 5678 five " * 6
 

@@ -10,7 +10,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from tokpar.testing.fixed_texts import stored_texts
+from tokpar_conformance.fixed_texts import stored_texts
 
 Texts = st.SearchStrategy[str]
 

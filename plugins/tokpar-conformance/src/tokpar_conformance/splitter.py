@@ -10,9 +10,9 @@ from tokpar.foreign_parts import MOST_ATTEMPTS, fault_of_chunks
 from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.seams import sides_of
-from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
-from tokpar.testing.pools import MOST, Unknown, pools
 from tokpar.types import CERTIFIED_CUTS, Chunk, Split, stands_apart
+from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
+from tokpar_conformance.pools import MOST, Unknown, pools
 
 
 def check_splitter(
