@@ -1,151 +1,107 @@
-"""`python -m tests.benchmarks.kinds` on small texts and parts of vocabularies."""
+"""`python -m tests.benchmarks.engines` on small texts and parts of vocabularies."""
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tokpar
-from tests.benchmarks import kinds, kinds_rows
-from tests.benchmarks.kinds_rows import measured, subject_of
-from tests.benchmarks.kinds_texts import KINDS, Sources, Text
-from tests.benchmarks.parity import DifferError
-from tests.benchmarks.speed_engines import Many, Subject
+from tests.benchmarks import engines
+from tests.benchmarks.engines_calls import Calls
+from tests.benchmarks.engines_texts import KINDS
 from tests.support.paths import VOCAB
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"
-SOURCES = Sources(ENGLISH * 600, CHINESE * 300, "import this\n" * 900, 8_000)
-TEXT = Text("English", [ENGLISH * 100])
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The arguments of a run with two tokenizers."""
-    monkeypatch.setattr(kinds, "standard_library", lambda: "import this\n" * 900)
-    monkeypatch.setattr(kinds, "LEAST_SIZE", 1)
-    cl100k = tmp_path / "cl100k_base.tiktoken"
-    shutil.copy(VOCAB / "cl100k_part.tiktoken", cl100k)
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The arguments of a run with two tokenizers and no other engine."""
+    monkeypatch.setattr(engines, "standard_library", lambda: "import this\n" * 900)
+    monkeypatch.setattr("os.sched_setaffinity", lambda *given: None, raising=False)
     english, chinese = tmp_path / "english.txt", tmp_path / "chinese.jsonl"
-    english.write_text(SOURCES.english, encoding="utf-8")
-    chinese.write_text(json.dumps({"text": SOURCES.chinese}) + "\n", encoding="utf-8")
-    tokenizers = ["--tokenizer", str(VOCAB / "deepseek_part.json"), "--tokenizer", str(cl100k)]
-    texts = ["--english", str(english), "--chinese", str(chinese)]
-    return [*tokenizers, *texts, "--size", "8000", "--turns", "2", "--engines", ""]
+    english.write_text(ENGLISH * 600, encoding="utf-8")
+    chinese.write_text(json.dumps({"text": CHINESE * 300}) + "\n", encoding="utf-8")
+    tokenizers = [f"--tokenizer={VOCAB / name}" for name in ("deepseek_part.json", "bert_part.json")]
+    texts = [f"--english={english}", f"--chinese={chinese}", "--size=8000", "--turns=2"]
+    return [*tokenizers, *texts, "--engines=", "--cores=1"]
 
 
-@pytest.fixture
-def subject(tmp_path: Path) -> Subject:
-    return subject_of(VOCAB / "bert_part.json", tmp_path)
+def changed(engine: str, call: int, change: Any) -> Any:
+    """`Subject._calls` whose object `engine` returns `change(ids)` in call number `call`."""
+    right = engines.Subject._calls
 
+    def calls(self: Any, name: str) -> Calls:
+        found = right(self, name) if name == engines.OURS else right(self, engines.OURS)
+        count = -1
 
-def ours_with_one_other_id(at: int) -> Callable[[Subject, bool], Many]:
-    """tokpar's calls; in each object's call number `at`, from 0 on, the last id is another one."""
-    right = kinds_rows.ours
+        def one(text: str) -> Any:
+            nonlocal count
+            count += 1
+            ids = found.one(text)
+            return change(ids) if (name, count) == (engine, call) else ids
 
-    def ours(subject: Subject, is_batch: bool) -> Many:
-        many = right(subject, is_batch)
-        calls = 0
+        return found._replace(one=one)
 
-        def rows(result: Any) -> list[Any]:
-            nonlocal calls
-            found = [ids.copy() for ids in many.rows(result)]
-            if calls == at:
-                found[-1][-1] += 1
-            calls += 1
-            return found
-
-        return Many(many.call, rows)
-
-    return ours
+    return calls
 
 
 def test_a_run_prints_every_row_and_column(
-    files: list[str], capsys: pytest.CaptureFixture[str]
+    options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert kinds.main([*files, "--turns", "1"]) == 0
-    printed = capsys.readouterr()
-    speeds, ratios, others = printed.out.split("\n\n")[1:4]
-    assert "| own call | tokpar first | tokpar second half | tokpar seen |" in speeds
-    for table in (speeds, ratios):
-        lines = table.strip().splitlines()[2:]
-        assert len(lines) == 2 * 10
-        for kind in (*KINDS, "chat with special tokens", "16 documents of 2,000"):
-            assert sum(f"| {kind} " in line for line in lines) == 2, kind
-        assert {line.count("|") for line in lines} == {8}
-    assert "-" not in {cell.strip() for cell in speeds.split("|")}
-    assert [line.split("|")[2].strip() for line in others.strip().splitlines()[2:]] == 2 * [
-        "mixed traffic, 1 English and 1 Chinese documents, ratio",
-        "loading, s",
+    assert engines.main(options) == 0
+    table = capsys.readouterr().out.split("\n\n")[-1]
+    rows = [line.split("|")[1:-1] for line in table.strip().splitlines()]
+    assert [cell.strip() for cell in rows[0]] == [
+        *("tokenizer", "text", "MB", "own"),
+        *("tokpar first", "tokpar seen", "first / best", "seen / best"),
     ]
-    assert "cl100k_base, tiktoken, loading: 100%" in printed.err
+    assert [row[1].strip() for row in rows[2:]] == [*KINDS] * 2
+    assert all(float(cell) >= 0 for row in rows[2:] for cell in row[2:6])
 
 
-@pytest.mark.parametrize("kind", ["HTML", "documents", "short texts", "mixed traffic"])
-def test_a_difference_stops_the_run(
-    kind: str,
-    files: list[str],
+@pytest.mark.parametrize("call", [1, 4])
+def test_ids_of_new_and_of_seen_text_are_compared(
+    call: int,
+    options: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(kinds_rows, "ours", ours_with_one_other_id(0))
-    assert kinds.main([*files, "--kinds", f"{kind},loading"]) == 1
-    printed = capsys.readouterr()
-    assert "error: deepseek_part, Hugging Face" in printed.err
-    assert "the ids of tokpar differ from those of the own serial call" in printed.err
-    assert printed.out == ""
+    monkeypatch.setattr(engines.Subject, "_calls", changed("tokpar", call, lambda ids: ids[1:]))
+    assert engines.main([*options, "--kinds=HTML"]) == 1
+    assert "error: deepseek_part, HTML: tokpar has other ids" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("call", [0, 1, 2, 3])
-def test_each_call_is_compared(
-    call: int, subject: Subject, monkeypatch: pytest.MonkeyPatch
+def test_another_engine_with_other_ids_is_marked_and_is_not_the_best(
+    options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kinds_rows, "ours", ours_with_one_other_id(call))
-    with pytest.raises(DifferError, match="the ids of tokpar differ"):
-        measured(subject, {}, TEXT, 1, lambda: None)
-
-
-def test_tokpar_may_not_leave_out_special_tokens(
-    subject: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = kinds_rows.ours
-
-    def ours(subject: Subject, is_batch: bool) -> Many:
-        many = right(subject, is_batch)
-        return Many(many.call, lambda result: [ids[1:-1] for ids in many.rows(result)])
-
-    monkeypatch.setattr(kinds_rows, "ours", ours)
-    with pytest.raises(DifferError):
-        measured(subject, {}, TEXT, 1, lambda: None)
-
-
-def test_a_certificate_that_does_not_hold_stops_the_run(
-    subject: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = tokpar.check
-    monkeypatch.setattr(tokpar, "check", lambda e, text, adapter: right(e, text[1:], adapter))
-    with pytest.raises(DifferError, match="bert_part, Hugging Face, English"):
-        measured(subject, {}, TEXT, 1, lambda: None)
+    monkeypatch.setattr(engines.Subject, "_is_loaded", lambda self, engine: True)
+    monkeypatch.setattr(engines, "find_spec", lambda name: name == "tokie")
+    options = [*options, "--engines=tokie", "--kinds=HTML"]
+    for change, mark in ((lambda ids: ids + 1, "*"), (lambda ids: ids[1:-1], "")):
+        monkeypatch.setattr(engines.Subject, "_calls", changed("tokie", 1, change))
+        assert engines.main(options) == 0
+        row = capsys.readouterr().out.strip().splitlines()[-1].split("|")  # BERT has a frame
+        assert all(cell.strip().endswith(mark) for cell in row[7:9])
+        assert (row[-2].strip() == "-") == bool(mark)
 
 
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        (["--kinds", "English,nope"], "--kinds: got nope; there are English,"),
-        (["--engines", "nope"], "--engines: got nope"),
-        (["--turns", "0"], "--turns at least 1"),
-        (["--size", "0"], "--size must be at least"),
-        (["--code", "/no/such/file"], "there is no file /no/such/file"),
+        ("--kinds=English,nope", "--kinds: got nope; there are English,"),
+        ("--engines=nope", "--engines: got nope"),
+        ("--turns=0", "--turns must be at least 1"),
+        ("--cores=0", "--cores: got '0'"),
+        ("--code=/no/such/file", "there is no file /no/such/file"),
     ],
 )
 def test_wrong_arguments_are_refused(
-    files: list[str], wrong: list[str], named: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], wrong: str, named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        kinds.main([*files, *wrong])
+        engines.main([*options, wrong])
     assert named in capsys.readouterr().err

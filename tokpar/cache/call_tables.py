@@ -21,6 +21,7 @@ SAMPLED = 4096
 MOST_LEARNED = 1 << 17
 """The most words that one thread learns; each needs 32 bytes and more for long words."""
 _END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
+_TREE = ("edges", "root", "best", "tokens")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FREE = np.uint64(2**64 - 1)
 
@@ -105,13 +106,15 @@ def with_words(
             "words": np.zeros(4 * size, dtype=np.uint64),
             "keys": np.zeros(int(long.sum()) + 4 * len(long) + 64, dtype=np.uint8),
             "more": np.zeros(int(lengths.sum()) + 64, dtype=np.uint32),
+            **dict.fromkeys(_TREE, np.zeros(0, dtype=np.uint8)),
         }
         call = call_of(arrays | tables, {}, ((), ()), learns=False)
         try:
-            keys, items = call.seed(data, ends.astype(np.int64), ids, is_whole)
+            keys, items, *tree = call.seed(data, ends.astype(np.int64), ids, is_whole)
         except ValueError:  # slots that are taken lie too close together
             continue
         tables |= {"keys": tables["keys"][: keys + 64], "more": tables["more"][: items + 64]}
+        tables |= {name: np.frombuffer(each, np.uint8) for name, each in zip(_TREE, tree, strict=True)}
         return arrays | tables
     raise GateError("its tokens find no place in a table")
 
