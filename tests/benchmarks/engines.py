@@ -15,8 +15,9 @@ seen    fourth call with the same text
 / best  tokpar over the fastest of the others whose ids are those of the own library
 
 Each turn makes new objects of all engines, and every second turn goes through them in reverse. A
-figure is the best of the turns, which other programs on the machine disturb least. MB are millions
-of bytes of UTF-8. All sides return ids in arrays. The process is pinned to the cores (Linux).
+figure is the best of the turns, which other programs on the machine disturb least; on one core the
+processor time counts. MB are millions of bytes of UTF-8. All sides return ids in arrays. The
+process is pinned to the cores (Linux).
 
 All ids are compared. If those of tokpar are not the own library's, the run stops with exit code 1.
 Other engines may leave out the special tokens around a text; a "*" marks figures of other ids.
@@ -30,7 +31,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,7 +46,6 @@ from tests.benchmarks.engines_calls import ENGINES, Calls
 from tests.benchmarks.engines_texts import KINDS, Sources
 from tests.benchmarks.machine import provenance
 from tests.benchmarks.texts import read_texts, standard_library
-from tests.benchmarks.turns import timed
 from tokpar.arrays import IdArray
 from tokpar.foreign_errors import raise_foreign
 
@@ -73,7 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     total = len(args.tokenizer) * len(texts) * args.turns
     with tqdm(total=total, unit="turn") as bar, tempfile.TemporaryDirectory() as folder:
         for number, file in enumerate(args.tokenizer):
-            subject = Subject(file, Path(folder, f"{number}.json"), args.engines)
+            clock = time.process_time if args.cores == [1] else time.perf_counter
+            subject = Subject(file, Path(folder, f"{number}.json"), args.engines, clock)
             for kind, rows in texts:
                 bar.set_description(f"{subject.name}, {kind}")
                 try:
@@ -122,9 +124,11 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 class Subject:
     """A tokenizer.json, and the engines that read it. `copy`: where a copy of the file without
-    truncation and padding is written."""
+    truncation and padding is written. `clock`: returns seconds."""
 
-    def __init__(self, file: Path, copy: Path, engines: Sequence[str]) -> None:
+    def __init__(
+        self, file: Path, copy: Path, engines: Sequence[str], clock: Callable[[], float]
+    ) -> None:
         from tokenizers import Tokenizer
 
         self.name = file.parent.name if file.stem == "tokenizer" else file.stem
@@ -132,7 +136,7 @@ class Subject:
         own.no_truncation()
         own.no_padding()
         own.save(str(copy))
-        self._file, self._own = copy, own
+        self._file, self._own, self._clock = copy, own, clock
         self._engines = [OURS, *filter(self._is_loaded, engines)]
         self._columns = [OURS, *engines]
         frame: Any = own.encode("").ids
@@ -163,7 +167,7 @@ class Subject:
 
     def measured(self, kind: str, texts: list[str], turns: int, bar: Any) -> str:
         """One row of the table. Raises DifferError."""
-        seconds, encodings = timed(partial(self._own.encode_batch_fast, texts))
+        seconds, encodings = self._timed(partial(self._own.encode_batch_fast, texts))
         expected = [np.array(each.ids, dtype=np.uint32) for each in encodings]
         size = sum(len(text.encode()) for text in texts) / 1e6
         best: Rates = {}
@@ -189,11 +193,16 @@ class Subject:
         calls.one(SENTENCE)
         is_one = len(texts) == 1
         call = partial(calls.one, texts[0]) if is_one else partial(calls.many, texts)
-        first, found = timed(call)
+        first, found = self._timed(call)
         call(), call()
-        seen, again = timed(call)
+        seen, again = self._timed(call)
         rows = [[found], [again]] if is_one else [calls.rows(each) for each in (found, again)]
         return (first, seen), all(self._is_equal(engine, expected, each) for each in rows)
+
+    def _timed(self, call: Callable[[], Any]) -> tuple[float, Any]:
+        start = self._clock()
+        result = call()
+        return self._clock() - start, result
 
     def _is_equal(self, engine: str, expected: Sequence[IdArray], rows: Sequence[IdArray]) -> bool:
         frames = [([], [])] if engine == OURS else [([], []), *self._frames]

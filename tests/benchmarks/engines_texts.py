@@ -1,4 +1,4 @@
-"""The texts of `tests.benchmarks.engines`: read from files, or drawn with a fixed seed from words."""
+"""The texts of `tests.benchmarks.engines`: read from files, or drawn from words with a seed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Nanoseconds a byte that each step of the compiled call takes.
 
-    python -m tests.benchmarks.where_time_goes TOKENIZER TEXT [--size 2000000] [--rounds 40] [--seen]
+    python -m tests.benchmarks.where_time_goes TOKENIZER TEXT [--size N] [--rounds 40] [--seen]
 
 TOKENIZER: a tokenizer.json. TEXT: a text, or a .jsonl with a "text" in each row. Each round makes a
 new call from the same tables, and encodes the text once; with --seen the round encodes it four

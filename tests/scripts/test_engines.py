@@ -25,7 +25,9 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     english, chinese = tmp_path / "english.txt", tmp_path / "chinese.jsonl"
     english.write_text(ENGLISH * 600, encoding="utf-8")
     chinese.write_text(json.dumps({"text": CHINESE * 300}) + "\n", encoding="utf-8")
-    tokenizers = [f"--tokenizer={VOCAB / name}" for name in ("deepseek_part.json", "bert_part.json")]
+    tokenizers = [
+        f"--tokenizer={VOCAB / name}" for name in ("deepseek_part.json", "bert_part.json")
+    ]
     texts = [f"--english={english}", f"--chinese={chinese}", "--size=8000", "--turns=2"]
     return [*tokenizers, *texts, "--engines=", "--cores=1"]
 

@@ -343,15 +343,15 @@ static int take_merges(Call *self, PyObject *arrays)
 static int take_longest(Call *self, PyObject *arrays)
 {
     Longest *l = &self->tables.longest;
-    i64 slots, root;
-    if (!(l->edges = take_array(self, arrays, "edges", 8, 0, &slots)) ||
-        !(l->root = take_array(self, arrays, "root", 4, 0, &root)) ||
-        !(l->best = take_array(self, arrays, "best", 4, 0, NULL)) ||
-        !(l->tokens = take_array(self, arrays, "tokens", sizeof(Token), 0, NULL)))
+    i64 slots, root, bits;
+    if (!(l->edges = (u64 *)take_array(self, arrays, "edges", 16, 0, &slots)) ||
+        !(l->root = (u64 *)take_array(self, arrays, "root", 8, 0, &root)) ||
+        !(l->joins = (u64 *)take_array(self, arrays, "rule_joins", 8, 0, &bits)) ||
+        !(l->tokens = (Token *)take_array(self, arrays, "tokens", sizeof(Token), 0, NULL)))
         return 0;
     l->mask = (u64)slots - 1;
     self->tables.has_longest = slots > 0;
-    return !slots || (is_power(slots) && root == SYMBOLS);
+    return !slots || (is_power(slots) && root == SYMBOLS && bits == JOINS / 64);
 }
 
 static int take_words(Call *self, PyObject *arrays)
@@ -460,7 +460,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (!self)
         return NULL;
     Tables *t = &self->tables;
-    const i64 *settings = take_array(self, arrays, "settings", 8, 11, NULL);
+    const i64 *settings = take_array(self, arrays, "settings", 8, 12, NULL);
     int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
     is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count));
@@ -470,7 +470,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
         t->most_learned = settings[7], t->most_runs = settings[7] / 2;
         t->secret = (u64)settings[8];
         t->sample_mask = (u64)settings[9];
-        t->longest_word = settings[10];
+        t->longest_word = settings[10], t->longest_from = settings[11];
         is_done = t->is_characters  ? take_characters(self, arrays, settings)
                   : t->is_wordpiece ? take_wordpiece(self, arrays, settings)
                                     : take_machine(self, arrays, settings);
@@ -534,7 +534,7 @@ static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_w
 
 /* seed(data, ends, ids, is_whole) fills the table of words, which must be writable, once. `data`: the
    bytes of the tokens, and 16 more. Returns the bytes of `keys` and the items of `more` that are used, and for a
-   BPE over bytes the tables `edges`, `root`, `best` and `tokens` of call_longest.h. */
+   BPE over bytes the tables `edges`, `root`, `rule_joins` and `tokens` of call_longest.h. */
 static PyObject *call_seed(Call *self, PyObject *args)
 {
     Py_buffer data, ends, ids, is_whole;
@@ -542,7 +542,8 @@ static PyObject *call_seed(Call *self, PyObject *args)
         return NULL;
     Scratch *s = calloc(1, sizeof(Scratch));
     Tables *t = &self->tables;
-    Planting tree = {0};
+    Planting plant = {0};
+    Longest *l = &plant.tree;
     int is_done = s && has_room((void **)&s->out, &s->out_room, 1024, 4) &&
                   has_room((void **)&s->ends, &s->ends_room, 1024, 4);
     const i64 *stop = ends.buf;
@@ -552,20 +553,21 @@ static PyObject *call_seed(Call *self, PyObject *args)
         is_done = seed_word(t, s, (const u8 *)data.buf + start, stop[k] - start, ((const u32 *)ids.buf)[k],
                             ((const u8 *)is_whole.buf)[k]);
     if (is_done && !t->is_characters && !t->is_wordpiece)
-        is_done = plant(&tree, &t->merges, t->byte_ids, data.buf, stop, ids.buf, total, t->lengths_count);
+        is_done = plant_tokens(&plant, &t->merges, t->byte_ids, data.buf, stop, ids.buf, total,
+                               t->lengths_count);
     PyEval_RestoreThread(state);
     free_scratch(s);
     PyBuffer_Release(&data), PyBuffer_Release(&ends), PyBuffer_Release(&ids), PyBuffer_Release(&is_whole);
     PyObject *found = NULL;
     if (is_done)
         found = Py_BuildValue("(LLNNNN)", (long long)t->words.keys_used, (long long)t->words.more_used,
-                              bytes_of(tree.edges, tree.edges ? 8 * (i64)(tree.mask + 1) : 0),
-                              bytes_of(tree.root, tree.edges ? 4 * SYMBOLS : 0),
-                              bytes_of(tree.best, tree.edges ? 4 * ((i64)tree.nodes + 1) : 0),
-                              bytes_of(tree.tokens, tree.edges ? (i64)sizeof(Token) * t->lengths_count : 0));
+                              bytes_of(l->edges, l->edges ? 16 * (i64)(l->mask + 1) : 0),
+                              bytes_of(l->root, l->edges ? 8 * SYMBOLS : 0),
+                              bytes_of(l->joins, l->edges ? JOINS / 8 : 0),
+                              bytes_of(l->tokens, l->edges ? (i64)sizeof(Token) * t->lengths_count : 0));
     else
         PyErr_SetString(PyExc_ValueError, "the table of words is too small");
-    free_planting(&tree);
+    free_planting(&plant);
     return found;
 }
 

@@ -3,11 +3,13 @@
 
    Only canonical tokens count: those that the merges make of their own bytes. The tree of canonical tokens:
 
-     root[symbol]   | DEEPER | PARTIAL | node (22 bits) |     symbol: a byte, or 256 + a character of three bytes
-     edges          | DEEPER | PARTIAL | next node | node (22) | symbol (17) |    a slot; 0: free
-     best[node]     | size (8) | id (21) |   the longest canonical token that the path to the node begins with
+     root[symbol]   | size (8) | id (21) | DEEPER | PARTIAL | node (22) |   symbol: a byte, or 256 + a character of three
+     edges          | node (22) | symbol (17) |, then a word as in `root`   a slot; 0: free
 
-   DEEPER: edges go on from the node; PARTIAL: some of them with the first byte of a character of three.
+   size, id   of the longest canonical token that the path to the node begins with
+   DEEPER     edges go on from the node; PARTIAL: some of them with the first byte of a character of three
+
+     joins    2^20 bits: a bit for the hash of (last symbol of the left part, first symbol of the right part) of each rule
 
      tokens[id]               | size | shorter | left | right | rank | level | by_right | by_left |  32 bytes
 
@@ -18,10 +20,10 @@
 
 typedef struct { u32 size, shorter, left, right, rank; int32_t level, by_right, by_left; } Token;
 
-typedef struct { const u64 *edges; u64 mask; const u32 *root, *best; const Token *tokens; } Longest;
+typedef struct { u64 *edges, mask, *root, *joins; Token *tokens; } Longest;
 
-enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, DEEPER = 1 << 23, EDGE_BITS = 39, ID_OF_BEST = (1 << 21) - 1 };
-enum { SYMBOLS = 256 + (1 << 16), LONGEST_TOKEN = 255, PAIRS = 1 << 16 };
+enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, DEEPER = 1 << 23, ID_AT = 24, SIZE_AT = 45, MOST_IDS = 1 << 21 };
+enum { SYMBOLS = 256 + (1 << 16), LONGEST_TOKEN = 255, PAIRS = 1 << 16, JOINS = 1 << 20 };
 
 /* Returns the symbol at p[0 : n], n > 0, and its bytes. */
 static inline u32 symbol_at(const u8 *p, i64 n, i64 *size)
@@ -31,29 +33,35 @@ static inline u32 symbol_at(const u8 *p, i64 n, i64 *size)
     return is_whole ? 256 + ((p[0] & 15u) << 12 | (p[1] & 63u) << 6 | (p[2] & 63u)) : p[0];
 }
 
-/* Returns the place of the edge in `edges`, or a free one. `key`: node << 17 | symbol. */
-static inline u64 edge_place(const u64 *edges, u64 mask, u64 key)
+/* Returns the last symbol of p[0 : n], n > 0. */
+static inline u32 symbol_before(const u8 *p, i64 n)
+{
+    i64 size = 0;
+    u32 whole = n > 2 ? symbol_at(p + n - 3, 3, &size) : 0;
+    return size == 3 ? whole : p[n - 1];
+}
+
+/* Returns the slot of an edge, or a free one. `key`: node << 17 | symbol. */
+static inline u64 *edge_slot_of(u64 *edges, u64 mask, u64 key)
 {
     u64 at = key * 0x9E3779B97F4A7C15u >> 24;
-    while (edges[at & mask] && (edges[at & mask] & (((u64)1 << EDGE_BITS) - 1)) != key)
+    while (edges[2 * (at & mask)] && edges[2 * (at & mask)] != key)
         at++;
-    return at & mask;
+    return edges + 2 * (at & mask);
 }
 
-/* Returns the node behind a node, with its bits, or 0. `node` 0: the root. */
-static inline u32 next_node(const Longest *l, u32 node, u32 symbol)
+/* Returns the word of the node behind a node, or 0. `node` 0: the root. */
+static inline u64 next_node(const Longest *l, u64 node, u32 symbol)
 {
-    if (!node)
-        return l->root[symbol];
-    return (u32)(l->edges[edge_place(l->edges, l->mask, (u64)(node & NODE) << 17 | symbol)] >> EDGE_BITS);
+    return node ? edge_slot_of(l->edges, l->mask, (node & NODE) << 17 | symbol)[1] : l->root[symbol];
 }
 
-/* Returns `best` of the longest canonical token that p[0 : n] begins with; n > 0. */
-static inline u32 longest_token(const Longest *l, const u8 *p, i64 n)
+/* Returns the word of the last node on the way of p[0 : n], n > 0: it has the longest canonical token. */
+static inline u64 longest_token(const Longest *l, const u8 *p, i64 n)
 {
     i64 size, i = 0;
-    u32 node = 0, next = DEEPER | PARTIAL;
-    while (i < n && next & DEEPER) {
+    u64 node = 0, next = DEEPER;
+    for (; i < n && next & DEEPER; i += size) {
         u32 symbol = symbol_at(p + i, n - i, &size);
         if ((next = next_node(l, node, symbol)) == 0) {
             int may_go_on = size == 3 && (!node || node & PARTIAL);
@@ -61,9 +69,27 @@ static inline u32 longest_token(const Longest *l, const u8 *p, i64 n)
                 node = next;
             break;
         }
-        node = next, i += size;
+        node = next;
     }
-    return l->best[node & NODE];
+    return node;
+}
+
+static inline u64 join_place(u32 left, u32 right) { return (((u64)left << 17 | right) * 0x9E3779B97F4A7C15u) >> 44; }
+
+static inline int has_join(const Longest *l, u32 left, u32 right)
+{
+    u64 bit = join_place(left, right);
+    return l->joins[bit >> 6] >> (bit & 63) & 1;
+}
+
+/* True if a rule may join an end of p[0 : at] with a beginning of p[at : n]: both have a whole character beside the
+   cut, or only bytes of it. */
+static inline int may_join(const Longest *l, const u8 *p, i64 at, i64 n)
+{
+    i64 size;
+    u32 left = symbol_before(p, at), right = symbol_at(p + at, n - at, &size), byte = p[at - 1], first = p[at];
+    return has_join(l, left, right) || (left != byte && has_join(l, byte, right)) ||
+           (right != first && (has_join(l, left, first) || (left != byte && has_join(l, byte, first))));
 }
 
 /* True if the merges leave u and v side by side as they are ("Neighbours" of proofs/incremental-bpe.md): the
@@ -102,15 +128,18 @@ static inline int may_follow(const Longest *l, const Merges *m, u64 *known, u32 
 static i64 longest_ids(const Longest *l, const Merges *m, u64 *known, const u8 *p, i64 n, u32 *id, u64 *dead)
 {
     i64 count = 0, at = 0;
-    u32 best = longest_token(l, p, n), token = best & ID_OF_BEST;
-    i64 end = best >> 21;
+    u64 node = longest_token(l, p, n);
+    u32 token = (u32)(node >> ID_AT) % MOST_IDS;
+    i64 end = (i64)(node >> SIZE_AT);
     for (;;) {
-        if (!(dead[end >> 6] >> (end & 63) & 1) && (!count || may_follow(l, m, known, id[count - 1], token))) {
+        if (!(dead[end >> 6] >> (end & 63) & 1) &&
+            (!count || !may_join(l, p, at, n) || may_follow(l, m, known, id[count - 1], token))) {
             id[count++] = token;
             if ((at = end) == n)
                 return count;
-            best = longest_token(l, p + at, n - at), token = best & ID_OF_BEST;
-            end = at + (best >> 21);
+            node = longest_token(l, p + at, n - at);
+            token = (u32)(node >> ID_AT) % MOST_IDS;
+            end = at + (i64)(node >> SIZE_AT);
             continue;
         }
         while ((token = l->tokens[token].shorter) == NONE) {
@@ -126,7 +155,7 @@ static i64 longest_ids(const Longest *l, const Merges *m, u64 *known, const u8 *
 
 /* ---- making the tree */
 
-typedef struct { u64 *edges; u64 mask; u32 *root, *best, nodes; Token *tokens; Words canonical; } Planting;
+typedef struct { Longest tree; u64 nodes; Words canonical; } Planting;
 
 /* Makes a token canonical if the merges make it of its bytes p[0 : n]. */
 static void find_rule(const Merges *m, const u32 *byte_ids, const u8 *p, i64 n, u32 id, Token *token)
@@ -165,99 +194,103 @@ static void find_level(Token *tokens, Token *t)
     t->by_left = behind == t->level ? t->level : rank;
 }
 
-/* Returns `best` of the longest canonical token that p[0 : n] begins with, or NONE. */
-static u32 longest_beginning(const Words *canonical, const u8 *p, i64 n)
+/* Returns size and id of the longest canonical token that p[0 : n] begins with, as the word of a node; 0: none. */
+static u64 longest_beginning(const Words *canonical, const u8 *p, i64 n)
 {
-    for (; n > 0; n--) {
-        const Word *found = find_word(canonical, key_of(p, n), p, n);
-        if (found)
-            return (u32)n << 21 | (found->id[0] & ID_OF_BEST);
-    }
-    return NONE;
+    const Word *found = NULL;
+    while (n > 0 && !(found = find_word(canonical, key_of(p, n), p, n)))
+        n--;
+    return found ? (u64)n << SIZE_AT | (u64)(found->id[0] & ID_BITS) << ID_AT : 0;
 }
 
 /* Adds a canonical token, p[0 : n], to the tree. */
-static void plant_token(Planting *tree, const u8 *p, i64 n)
+static void plant_token(Planting *plant, const u8 *p, i64 n)
 {
-    u64 *edge = NULL; /* to the node */
-    u32 node = 0, first = 0, next;
-    for (i64 i = 0, size; i < n; i += size, node = next & NODE) {
-        u32 symbol = symbol_at(p + i, n - i, &size), bits = DEEPER | (p[i] >> 4 == 14 && size == 1 ? PARTIAL : 0);
-        u64 key = (u64)node << 17 | symbol, place = edge_place(tree->edges, tree->mask, key);
-        if (edge)
-            *edge |= (u64)bits << EDGE_BITS;
-        else if (i)
-            tree->root[first] |= bits;
-        next = i ? (u32)(tree->edges[place] >> EDGE_BITS) : tree->root[first = symbol];
-        if (!next) {
-            next = ++tree->nodes;
-            tree->best[next] = longest_beginning(&tree->canonical, p, i + size);
-            if (i)
-                tree->edges[place] = (u64)next << EDGE_BITS | key;
-            else
-                tree->root[symbol] = next;
-        }
-        edge = i ? tree->edges + place : NULL;
+    Longest *l = &plant->tree;
+    u64 *word = NULL; /* of the node */
+    for (i64 i = 0, size; i < n; i += size) {
+        u32 symbol = symbol_at(p + i, n - i, &size);
+        u64 key = word ? (*word & NODE) << 17 | symbol : 0;
+        u64 *slot = word ? edge_slot_of(l->edges, l->mask, key) : NULL;
+        if (word)
+            *word |= DEEPER | (p[i] >> 4 == 14 && size == 1 ? PARTIAL : 0), *slot = key;
+        word = word ? slot + 1 : l->root + symbol;
+        if (!*word)
+            *word = longest_beginning(&plant->canonical, p, i + size) | ++plant->nodes;
     }
 }
 
-static void free_planting(Planting *tree)
+static void free_planting(Planting *plant)
 {
-    free(tree->edges), free(tree->root), free(tree->best), free(tree->tokens);
-    free_words(&tree->canonical);
+    Longest *l = &plant->tree;
+    free(l->edges), free(l->root), free(l->joins), free(l->tokens);
+    free_words(&plant->canonical);
 }
 
 /* Moves the edges into a table that is at most two thirds full. Returns 0 without memory. */
-static int pack_edges(Planting *tree)
+static int pack_edges(Planting *plant)
 {
-    u64 slots = 16;
-    while (2 * slots < 3 * (u64)tree->nodes)
+    Longest *l = &plant->tree;
+    u64 slots = 16, *edges;
+    while (2 * slots < 3 * plant->nodes)
         slots *= 2;
-    u64 *edges = calloc((size_t)slots, 8);
-    for (u64 k = 0; edges && k <= tree->mask; k++)
-        if (tree->edges[k])
-            edges[edge_place(edges, slots - 1, tree->edges[k] & (((u64)1 << EDGE_BITS) - 1))] = tree->edges[k];
-    free(tree->edges);
-    tree->edges = edges, tree->mask = slots - 1;
-    return edges != NULL;
+    if (!(edges = calloc((size_t)slots, 16)))
+        return 0;
+    for (u64 k = 0; k <= l->mask; k++)
+        if (l->edges[2 * k])
+            memcpy(edge_slot_of(edges, slots - 1, l->edges[2 * k]), l->edges + 2 * k, 16);
+    free(l->edges);
+    l->edges = edges, l->mask = slots - 1;
+    return 1;
 }
 
 /* Makes the tree of `count` tokens: their bytes, where each ends, and their ids, all less than `top`. Returns 0
    without memory; then, too, the tree is to be freed. */
-static int plant(Planting *tree, const Merges *m, const u32 *byte_ids, const u8 *data, const i64 *ends, const u32 *ids,
-                 i64 count, i64 top)
+static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, const u8 *data, const i64 *ends,
+                        const u32 *ids, i64 count, i64 top)
 {
+    Longest *l = &plant->tree;
+    Words *words = &plant->canonical;
     i64 total = count ? ends[count - 1] : 0;
-    u64 slots = 16, words = 16;
+    u64 slots = 16, room = 16;
+    int has_room = total < NODE && top <= MOST_IDS;
+    for (i64 k = 0, start = 0; k < count; start = ends[k++])
+        has_room &= ends[k] - start <= LONGEST_TOKEN;
+    if (!has_room)
+        return 1; /* no tree, because all rules count: the merges encode all words */
     while ((i64)slots < 2 * total)
         slots *= 2;
-    while ((i64)words < 4 * count)
-        words *= 2;
-    tree->mask = slots - 1, tree->canonical.mask = words - 1;
-    tree->canonical.keys_room = total + 4 * count + 16;
-    tree->edges = calloc((size_t)slots, 8), tree->root = calloc(SYMBOLS, 4), tree->best = malloc(4 * (size_t)total + 4);
-    tree->tokens = calloc((size_t)top, sizeof(Token)), tree->canonical.slot = calloc((size_t)words, sizeof(Word));
-    tree->canonical.keys = malloc((size_t)tree->canonical.keys_room);
-    if (!tree->edges || !tree->root || !tree->best || !tree->tokens || !tree->canonical.slot || !tree->canonical.keys)
+    while ((i64)room < 4 * count)
+        room *= 2;
+    l->mask = slots - 1, words->mask = room - 1;
+    words->keys_room = total + 4 * count + 16;
+    l->edges = calloc((size_t)slots, 16), l->root = calloc(SYMBOLS, 8), l->joins = calloc(JOINS / 64, 8);
+    l->tokens = calloc((size_t)top, sizeof(Token));
+    words->slot = calloc((size_t)room, sizeof(Word)), words->keys = malloc((size_t)words->keys_room);
+    if (!l->edges || !l->root || !l->joins || !l->tokens || !words->slot || !words->keys)
         return 0;
-    tree->best[0] = NONE;
     for (i64 k = 0, start = 0; k < count; start = ends[k++]) {
         i64 n = ends[k] - start;
-        Token *token = tree->tokens + ids[k];
-        if (n < 1 || n > LONGEST_TOKEN)
+        if (n < 1)
             continue;
-        find_rule(m, byte_ids, data + start, n, ids[k], token);
-        if (token->size)
-            put_word(&tree->canonical, key_of(data + start, n), data + start, n, ids + k, 1, 0);
+        find_rule(m, byte_ids, data + start, n, ids[k], l->tokens + ids[k]);
+        if (l->tokens[ids[k]].size)
+            put_word(words, key_of(data + start, n), data + start, n, ids + k, 1, 0);
     }
-    for (i64 k = 0, start = 0; k < count; start = ends[k++]) {
-        Token *token = tree->tokens + ids[k];
+    for (i64 k = 0, start = 0, size; k < count; start = ends[k++]) {
+        Token *token = l->tokens + ids[k];
+        const u8 *p = data + start;
         if (!token->size)
             continue;
-        find_level(tree->tokens, token);
-        u32 shorter = longest_beginning(&tree->canonical, data + start, token->size - 1);
-        token->shorter = shorter == NONE ? NONE : shorter & ID_OF_BEST;
-        plant_token(tree, data + start, token->size);
+        find_level(l->tokens, token);
+        u64 shorter = longest_beginning(words, p, token->size - 1);
+        token->shorter = shorter ? (u32)(shorter >> ID_AT) % MOST_IDS : NONE;
+        plant_token(plant, p, token->size);
+        if (token->rank == NONE)
+            continue;
+        i64 at = l->tokens[token->left].size;
+        u64 bit = join_place(symbol_before(p, at), symbol_at(p + at, token->size - at, &size));
+        l->joins[bit >> 6] |= (u64)1 << (bit & 63);
     }
-    return pack_edges(tree);
+    return pack_edges(plant);
 }

@@ -32,7 +32,8 @@ typedef struct {
     const u16 *lengths; /* bytes of each token by id; 0: unknown */
     i64 lengths_count;
     u64 secret, sample_mask;
-    i64 most_learned, most_runs, longest_word; /* longest_word: bytes from which on the engine's regex may give up */
+    i64 most_learned, most_runs;
+    i64 longest_word, longest_from; /* bytes from which on the engine's regex may give up; see LONGEST_FROM */
 } Tables;
 
 typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
@@ -122,7 +123,7 @@ static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
             return NO_MEMORY;
         return pieces_of(&t->wordpiece, &t->words, p, n, s->copy + MARGIN, out);
     }
-    if (t->has_longest && (n > 24 || p[n - 1] >= 0x80) && (count = longest_word(t, s, p, n, out)) != -1)
+    if (t->has_longest && (n >= t->longest_from || (p[0] | p[n - 1]) >= 0x80) && (count = longest_word(t, s, p, n, out)) != -1)
         return count;
     count = n;
     if (t->is_characters)
