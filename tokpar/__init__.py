@@ -26,6 +26,11 @@ Keep an `Encoder` where many calls are made; its pool of threads stays open:
 >>> encoding.lossless, len(encoding), encoding.seams[0].rule
 (True, 28001, 'PAIR')
 
+Text of users that may not spell control tokens (`<|im_end|>`), see docs/untrusted.md:
+
+>>> tokpar.encode_segments([("Hello", True), (" world", False)]).ids
+array([6728, 5246], dtype=uint32)
+
 Check an encoding: every seam again, and with `full` the ids of the serial call, too:
 
 >>> tokpar.check(encoding, "The quick brown fox jumps over the lazy dog. " * 2000).ok
@@ -54,6 +59,7 @@ from tokpar.calls import (
     encode,
     encode_batch,
     encode_iter,
+    encode_segments,
     plugins,
     strategies,
     stream,
@@ -62,6 +68,7 @@ from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     ChangedError,
+    ControlTokenError,
     EngineError,
     FileFormatError,
     LossyError,
@@ -92,6 +99,7 @@ __all__ = [
     "Batch",
     "ChangedError",
     "CheckReport",
+    "ControlTokenError",
     "Encoder",
     "Encoding",
     "EngineError",
@@ -117,6 +125,7 @@ __all__ = [
     "encode",
     "encode_batch",
     "encode_iter",
+    "encode_segments",
     "load",
     "patch_transformers",
     "plugins",

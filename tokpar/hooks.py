@@ -32,7 +32,9 @@ PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
 ELSEWHERE = {
     "bench": "tokpar-bench",
+    "conform": "tokpar-conformance",
     "corpus": "tokpar-corpus",
+    "diff": "tokpar-diff",
     "explain": "tokpar-explain",
     "tokentree": "tokpar-bench",
     "train": "tokpar-train",

@@ -17,7 +17,10 @@ PLUGIN_ENGINES = {
     "incremental": ("tokpar-incremental",),
     "sentencepiece": ("tokpar-sentencepiece",),
     "tokentree": ("tokpar-bench",),
-    **{name: ("tokpar-engines", f"tokpar-{name}") for name in ("fastokens", "gigatoken", "tokie")},
+    **{
+        name: ("tokpar-conformance", "tokpar-engines", f"tokpar-{name}")
+        for name in ("fastokens", "gigatoken", "tokie")
+    },
 }
 """Engines that other packages of this project install: the packages to install, the one with the
 engine last."""
@@ -38,12 +41,13 @@ def load(
 
     `source` may be an object: a tokenizers.Tokenizer, a transformers fast tokenizer, a
     tiktoken.Encoding, a result of `as_hf` or `as_tiktoken`, or any object with `name` and
-    `encode(text)`. `source` may be the path of a file: a tokenizer.json, a .tiktoken file, BERT's
-    vocab.txt; then it means the file. `source` may be a directory, or a repository of the Hugging
-    Face Hub ("Qwen/Qwen3-8B"); then it means what `AutoTokenizer.from_pretrained` of transformers
-    makes of it, without truncation and padding (docs/transformers.md). `source` may be a name of
-    tiktoken ("cl100k_base", "gpt-4o"), or "default". A repository comes from the Hub's cache on
-    this machine; else it is downloaded, and the download is logged.
+    `encode(text)`. `source` may be the path of a file: a tokenizer.json, a .tiktoken file, a
+    tekken.json, BERT's vocab.txt; then it means the file. `source` may be a directory, or a
+    repository of the Hugging Face Hub ("Qwen/Qwen3-8B"); then it means what
+    `AutoTokenizer.from_pretrained` of transformers makes of it, without truncation and padding
+    (docs/transformers.md). `source` may be a name of tiktoken ("cl100k_base", "gpt-4o"), or
+    "default". A repository comes from the Hub's cache on this machine; else it is downloaded, and
+    the download is logged.
 
     `engine`: the name of the source that must load the tokenizer. `settings` belong to the kind of
     tokenizer (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What tokpar learns about
@@ -112,6 +116,11 @@ def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> T
         raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it")
     if isinstance(source, type):
         raise OptionError(f"{source.__qualname__} is a class; pass an object of it")
+    if type(source).__module__.startswith("mistral_common."):
+        raise OptionError(
+            f"a {what} of mistral-common is not read, its file is: pass the path, file_path of a "
+            "Tekkenizer, instruct_tokenizer.tokenizer.file_path of a MistralTokenizer"
+        )
     if not callable(getattr(source, "encode", None)):
         raise UnknownNameError(
             "tokenizer",

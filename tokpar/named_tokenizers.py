@@ -4,12 +4,15 @@ The result is an encoding or a `DirectoryTokenizer`, which adapters load."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
 import socket
+import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -37,13 +40,14 @@ _FILES = (
     *("merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "tekken.json"),
 )
 """The files of a repository that are read without transformers, if they exist."""
-_KNOWN_NAMES = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
-"""Names that a caller may have misspelt."""
+_SECONDS = 20
+"""The time-out of a download for tiktoken, which has none: to connect, and between two reads."""
+_downloading = threading.Lock()
 _LEAST_SIMILARITY = 0.8
 _EXPECTED_SOURCES = (
-    "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
-    "of transformers, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
-    "(Qwen/Qwen3-8B)"
+    "expected default, the path of a tokenizer.json, tekken.json, .tiktoken file or BERT "
+    "vocab.txt, a directory of transformers, a name of tiktoken (cl100k_base), or a repository of "
+    "the Hugging Face Hub (Qwen/Qwen3-8B)"
 )
 
 
@@ -70,6 +74,11 @@ def tokenizer_named(name: str) -> object:
 def _unreadable(path: Path) -> str:
     if path.suffix == ".model" or re.search(r"\.model\.v\d", path.name):
         return f"{path}: a SentencePiece model {SENTENCEPIECE}"
+    if path.suffix == ".gguf":
+        return (
+            f"{path}: a GGUF file has no normalizer, and only a name of llama.cpp for its pattern: "
+            "pass the tokenizer.json, the directory or the repository of the model it was made from"
+        )
     return (
         f"{path}: the name of a tokenizer's file tells its kind: expected one that ends in .json, "
         ".tiktoken, or .txt (BERT's vocab.txt)"
@@ -104,49 +113,85 @@ def why_without_transformers() -> str | None:
 
 def _encoding(name: str) -> object | None:
     """Returns tiktoken's encoding of this name, or for the model of this name; None if unknown."""
-    tiktoken = import_module("tiktoken")
-    encoding_name = name
-    if name not in tiktoken.list_encoding_names():
-        try:
-            encoding_name = tiktoken.encoding_name_for_model(name)
-        except KeyError:
-            return None
+    encoding_name = _encoding_name(name)
+    if encoding_name is None:
+        return None
+    missing_files: list[str] = []
     try:
-        with _no_download() if is_offline() else nullcontext():
-            encoding: object = tiktoken.get_encoding(encoding_name)
-    except Exception as error:  # of requests, which tiktoken downloads with
-        why = f"tiktoken could not download its file ({type(error).__name__})"
-        if is_offline():
-            why = f"its file is not in tiktoken's cache, and {OFFLINE} is set"
+        with _watched_downloads(missing_files):
+            encoding: object = import_module("tiktoken").get_encoding(encoding_name)
+    except Exception as error:  # of any of the libraries that it downloads with
+        lacks = "".join(f"; its file {url} is not {_cached_place(url)}" for url in missing_files)
         raise UnknownNameError(
             "tokenizer",
             name,
             (),
-            f"{_suggestion(name)}{why}: set TIKTOKEN_CACHE_DIR to a directory that has it, or pass "
-            "the path of a .tiktoken file",
+            f"{_suggestion(name)}tiktoken cannot load {encoding_name} ({_in_a_line(error)}){lacks}"
+            ": put the file there (TIKTOKEN_CACHE_DIR names another directory), or pass the path "
+            f"of a .tiktoken file with name={encoding_name!r}",
         ) from error
     return encoding
+
+
+def _encoding_name(name: str) -> str | None:
+    tiktoken = import_module("tiktoken")
+    if name in tiktoken.list_encoding_names():
+        return name
+    for model in (name, f"{name}-"):  # tiktoken knows a family as the prefix "gpt-oss-"
+        with suppress(KeyError):
+            return str(tiktoken.encoding_name_for_model(model))
+    return None
+
+
+@contextmanager
+def _watched_downloads(missing_files: list[str]) -> Iterator[None]:
+    """Let tiktoken download only what can be downloaded, with a line in the log and a time-out.
+
+    `missing_files`: gets the address of each file that is not in tiktoken's cache."""
+    loading: Any = import_module("tiktoken.load")
+
+    def read_file(address: str) -> bytes:
+        missing_files.append(address)
+        if is_offline():
+            raise OSError(f"{OFFLINE} is set")
+        if not address.startswith(("http://", "https://")):
+            return bytes(own_read_file(address))
+        _require_host(address)
+        _LOGGER.warning("%s: downloading it for tiktoken", address)
+        answer = import_module("requests").get(address, timeout=_SECONDS)
+        answer.raise_for_status()
+        return bytes(answer.content)
+
+    with _downloading:
+        own_read_file = loading.read_file
+        loading.read_file = read_file
+        try:
+            yield
+        finally:
+            loading.read_file = own_read_file
+
+
+def _cached_place(address: str) -> str:
+    """Returns where tiktoken looks for a file (tiktoken/load.py, read_file_cached)."""
+    folder = os.environ.get("DATA_GYM_CACHE_DIR", f"{tempfile.gettempdir()}/data-gym-cache")
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", folder)
+    file = os.path.join(folder, hashlib.sha1(address.encode()).hexdigest())
+    return f"at {file}" if folder else "looked for, since TIKTOKEN_CACHE_DIR is empty"
+
+
+def _require_host(address: str) -> None:
+    """Raises OSError if the host of an address is not found: libraries would try for long."""
+    host = urlsplit(address).hostname
+    try:
+        if host is not None and not getproxies():
+            socket.getaddrinfo(host, None)
+    except OSError as error:
+        raise OSError(f"{host} is not found: {error.strerror}") from error
 
 
 def is_offline() -> bool:
     """True if nothing may be downloaded, as huggingface_hub reads it from the environment."""
     return os.environ.get(OFFLINE, "").upper() in ("1", "ON", "YES", "TRUE")
-
-
-@contextmanager
-def _no_download() -> Iterator[None]:
-    """Let tiktoken read files of its cache only."""
-    loading: Any = import_module("tiktoken.load")
-    before = loading.read_file
-
-    def refuse_download(blobpath: str) -> bytes:
-        raise OSError(f"{blobpath} is not in the cache")
-
-    loading.read_file = refuse_download
-    try:
-        yield
-    finally:
-        loading.read_file = before
 
 
 def _find_on_hub(repository: str) -> DirectoryTokenizer:
@@ -181,7 +226,8 @@ def _suggestion(name: str) -> str:
     "" for a known name, and for a name that is like none.
 
     Case and punctuation do not count, nor does a missing "_base"."""
-    known = {_bare(each): each for each in _KNOWN_NAMES}
+    names = ("default", *import_module("tiktoken").list_encoding_names())
+    known = {_bare(each): each for each in names}
     near = get_close_matches(_bare(name), known, 1, _LEAST_SIMILARITY)
     return f"did you mean {known[near[0]]!r}?; " if near and known[near[0]] != name else ""
 
@@ -211,12 +257,10 @@ def _unreachable(repository: str, hub: Any) -> str | None:
         return f"{absent}, and {OFFLINE} is set"
     if "/" not in repository and _suggestion(repository):
         return absent  # a slip of the pen
-    host = urlsplit(hub.constants.ENDPOINT).hostname
     try:
-        if host is not None and not getproxies():
-            socket.getaddrinfo(host, None)  # downloading would be tried again for half a minute
+        _require_host(hub.constants.ENDPOINT)
     except OSError as error:
-        return f"{absent}, and {host} is not found: {error.strerror}"
+        return f"{absent}, and {error}"
     return None
 
 
@@ -224,5 +268,9 @@ def _why(hub: Any, error: Exception) -> str:
     missing = isinstance(error, hub.errors.EntryNotFoundError)
     if missing and not isinstance(error, hub.errors.LocalEntryNotFoundError):
         return f"that repository has no tokenizer.json; a SentencePiece model {SENTENCEPIECE}"
+    return f"the Hugging Face Hub does not give it: {_in_a_line(error)}"
+
+
+def _in_a_line(error: Exception) -> str:
     said = str(error).strip().partition("\n")[0][:160]
-    return f"the Hugging Face Hub does not give it: {type(error).__name__}: {said}"
+    return f"{type(error).__name__}: {said}"

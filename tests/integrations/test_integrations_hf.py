@@ -466,6 +466,12 @@ def test_what_is_no_fast_tokenizer_is_refused() -> None:
     for source in (engine("bert_part"), 3, None):
         with pytest.raises(OptionError, match=f"fast tokenizer .* got {type(source).__name__}"):
             tokpar.as_hf(source)
+    bare = plain_copy(engine("bert_part"))
+    with pytest.raises(OptionError, match=r"tokenizer_object=.* tokpar\.Encoder") as refused:
+        tokpar.as_hf(bare)
+    assert "transformers.PreTrainedTokenizerFast(" in str(refused.value)
+    made = tokpar.as_hf(transformers_tokenizer(bare), smallest_text=1)
+    assert tokpar.Encoder(bare).encode(LONG) == made(LONG)["input_ids"] == bare.encode(LONG).ids
 
 
 @pytest.mark.parametrize("name", ["__call__", "set_truncation_and_padding", "_encode_plus"])

@@ -25,8 +25,9 @@ files cannot be used; 2 the arguments or files cannot be used; 130 interrupted b
 """
 ELSEWHERE = """
 `tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md), `tokpar
-corpus` with [tokpar-corpus](corpora.md), `tokpar explain` with [tokpar-explain](explain.md),
-`tokpar train` with [tokpar-train](train.md). Plugins add
+conform` with [tokpar-conformance](conformance.md), `tokpar corpus` with
+[tokpar-corpus](corpora.md), `tokpar diff` with [tokpar-diff](diff.md), `tokpar explain` with
+[tokpar-explain](explain.md), `tokpar train` with [tokpar-train](train.md). Plugins add
 [commands of their own](hooks/commands.md).
 """
 VARIABLES_HEAD = """
@@ -53,6 +54,7 @@ VARIABLES = {
     "XDG_CACHE_HOME": "where `TOKPAR_CACHE` lies if it is not set",
     "HF_HUB_OFFLINE": "of huggingface_hub; `1`: download no tokenizer, of tiktoken neither",
     "TIKTOKEN_CACHE_DIR": "of tiktoken; a directory with the files of its encodings",
+    "DATA_GYM_CACHE_DIR": "of tiktoken; the same where `TIKTOKEN_CACHE_DIR` is not set",
     "NO_COLOR": "set: `tokpar explain` prints no colours",
 }
 TESTS = """

@@ -17,13 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.settings import DirectoryTokenizer, is_panic
+from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, is_panic
 from tokpar.errors import FileFormatError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import Loader
 
 AUTO_TOKENIZER = "AutoTokenizer"
-TEKKEN = "tekken.json"
 _CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 """The methods of transformers' fast tokenizers from which every call of a user gets its ids."""
 _KEPT_IN_VERSION_4 = frozenset(

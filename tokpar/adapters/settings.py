@@ -49,6 +49,7 @@ class DirectoryTokenizer:
             ) from None
 
 
+TEKKEN = "tekken.json"
 POSTPROCESS_FLAGS = ("add_special_tokens", "truncation", "padding")
 """Post-processing steps of a tokenizer. Each can be left out."""
 
@@ -94,9 +95,12 @@ def take_engine_check(settings: dict[str, Any]) -> bool:
 
 
 def path_of(source: object, *suffixes: str) -> Path | None:
-    """Returns `source` as a path if it ends in one of these suffixes, or None."""
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    return path if path is not None and path.suffix in suffixes else None
+    """Returns `source` as a path if it ends in one of these suffixes, or None.
+
+    A file of mistral-common has the suffix TEKKEN, and not ``.json``."""
+    path = Path(source) if isinstance(source, (str, os.PathLike)) else Path()
+    is_tekken = path.suffix == ".json" and "tekken" in path.name  # as mistral-common tells them
+    return path if (TEKKEN if is_tekken else path.suffix) in suffixes else None
 
 
 def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bool]]:

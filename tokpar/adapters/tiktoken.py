@@ -1,4 +1,4 @@
-"""The adapter for `tiktoken.Encoding` objects and ``.tiktoken`` files.
+"""The adapter for `tiktoken.Encoding` objects, ``.tiktoken`` files and ``tekken.json``.
 
 Disallowed special tokens are searched once, in the whole text (`check_text`), and not in the
 chunks."""
@@ -20,7 +20,8 @@ from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 from tokpar import kernel_modules
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import check_names, is_panic, path_of, take_engine_check
+from tokpar.adapters.settings import TEKKEN, check_names, is_panic, path_of, take_engine_check
+from tokpar.adapters.tekken import read_tekken
 from tokpar.adapters.tiktoken_call import call_parts_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
@@ -41,7 +42,7 @@ from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.vocabulary import Vocabulary
-from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows
+from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows, TrustParts
 
 if TYPE_CHECKING:
     from tokpar.decoding.text_table import LaterTable
@@ -58,7 +59,7 @@ def load(
     source: object,
     *,
     allowed_special: Specials = frozenset(),
-    disallowed_special: Specials = "all",
+    disallowed_special: Specials | None = None,
     pat_str: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
@@ -66,21 +67,26 @@ def load(
     engine_check: str = "sampled",
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
-    """Returns an adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``. None
-    for other sources.
+    """Returns an adapter of a `tiktoken.Encoding`, or of the path of a ``.tiktoken`` file or of a
+    ``tekken.json``. None for other sources.
 
     An encoding with its own `encode` is never split. `allowed_special` and `disallowed_special`
-    mean the same as in `Encoding.encode`. A file holds ranks only. Its regex and special tokens
-    come from `pat_str` and `special_tokens`, or from the known encoding called `name` (default: the
-    file's stem). Raises OptionError, FileFormatError, FileNotFoundError."""
-    path = path_of(source, ".tiktoken")
-    if path is None and not isinstance(source, tiktoken.Encoding):
+    mean the same as in `Encoding.encode`; `disallowed_special` is "all" by default, and empty for a
+    ``tekken.json``, as its Tekkenizer encodes. A ``.tiktoken`` file holds ranks only. Its regex and
+    special tokens come from `pat_str` and `special_tokens`, or from the known encoding called
+    `name` (default: the file's stem). Raises OptionError, FileFormatError, FileNotFoundError."""
+    path, tekken = path_of(source, ".tiktoken"), path_of(source, TEKKEN)
+    if path is None and tekken is None and not isinstance(source, tiktoken.Encoding):
         return None
     check_names(unknown, _KNOWN_SETTINGS)
     if path is not None:
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
-        raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
+        raise OptionError("pat_str, special_tokens and name are for files that end in .tiktoken")
+    if tekken is not None:
+        source = read_tekken(tekken)
+    if disallowed_special is None:
+        disallowed_special = "all" if tekken is None else ()
     always = take_engine_check({"engine_check": engine_check})
     given = allowed_special, disallowed_special
     why = own_encode(source)
@@ -249,8 +255,9 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
 
     @property
     def special_ids(self) -> Mapping[str, int]:
-        """The id of "<|endoftext|>" as "eos_token", if the encoding has that token."""
-        id_ = self.encoding._special_tokens.get("<|endoftext|>")
+        """The id of "<|endoftext|>", or of Mistral's "</s>", as "eos_token", if it has one."""
+        ids = self.encoding._special_tokens
+        id_ = ids.get("<|endoftext|>", ids.get("</s>"))
         return {} if id_ is None else {"eos_token": id_}
 
     def _make_segment_cache(self) -> SegmentCache | None:
@@ -348,6 +355,23 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
+
+    def trust_parts(self) -> TrustParts:
+        """See `TrustParts`. Raises OptionError if it is chance which special token is matched."""
+        from tokpar.adapters.tiktoken_trust import trust_parts_of  # other texts do without it
+
+        refused = self.facts.added_token_cuts_refused
+        if refused is not None:
+            raise OptionError(f"no part of a text can be untrusted: {refused}")
+        check = self.check_text
+        return trust_parts_of(self.encoding, self._allowed_specials, self._with_encoding, check)
+
+    def _with_encoding(self, encoding: tiktoken.Encoding) -> TiktokenTokenizer:
+        """Returns an adapter of an encoding with the same ranks and other special tokens, which
+        are all allowed."""
+        other = TiktokenTokenizer(encoding, "all", frozenset(), self.cache_bytes)
+        other._ranks, other.engine_check = self._ranks, self.engine_check
+        return other
 
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
         """Returns `decode` of each row; None where only `decode` knows it."""

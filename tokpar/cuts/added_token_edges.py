@@ -41,6 +41,21 @@ class TokenEdges:
         """True if the text has a token whose edges may be cuts. Assumes `refusal` is None."""
         return bool(self._is_plain[self._contents.clusters(text)[:, 2]].any())
 
+    def matches(self, text: str, content: str) -> Iterator[tuple[int, int]]:
+        """Yield [start, stop) of each occurrence of a content of `plain` that meets conditions (a)
+        to (d) of theorem 29: it is one token, and its neighbours do not see it."""
+        number = self._contents.contents.index(content)
+        clusters = self._contents.clusters(text)
+        for start, stop, _ in clusters[clusters[:, 2] == number].tolist():
+            inside = (p for p in (start, stop) if 0 < p < len(text))
+            if all(self._flag_guard.safe(text, p) for p in inside):
+                yield start, stop
+
+    @property
+    def longest(self) -> int:
+        """Code points of the longest content of an added token."""
+        return self._contents.longest
+
     def certify(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), if theorem 29 licenses it."""
         if self.refusal is not None or not self.may_be_edge(text, p):

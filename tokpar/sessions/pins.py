@@ -15,12 +15,14 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.concatenation import concatenate
 from tokpar.cuts.stable_cuts import StableCuts, Window
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, token_bytes_of
 from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
+from tokpar.spans import spans_of
+from tokpar.types import Rows
 
 Encode = Callable[[str], IdArray]
 _NO_IDS: IdArray = np.empty(0, np.uint32)
@@ -30,20 +32,28 @@ _NO_IDS: IdArray = np.empty(0, np.uint32)
 class Row:
     """One row of a transcript: a text with its ids, or a pin.
 
-    `data`: the bytes of a pin; None for a text. The text of a text row is `rope` without its first
-    `skipped_chars` code points. Its ids are the ids of `rope` without the first `skipped_ids`."""
+    `data`: the bytes of a pin; None for a text. `repeats`: the pin is a placeholder, all of whose
+    ids stand for one `data`; the next pin is not joined to it. The text of a text row is `rope`
+    without its first `skipped_chars` code points. Its ids are the ids of `rope` without the first
+    `skipped_ids`."""
 
     rope: Rope = None
     skipped_chars: int = 0
     skipped_ids: int = 0
     data: bytes | None = None
     pinned_ids: IdArray = field(default_factory=lambda: _NO_IDS)
+    repeats: bool = False
 
     @cached_property
     def text(self) -> str:
         if self.data is not None:
             return self.data.decode("utf-8", "surrogateescape")
-        return slice_of(self.rope, self.skipped_chars, 0 if self.rope is None else self.rope.chars)
+        return self.rope_text[self.skipped_chars :]
+
+    @property
+    def rope_text(self) -> str:
+        """The whole text of `rope`: the text of the row, and what it was encoded after."""
+        return slice_of(self.rope, 0, 0 if self.rope is None else self.rope.chars)
 
     @cached_property
     def ids(self) -> IdArray:
@@ -89,6 +99,23 @@ class PinnedRows:
 
 
 NO_PINS = PinnedRows()
+
+
+def spans_of_rows(rows: Sequence[Row], tokenizer: TokenizerAdapter) -> SpanArray:
+    """[start, stop) of each id in the text of all rows, code points; int64 (n, 2).
+
+    All ids of a pin have the whole pin. Raises LookupError if the tokenizer cannot tell."""
+    found, place = [np.empty((0, 2), np.int64)], 0
+    for row in rows:
+        if row.data is None:
+            whole = Rows.of([ids_after(row.rope, 0)])
+            spans = spans_of(tokenizer, [row.rope_text], whole, code_points=True)
+            spans = np.maximum(spans[row.skipped_ids :] - row.skipped_chars, 0)
+        else:
+            spans = np.tile([0, len(row.text)], (row.count, 1))
+        found.append(spans + place)
+        place += len(row.text)
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,27 @@ def split(rope: Rope, position: int) -> tuple[Rope, Rope]:
     return join_ropes(rope.left, left), right
 
 
+def divide(rope: Rope, edges: Sequence[tuple[int, int]]) -> list[list[Segment]]:
+    """The segments before, between and after `edges`: (code points, ids) before each, ascending.
+
+    A segment across an edge is divided. Each edge must be a certified cut that absorbs nothing."""
+    pieces, place, count = [list[Segment]()], 0, 0
+    waiting = [*edges]
+    for _, segment in segments_after(rope, -1):
+        rest = segment
+        while waiting and waiting[0][0] <= place + rest.chars:
+            chars, ids = waiting[0][0] - place, waiting[0][1] - count
+            del waiting[0]
+            left = Segment(rest.text[:chars], rest.ids[:ids], rest.absorbed_chars)
+            pieces[-1] += [left] if chars else []
+            pieces.append([])
+            place, count = place + chars, count + ids
+            rest = Segment(rest.text[chars:], rest.ids[ids:], 0 if chars else rest.absorbed_chars)
+        pieces[-1] += [rest] if rest.text or rest.count else []
+        place, count = place + rest.chars, count + rest.count
+    return pieces
+
+
 def segments_before(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
     """Yield (start, segment) of all segments that start before `position`, from last to first."""
     waiting = [(0, rope)] if rope is not None else []

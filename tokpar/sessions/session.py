@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.arrays import IdArray, SpanArray, frozen_ids, has_surrogate
 from tokpar.concatenation import EncodeRows, concatenate
 from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.encoding import Encoding
@@ -28,7 +28,9 @@ from tokpar.sessions.pins import (
     context_of,
     ids_of_pin,
     regions_of,
+    spans_of_rows,
 )
+from tokpar.sessions.placeholders import expand_placeholders
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
 from tokpar.sessions.session_bytes import SessionParts, read_session, write_session
 from tokpar.spans import postprocess_single
@@ -211,7 +213,8 @@ class Session:
             data, before = bytes_of_pin(tokenizer, pinned_ids, given), self._count()
             new = Segment("", frozen_ids(pinned_ids))
             rows = self._all_rows
-            if rows and rows[-1].data is not None:  # the last pin may end in half a character
+            # the last pin may end in half a character
+            if rows and rows[-1].data is not None and not rows[-1].repeats:
                 data = rows[-1].data + data
                 pinned_ids, rows = concatenate([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
             pin = Row(data=data, pinned_ids=pinned_ids)
@@ -223,6 +226,41 @@ class Session:
             self._revision += 1
             end = len(self)
             return SessionPatch(before, self._revision, len(context), end, end, "", new, before)
+
+    def replace_ids(
+        self, token: int | str, n: int | Sequence[int], *, revision: int | None = None
+    ) -> SessionPatch:
+        """Repeat the id of each placeholder, such as the one of an image; encodes no text.
+
+        `token`: an added token, by its id or its content. `n`: how many ids stand in place of one,
+        or one number for each placeholder in order. The text keeps one placeholder, at which all
+        `n` ids lie (`char_spans`). The ids are those of the text with `n` placeholders in each
+        place (corollary of theorem 29). Only the text after the last pin is searched, and each
+        placeholder becomes a pin: no later edit changes the text up to it, and a second call
+        repeats only later ones. Raises OptionError for a token beside which the ids may change."""
+        with self._lock:
+            self._require(len(self), len(self), revision)
+            *rows, last = expand_placeholders(self._last_row, self._tokenizer, token, n)
+            kept = self._pins.count + (rows[0].count if rows else self._last_row.count)
+            if rows:
+                context = slice_of(last.rope, 0, last.skipped_chars)
+                pinned = [row for row in rows if row.count or row.text]
+                known = Segment(context, first_ids(last.rope, last.skipped_ids))
+                self._pins = _pinned_rows((*self._pins.rows, *pinned), context, known)
+                self._rope, self._rope_by_itself, self._by_itself = last.rope, None, False
+            self._valid_count = min(self._valid_count, kept)
+            self._revision += 1
+            new, end = Segment("", self.unprocessed_ids[kept:]), len(self)
+            return SessionPatch(kept, self._revision, 0, end, end, "", new, kept)
+
+    @property
+    def char_spans(self) -> SpanArray:
+        """[start, stop) in `text`, code points, of each of `unprocessed_ids`; int64, (n, 2).
+
+        All ids of a pin, and all copies of a placeholder, have the whole pin. Raises LookupError if
+        the tokenizer cannot tell where its tokens lie."""
+        with self._lock:
+            return spans_of_rows(self._all_rows, self._tokenizer)
 
     @property
     def canonical(self) -> tuple[Region, ...]:

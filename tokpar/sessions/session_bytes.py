@@ -57,7 +57,8 @@ def write_session(parts: SessionParts, tokenizer: TokenizerAdapter) -> bytes:
     rows: list[dict[str, Any]] = []
     for row in parts.rows:
         if row.data is not None:
-            rows.append({"pin": writer.add(row.data, row.pinned_ids)})
+            sizes = writer.add(row.data, row.pinned_ids)
+            rows.append({"pin": sizes, "repeats": row.repeats})
         else:
             rows.append(
                 {"text": writer.rope(row.rope), "skipped": [row.skipped_chars, row.skipped_ids]}
@@ -158,5 +159,5 @@ class _Reader:
     def row(self, row: dict[str, Any]) -> Row:
         if "pin" in row:
             data, ids = self.take(*row["pin"])
-            return Row(data=data, pinned_ids=ids)
+            return Row(data=data, pinned_ids=ids, repeats=bool(row["repeats"]))
         return Row(self.rope(row["text"]), *row["skipped"])

@@ -1,0 +1,193 @@
+"""`tokpar diff --baseline`: what is written once is found changed, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mutated_files import (
+    QWEN_2,
+    Change,
+    exchange_merges,
+    set_flag,
+    set_normalizer,
+    set_pattern,
+    write_file,
+)
+
+from tests.support.cli_runs import run
+from tests.support.paths import VOCAB
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The baseline of a file with an added token, NFC and Qwen's pattern."""
+    path = tmp_path / "ids.jsonl"
+    assert run("diff", mutated(tmp_path), "--baseline", path).code == 0
+    return path
+
+
+def add_token(config: dict) -> None:
+    token = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    size = len(config["model"]["vocab"])
+    config["added_tokens"] = [{"id": size, "content": "<|end|>", "special": True, **token}]
+
+
+def mutated(folder: Path, *changes: Change) -> Path:
+    base = (add_token, set_normalizer("NFC"), set_pattern(QWEN_2))
+    return write_file(folder / "model.json", *base, *changes)
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        ("default",),
+        (VOCAB / "deepseek_part.json",),
+        (VOCAB / "bert_part.json",),
+        (VOCAB / "metaspace_unigram.json",),
+        (VOCAB / "llama_style.json",),
+        (VOCAB / "cl100k_part.tiktoken", "--encoding", "cl100k_base"),
+    ],
+    ids=lambda words: Path(words[0]).stem,
+)
+def test_a_second_run_finds_the_rows_of_the_first(
+    tmp_path: Path, tokenizer: tuple[object, ...]
+) -> None:
+    path = tmp_path / "ids.jsonl"
+    first = run("diff", *tokenizer, "--baseline", path)
+    assert first.code == 0, first
+    assert "run again to compare" in first.out
+    before = path.read_bytes()
+    again = run("diff", *tokenizer, "--baseline", path)
+    assert (again.code, again.out.splitlines()[-1]) == (
+        0,
+        "equal: ids with and without special tokens, offsets and decode of all texts",
+    )
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "aspect"),
+    [
+        (exchange_merges(0, -1), "merges", "ids"),
+        (set_flag("rstrip"), "added tokens", "ids"),
+        (set_flag("single_word"), "added tokens", "ids"),
+        (set_normalizer("NFKC"), "normalizer", "ids"),
+        (set_pattern(QWEN_2.replace(r"|\p{N}|", r"|\p{N}{1,3}|")), "pre-tokenizer", "ids"),
+        (
+            lambda config: config["added_tokens"][0].update(special=False),
+            "added tokens",
+            "plain_text",
+        ),
+        (lambda config: config.update(decoder=None), "decoder", "text"),
+    ],
+    ids=["merge", "rstrip", "single_word", "nfkc", "digits", "special", "decoder"],
+)
+def test_a_change_is_found(
+    written: Path, tmp_path: Path, change: Change, part: str, aspect: str
+) -> None:
+    printed = run("diff", mutated(tmp_path, change), "--baseline", written, "--json")
+    assert printed.code == 1, printed
+    assert printed.json["structure_changes"] == [part]
+    found = printed.json["differences"]
+    assert aspect in found[0]["aspects"]
+    assert found[0]["rows"][0][aspect] != found[0]["rows"][1][aspect]
+    shown = run("diff", mutated(tmp_path, change), "--baseline", written).out
+    assert f"spelled otherwise than in the baseline: {part}" in shown
+    assert repr(found[0]["text"]) + " (" in shown
+
+
+def test_another_spelling_of_the_same_structure_is_no_difference(
+    written: Path, tmp_path: Path
+) -> None:
+    def nest(config: dict) -> None:
+        config["normalizer"] = {"type": "Sequence", "normalizers": [config["normalizer"]] * 2}
+
+    printed = run("diff", mutated(tmp_path, nest), "--baseline", written)
+    assert printed.code == 0
+    assert "spelled otherwise than in the baseline: normalizer" in printed.out
+
+
+def test_the_versions_of_both_sides_are_printed(written: Path, tmp_path: Path) -> None:
+    lines = written.read_text("utf-8").splitlines()
+    header = json.loads(lines[0])
+    header["versions"] = {"tokenizers": "0.19.1"}
+    written.write_text("\n".join([json.dumps(header), *lines[1:]]), "utf-8")
+    printed = run("diff", mutated(tmp_path), "--baseline", written)
+    assert "written with tokenizers 0.19.1" in printed.out
+    assert "now: " in printed.out
+    versions = run("diff", mutated(tmp_path), "--baseline", written, "--json").json["versions"]
+    assert versions[0] == header["versions"]
+    assert versions[1]["tokenizers"] != "0.19.1"
+
+
+def test_a_changed_row_is_found(written: Path, tmp_path: Path) -> None:
+    lines = written.read_text("utf-8").splitlines()
+    for number, line in enumerate(lines):
+        row = json.loads(line)
+        if row.get("of") == "I'm you'LL we've don'T":
+            row["offsets"][3] += 1
+            lines[number] = json.dumps(row)
+    written.write_text("\n".join(lines), "utf-8")
+    (found,) = run("diff", mutated(tmp_path), "--baseline", written, "--json").json["differences"]
+    assert (found["text"], found["aspects"]) == ("I'm you'LL we've don'T", ["offsets"])
+
+
+def test_a_directory_means_what_transformers_makes_of_it(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    write_file(tmp_path / "model" / "tokenizer.json", add_token)
+    settings = tmp_path / "model" / "tokenizer_config.json"
+    settings.write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', "utf-8")
+    path = tmp_path / "ids.jsonl"
+    first = run("diff", tmp_path / "model", "--baseline", path)
+    assert "transformers 5" in first.out
+    settings.write_text('{"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}', "utf-8")
+    assert run("diff", tmp_path / "model", "--baseline", path).code == 1
+
+
+# ------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no whole baseline"),
+        (b"\xff\xfe\x00", "no whole baseline"),
+        (b"[1, 2]\n", "no whole baseline"),
+        (b'{"format": "another"}\n', "its format is 'another'"),
+        (b'{"format": "tokpar diff baseline 1", "texts": 3}\n', "it has 0 of 3 texts"),
+    ],
+)
+def test_a_broken_baseline_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "ids.jsonl"
+    path.write_bytes(data)
+    error = run("diff", "default", "--baseline", path).error
+    assert said in error
+    assert error.endswith("delete it to write it anew, or name another file")
+
+
+def test_half_a_baseline_is_refused(written: Path, tmp_path: Path) -> None:
+    data = written.read_bytes()
+    written.write_bytes(data[: len(data) // 2])
+    assert "no whole baseline" in run("diff", mutated(tmp_path), "--baseline", written).error
+
+
+def test_the_baseline_of_another_tokenizer_is_refused(written: Path) -> None:
+    error = run("diff", VOCAB / "bert_part.json", "--baseline", written).error
+    assert error.startswith(f"{written} is the baseline of another tokenizer, ")
+    assert error.endswith("name that tokenizer, or another file")
+
+
+def test_what_is_no_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    path = tmp_path / "no.json"
+    baseline = "--baseline", tmp_path / "ids.jsonl"
+    assert run("diff", path, *baseline).error.startswith(f"{path}: No such file")
+    path.write_text('{"a": 1}', "utf-8")
+    assert "is not a tokenizer.json" in run("diff", path, *baseline).error
+    path.write_bytes(b"\xff")
+    assert "is not a tokenizer.json" in run("diff", path, *baseline).error
+    assert "is a directory" in run("diff", "default", "--baseline", tmp_path).error
+    assert "no_such_name" in run("diff", "no_such_name", "--offline", *baseline).error
+    assert not (tmp_path / "ids.jsonl").exists()
