@@ -16,6 +16,8 @@ array([6728, 5246], dtype=uint32)
 2
 >>> tokpar.decode([6728, 5246])
 'Hello world'
+>>> tokpar.fit(["A long text. ", "Another one."], 4).texts
+('A long', ' one.')
 >>> [ids.tolist() for ids in tokpar.stream(["Hello wor", "ld"])]
 [[6728], [5246]]
 
@@ -25,6 +27,11 @@ Keep an `Encoder` where many calls are made; its pool of threads stays open:
 ...     encoding = encoder.encode("The quick brown fox jumps over the lazy dog. " * 2000)
 >>> encoding.lossless, len(encoding), encoding.seams[0].rule
 (True, 28001, 'PAIR')
+
+Text of users that may not spell control tokens (`<|im_end|>`), see docs/untrusted.md:
+
+>>> tokpar.encode_segments([("Hello", True), (" world", False)]).ids
+array([6728, 5246], dtype=uint32)
 
 Check an encoding: every seam again, and with `full` the ids of the serial call, too:
 
@@ -54,6 +61,7 @@ from tokpar.calls import (
     encode,
     encode_batch,
     encode_iter,
+    encode_segments,
     fit,
     plugins,
     strategies,
@@ -63,6 +71,7 @@ from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     ChangedError,
+    ControlTokenError,
     EngineError,
     FileFormatError,
     LossyError,
@@ -93,6 +102,7 @@ __all__ = [
     "Batch",
     "ChangedError",
     "CheckReport",
+    "ControlTokenError",
     "Encoder",
     "Encoding",
     "EngineError",
@@ -118,6 +128,7 @@ __all__ = [
     "encode",
     "encode_batch",
     "encode_iter",
+    "encode_segments",
     "fit",
     "load",
     "patch_transformers",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName
-from tokpar.encoder import BATCH_BYTES, Encoder, Texts
+from tokpar.encoder import BATCH_BYTES, Encoder, Spans, Texts
 from tokpar.encoding import Batch, Encoding
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import Executor
@@ -27,6 +27,7 @@ from tokpar.registry import PluginRecord, StrategyRecord, registry
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
     from tokpar.chunks.budget import Keep, KeptTexts
+    from tokpar.trust.trusted_encoder import Control
 
 MOST_KEPT = 4
 """How many encoders are kept for paths and names, and how many for each tokenizer object."""
@@ -45,17 +46,39 @@ def encode(
     executor: str | Executor = "auto",
     workers: int | None = None,
     allow_approximate: bool = False,
+    untrusted: Spans | None = None,
+    control: Control = "default",
     **options: Any,
 ) -> Encoding:
     """Returns the ids of `text`, equal to the ids of the tokenizer's own serial call.
 
-    The call closes the pools that it opens.
+    `untrusted`, `control`: parts of the text that may not spell control tokens, see
+    `Encoder.encode`. The call closes the pools that it opens.
 
     >>> encode("Hello world").ids
     array([6728, 5246], dtype=uint32)
     """
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
-    return _call_encoder(tokenizer, arguments, Encoder.encode, text)
+    call = Encoder.encode
+    if untrusted is not None:
+        call = partial(Encoder.encode, untrusted=untrusted, control=control)
+    return _call_encoder(tokenizer, arguments, call, text)
+
+
+def encode_segments(
+    segments: Iterable[tuple[str, bool]],
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    control: Control = "default",
+) -> Encoding:
+    """Returns the ids of the text that the segments (text, trusted) make up; a segment that is not
+    trusted cannot spell a control token.
+
+    >>> encode_segments([("Hello", True), (" world", False)]).ids
+    array([6728, 5246], dtype=uint32)
+    """
+    call = partial(Encoder.encode_segments, control=control)
+    return _call_encoder(tokenizer, _USUAL, call, segments)
 
 
 def encode_batch(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
+    from tokpar.trust.trusted_encoder import Control, TrustedEncoder
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
@@ -57,6 +58,8 @@ COMPILED = "one compiled call"
 """The plan of a text that the compiled call encoded."""
 BATCH_BYTES = 8 << 20
 """UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
+Spans = Sequence[tuple[int, int]]
+"""[start, stop) of parts of a text, code points, ascending."""
 Texts = Iterable[str] | Iterable[bytes] | Any
 """`str`, UTF-8 `bytes`, or a pyarrow.Array or pyarrow.ChunkedArray of strings."""
 
@@ -115,13 +118,22 @@ class Encoder:
         self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(self._short, plan=COMPILED, executor="memo")
         self._decode_tables: DecodeTables | None = None
+        self._trusted_encoders: dict[object, TrustedEncoder] = {}
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
         arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
         return f"<Encoder of {self.tokenizer.name!r}, {arguments}>"
 
-    def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
+    def encode(
+        self,
+        text: str,
+        *,
+        max_tokens: int | None = None,
+        side: Side = "right",
+        untrusted: Spans | None = None,
+        control: Control = "default",
+    ) -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
         tokenizer's own call.
 
@@ -130,7 +142,17 @@ class Encoder:
         `truncation_side`: "right" keeps the first ids, "left" the last ids. Only as much of the
         text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
         settings that keeps fewer ids holds, too; padding is not applied. The result knows no
-        spans."""
+        spans.
+
+        `untrusted`: [start, stop) of parts of the text that may not spell control tokens, code
+        points, ascending; a control token is matched only where trusted text spells all of it
+        (docs/untrusted.md). `control`: "default", "special", or the contents of added tokens.
+        Raises OptionError, and ControlTokenError if the model itself gives a control token for
+        ordinary text."""
+        if untrusted is not None:
+            if max_tokens is not None:
+                raise OptionError("max_tokens cannot be used with untrusted: count the ids instead")
+            return self.trusted_encoder(control).encode(text, untrusted)
         if type(text) is not str:
             text = require_text(text)
         later, alone = self._later_call, self._smallest_split
@@ -149,6 +171,28 @@ class Encoder:
 
             return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
         return self._encode_batch([text], self.tokenizer)[0]
+
+    def encode_segments(
+        self, segments: Iterable[tuple[str, bool]], *, control: Control = "default"
+    ) -> Encoding:
+        """Returns the ids of the text that the segments (text, trusted) make up, see `encode`."""
+        from tokpar.trust.segments import joined_segments  # other texts do without it
+
+        return self.trusted_encoder(control).encode(*joined_segments(segments))
+
+    def trusted_encoder(self, control: Control = "default") -> TrustedEncoder:
+        """Returns what encodes texts with untrusted parts. Raises OptionError."""
+        from tokpar.trust.trusted_encoder import TrustedEncoder  # other texts do without it
+
+        key = control if isinstance(control, str) else tuple(sorted({*control}))
+        found = self._trusted_encoders.get(key)
+        if found is None:
+            found = self._trusted_encoders[key] = TrustedEncoder(self, control)
+        return found
+
+    def with_tokenizer(self, tokenizer: TokenizerAdapter) -> Encoder:
+        """Returns an encoder of another tokenizer with the same arguments."""
+        return Encoder(tokenizer, **self._arguments)
 
     def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
         """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
@@ -479,6 +523,8 @@ class Encoder:
 
     def close(self) -> None:
         """End the worker processes of this encoder, which can be used again afterwards."""
+        for trusted in self._trusted_encoders.values():
+            trusted.close()
         for name, executor in [*self._executors.items()]:
             if hasattr(executor, "close"):
                 executor.close()

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
-from tokpar.interfaces import Decodes
+from tokpar.interfaces import Decodes, TokenizerAdapter
 from tokpar.seams import Seams
 from tokpar.types import Report, Rows
-
-if TYPE_CHECKING:
-    from tokpar.spans import Origin
 
 Mask = NDArray[np.bool_]
 """True for each id of a rectangle that belongs to a text and is not padding; (rows, longest)."""
@@ -37,6 +34,22 @@ class Clock:
         self.last = now
 
 
+class TextOrigin(Protocol):
+    """Where the ids of one text came from."""
+
+    @property
+    def tokenizer(self) -> TokenizerAdapter: ...
+
+    def before_postprocess(self, final: IdArray) -> IdArray:
+        """Returns the ids before special tokens, truncation and padding."""
+
+    def is_truncated(self, final: IdArray) -> bool:
+        """Returns True if post-processing dropped ids of the text."""
+
+    def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
+        """Returns the spans of the final ids in UTF-8 bytes, or in code points."""
+
+
 class RowOrigin(Protocol):
     """Makes the fields of one `Encoding` when a caller asks for them."""
 
@@ -47,7 +60,7 @@ class RowOrigin(Protocol):
     def report(self) -> Report: ...
 
     @property
-    def origin(self) -> Origin | None: ...
+    def origin(self) -> TextOrigin | None: ...
 
     def without_batch(self) -> RowOrigin:
         """Returns the origin of this text by itself, which keeps no other text of a batch alive."""
@@ -58,7 +71,7 @@ class KnownRow(NamedTuple):
 
     seams: Seams
     report: Report
-    origin: Origin | None
+    origin: TextOrigin | None
 
     def without_batch(self) -> RowOrigin:
         return self
@@ -79,7 +92,7 @@ class Encoding:
 
     @classmethod
     def of(
-        cls, ids: IdArray, seams: Seams, report: Report, origin: Origin | None = None
+        cls, ids: IdArray, seams: Seams, report: Report, origin: TextOrigin | None = None
     ) -> Encoding:
         """Returns an encoding with these values. `ids` is read-only."""
         row = KnownRow(seams, report, origin)
@@ -103,7 +116,7 @@ class Encoding:
         return self.make_row().report
 
     @cached_property
-    def origin(self) -> Origin | None:
+    def origin(self) -> TextOrigin | None:
         """Where the ids came from; None if text and tokenizer are not known."""
         return self.make_row().origin
 
@@ -153,7 +166,7 @@ class Encoding:
         """True if a rule licenses every seam, or there is no seam."""
         return self.seams.lossless
 
-    def _origin(self, attribute: str) -> Origin:
+    def _origin(self, attribute: str) -> TextOrigin:
         if self.origin is None:
             raise LookupError(
                 f"{attribute}: text and tokenizer were left behind when this encoding was pickled "

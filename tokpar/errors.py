@@ -61,17 +61,14 @@ class ChangedError(TokparError, RuntimeError):
     then. Make a new `Encoder`."""
 
 
+class ControlTokenError(TokparError, ValueError):
+    """Ordinary text gets the id of a control token from the model itself. The message names the
+    token and its place."""
+
+
 class LossyError(TokparError, ValueError):
     """A caller asked for an approximate strategy without ``allow_approximate=True``."""
 
 
 class PluginError(TokparError, ValueError):
     """A plugin that cannot be used as it is."""
-
-
-class ConformanceError(TokparError, AssertionError):
-    """A part failed checks of `tokpar.testing`; `checks` are their names."""
-
-    def __init__(self, message: str, checks: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.checks = tuple(checks)

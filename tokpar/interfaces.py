@@ -1,4 +1,4 @@
-"""The four interfaces of one method each, and the eight abilities that an adapter may have.
+"""The four interfaces of one method each, and the nine abilities that an adapter may have.
 
 An object fits an interface if the object has the method. Nothing needs to be subclassed. A member
 of an interface that is marked `optional` may be missing. A `Plan` looks the optional members up
@@ -26,6 +26,7 @@ from tokpar.types import (
     Rows,
     Seam,
     Split,
+    TrustParts,
     fuse_chunks,
 )
 
@@ -275,6 +276,14 @@ class HasSpec(Protocol):
         """Returns a picklable module-level function and its keyword arguments.
 
         Calling the function with the arguments returns an adapter with the same `encode`."""
+
+
+@runtime_checkable
+class MarksTrust(Protocol):
+    """An adapter whose texts may have untrusted parts."""
+
+    def trust_parts(self) -> TrustParts:
+        """Returns the `TrustParts`. Raises OptionError if no part of a text can be untrusted."""
 
 
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:

@@ -466,6 +466,37 @@ class DecodingParts:
 
 
 @dataclass(frozen=True, slots=True)
+class Trust:
+    """Which parts of a text could not spell a control token (docs/untrusted.md).
+
+    `untrusted`: [start, stop) of each part, code points, ascending. `control`: the contents of the
+    control tokens, ascending."""
+
+    untrusted: tuple[tuple[int, int], ...]
+    control: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustParts:
+    """What an adapter knows about untrusted text (proofs/untrusted.md).
+
+    `added_tokens`: all added tokens that the engine searches. `vocabulary`: all tokens in one
+    string, of whose characters no name is made. `default`: the contents of the
+    control tokens, if the caller names none. `why_refused`: content -> why it cannot be a control
+    token. `given_ids`: the ids of these control tokens that ordinary text may get from the model
+    -> their contents. `with_names`: content -> name; returns an adapter of named texts.
+    `check_trusted`: raises the error of the own call for a trusted run that it refuses."""
+
+    added_tokens: tuple[AddedToken, ...]
+    vocabulary: Callable[[], str]
+    default: frozenset[str]
+    why_refused: Callable[[str], str | None]
+    given_ids: Callable[[Collection[str]], Mapping[int, str]]
+    with_names: Callable[[Mapping[str, str]], Any]
+    check_trusted: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """How an encoding was made.
 
@@ -476,8 +507,8 @@ class Report:
     regions without a certified cut. `agreement`: the result of a comparison of this engine's ids
     with the ids of the library that its vocabulary was made for, in words. `cache`: the counters of
     the segment cache over all texts so far (`SegmentCache.counters`); empty if the tokenizer has
-    no cache, or if the text did not reach the cache.
-    """
+    no cache, or if the text did not reach the cache. `trust`: the untrusted parts of the text and
+    the control tokens, if the caller named parts."""
 
     strategy: str
     plan: str = "serial"
@@ -491,3 +522,4 @@ class Report:
     serial_regions: tuple[tuple[int, int], ...] = ()
     agreement: str = ""
     cache: Mapping[str, int] = field(default_factory=dict)
+    trust: Trust | None = None

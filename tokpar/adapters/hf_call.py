@@ -127,11 +127,14 @@ def _written_model(
 def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
     """Returns the added tokens as `call_of` takes them, in the form in which they are searched.
 
-    None if the normalizer makes two of them alike, or leaves nothing of one: the engine then finds
-    it everywhere."""
+    Special tokens that the engine skips (`encode_special_tokens`) are left out: the facts of a
+    tokenizer where one of them hides another token are `unprovable`. None if the normalizer makes
+    two tokens alike, or leaves nothing of one: the engine then finds it everywhere."""
     found: dict[str, tuple[int, int, bool]] = {}
     normalizer, skips = copy.normalizer, copy.encode_special_tokens
     for id_, each in copy.get_added_tokens_decoder().items():
+        if skips and each.special:
+            continue
         content = each.content
         if each.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)
@@ -139,7 +142,7 @@ def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] 
         if content in found or not content:
             return None
         token = AddedToken(content, id_, each.lstrip, each.rstrip, each.single_word)
-        found[content] = id_, added_flags(token, skips and each.special), each.normalized
+        found[content] = id_, added_flags(token), each.normalized
     return found
 
 

@@ -45,10 +45,11 @@ _ALTERED = "added tokens were altered in a way that no copy of the tokenizer rep
 _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
 
 
-def private_copy(own: Any) -> tuple[Any, str | None]:
+def private_copy(own: Any, without_tokens: bool = False) -> tuple[Any, str | None]:
     """Returns a tokenizer that encodes and decodes as `own` does, and why it may not, or None.
 
-    Only the model is shared. Components in Python are shared, too: they are a reason."""
+    Only the model is shared. Components in Python are shared, too: they are a reason.
+    `without_tokens`: without the added tokens."""
     components = {name: getattr(own, name) for name in COMPONENTS}
     why = None
     try:
@@ -59,7 +60,8 @@ def private_copy(own: Any) -> tuple[Any, str | None]:
         raise_foreign(error)
         why = CUSTOM if "ustom" in str(error) else f"its components cannot be copied: {error}"
         private = _with_components(own, COMPONENTS)
-    _add_tokens(private, own)
+    if not without_tokens:
+        _add_tokens(private, own)
     if own.truncation is not None:
         private.enable_truncation(**own.truncation)
     if own.padding is not None:

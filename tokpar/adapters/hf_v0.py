@@ -61,7 +61,16 @@ from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import DIVIDED_SCHEMES, DecodingParts, EngineTraits, Loader, Origin, Piece, Rows
+from tokpar.types import (
+    DIVIDED_SCHEMES,
+    DecodingParts,
+    EngineTraits,
+    Loader,
+    Origin,
+    Piece,
+    Rows,
+    TrustParts,
+)
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
@@ -291,6 +300,22 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def engine(self) -> Any:
         """The private copy, a `tokenizers.Tokenizer`, with its post-processor."""
         return self._whole
+
+    def trust_parts(self) -> TrustParts:
+        """See `TrustParts`. Raises OptionError where no copy has the ids of the tokenizer."""
+        from tokpar.adapters.hf_trust import trust_parts_of  # other texts do without it
+
+        if self.why_live is not None:
+            raise OptionError(f"untrusted text needs a copy of the tokenizer: {self.why_live}")
+        self._require_unchanged()
+        return trust_parts_of(self._whole, self._with_engine, None)
+
+    def _with_engine(self, engine: Any) -> HuggingFaceTokenizer:
+        """Returns an adapter of another engine that shares the model, with the same settings."""
+        if self._may_be_stale and has_weak_references(engine):
+            _trained_objects.add(engine)
+        caller = Caller(engine, is_fixed=self._is_fixed, file_bytes=self._file_bytes)
+        return HuggingFaceTokenizer(caller, self.settings)
 
     def is_current(self, source: Any) -> bool:
         """True if `source`, the object that the adapter was loaded from, is what it was."""

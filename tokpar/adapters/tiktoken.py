@@ -42,7 +42,7 @@ from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.vocabulary import Vocabulary
-from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows
+from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows, TrustParts
 
 if TYPE_CHECKING:
     from tokpar.decoding.text_table import LaterTable
@@ -355,6 +355,23 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
+
+    def trust_parts(self) -> TrustParts:
+        """See `TrustParts`. Raises OptionError if it is chance which special token is matched."""
+        from tokpar.adapters.tiktoken_trust import trust_parts_of  # other texts do without it
+
+        refused = self.facts.added_token_cuts_refused
+        if refused is not None:
+            raise OptionError(f"no part of a text can be untrusted: {refused}")
+        check = self.check_text
+        return trust_parts_of(self.encoding, self._allowed_specials, self._with_encoding, check)
+
+    def _with_encoding(self, encoding: tiktoken.Encoding) -> TiktokenTokenizer:
+        """Returns an adapter of an encoding with the same ranks and other special tokens, which
+        are all allowed."""
+        other = TiktokenTokenizer(encoding, "all", frozenset(), self.cache_bytes)
+        other._ranks, other.engine_check = self._ranks, self.engine_check
+        return other
 
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
         """Returns `decode` of each row; None where only `decode` knows it."""

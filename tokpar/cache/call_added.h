@@ -3,8 +3,8 @@
    A tree of bytes; an edge is a slot (node << 8 | byte) + 1 << 32 | next node. Most places of a text
    are passed by one look at two bytes, or at a hash of four. */
 
-/* IS_SKIPPED: the engine leaves the token out; IS_FORBIDDEN: the engine's own call raises an error. */
-enum { SINGLE_WORD = 1, LSTRIP = 2, RSTRIP = 4, IS_SKIPPED = 8, IS_FORBIDDEN = 16 };
+/* IS_FORBIDDEN: the engine's own call raises an error. */
+enum { SINGLE_WORD = 1, LSTRIP = 2, RSTRIP = 4, IS_FORBIDDEN = 8 };
 
 typedef struct {
     u64 *edges, mask;
@@ -153,16 +153,15 @@ static int is_word(u32 c)
    done. Returns 1; 0 if the engine leaves the token out; -1 if only the engine knows. */
 static int apply_flags(u8 flags, const u8 *p, i64 lo, i64 hi, i64 taken, Match *m)
 {
-    int size, is_rejected = flags & IS_SKIPPED;
-    if (!is_rejected && flags & SINGLE_WORD) {
+    int size;
+    if (flags & SINGLE_WORD) {
         int left = m->start > lo ? is_word(code_point_before(p, m->start, &size)) : 0;
         int right = m->stop < hi ? is_word(code_point(p + m->stop, &size)) : 0;
         if (left < 0 || right < 0)
             return -1;
-        is_rejected = left || right;
+        if (left || right)
+            return 0;
     }
-    if (is_rejected)
-        return 0;
     if (m->start < taken || flags & IS_FORBIDDEN)
         return -1; /* it begins in white space that the last token stripped */
     if (flags & LSTRIP)

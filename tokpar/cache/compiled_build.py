@@ -127,9 +127,9 @@ def find_cut(facts: Facts, text: str, start: int) -> Seam | None:
     return finder.find(text, start, start + FARTHEST)
 
 
-def added_flags(token: AddedToken, is_skipped: bool = False, is_forbidden: bool = False) -> int:
+def added_flags(token: AddedToken, is_forbidden: bool = False) -> int:
     """Returns the flags of an added token as numbers, see call_added.h."""
-    flags = (token.single_word, token.lstrip, token.rstrip, is_skipped, is_forbidden)
+    flags = (token.single_word, token.lstrip, token.rstrip, is_forbidden)
     return sum(1 << place for place, flag in enumerate(flags) if flag)
 
 

@@ -29,15 +29,15 @@ class KeptTexts:
 
     `texts`: what is kept of each text, in order. `ranges`: its [start, stop), code points of the
     given text, at most two. `counts`: the ids of each; an id counts for the text in which its token
-    begins. `count`: their sum. `whole_count`: the ids of the given texts. `certified`: the kept ids
-    are the first and the last ids of the given texts."""
+    begins. `count`: their sum. `whole_count`: the ids of the given texts. `is_certified`: the kept
+    ids are the first and the last ids of the given texts."""
 
     texts: tuple[str, ...]
     ranges: tuple[tuple[Range, ...], ...]
     counts: tuple[int, ...]
     count: int
     whole_count: int
-    certified: bool
+    is_certified: bool
 
 
 def fit_texts(
@@ -54,14 +54,14 @@ def fit_texts(
     room = {"first": 0, "last": budget, "ends": budget // 2}[keep]
     for section in reversed(sections):
         section.keep_last(room)
-        room -= section.kept
+        room -= section.kept_count
         if section.start:
             break
-    spare = budget - sum(section.kept for section in sections)
+    spare = budget - sum(section.kept_count for section in sections)
     for section in sections if keep != "last" else ():
-        before = section.kept
+        before = section.kept_count
         section.keep_first(before + spare)
-        spare -= section.kept - before
+        spare -= section.kept_count - before
         if section.start:
             break
     ranges = tuple(some for section in sections for some in section.ranges())
@@ -72,8 +72,8 @@ def fit_texts(
         for part, some in zip(parts, ranges, strict=True)
     ]
     whole_count = sum(section.count for section in sections)
-    certified = all(section.certified for section in sections)
-    return KeptTexts(tuple(kept), ranges, counts, sum(counts), whole_count, certified)
+    is_certified = all(section.is_certified for section in sections)
+    return KeptTexts(tuple(kept), ranges, counts, sum(counts), whole_count, is_certified)
 
 
 def _sections(texts: object) -> list[list[str]]:
@@ -94,15 +94,15 @@ def _sections(texts: object) -> list[list[str]]:
 
 class _Section:
     """Neighbouring texts that are encoded as one. [0, `stop`) and all from `start` on are kept:
-    `kept` ids of `count`."""
+    `kept_count` ids of `count`."""
 
     def __init__(self, parts: list[str], tokenizer: TokenizerAdapter, encode: EncodeRows) -> None:
         self.parts, self._text = parts, "".join(parts)
         self._tokenizer, self._encode = tokenizer, encode
         self._whole = self._encoded_text(self._text)
         self._whole.tokens_before(len(self._text))
-        self.count, self.kept = len(self._whole.ids), 0
-        self.stop, self.start, self.certified = 0, len(self._text), True
+        self.count, self.kept_count = len(self._whole.ids), 0
+        self.stop, self.start, self.is_certified = 0, len(self._text), True
 
     def keep_last(self, room: int) -> None:
         """Keep the last ids of the section, at most `room`."""
@@ -110,7 +110,7 @@ class _Section:
 
     def keep_first(self, room: int) -> None:
         """Keep the first ids, too: the section then has at most `room` ids."""
-        self._search(room, min(self.start, self._start_of(room - self.kept)), -1)
+        self._search(room, min(self.start, self._start_of(room - self.kept_count)), -1)
 
     def _start_of(self, token: int) -> int:
         """Where a token starts; a guess if the tokenizer cannot locate its tokens."""
@@ -121,7 +121,7 @@ class _Section:
         """Keep all, or what fits from the first fitting place on: at or behind `place` for step 1,
         before it for -1."""
         if self.count <= room:
-            self.start, self.kept = 0, self.count
+            self.start, self.kept_count = 0, self.count
             return
         for places in places_of("cut", self._whole):
             at, is_certified = place, isinstance(places, CutPlaces)
@@ -137,8 +137,8 @@ class _Section:
                 if not is_certified or self._keeps_ids(text, *ends):
                     count = len(self._encode([text])[0])
                     if count <= room:
-                        (self.stop, self.start), self.kept = ends, count
-                        self.certified &= is_certified
+                        (self.stop, self.start), self.kept_count = ends, count
+                        self.is_certified &= is_certified
                         return
                     excess = len(text) * (count - room) // (2 * count)
                 at = found + step * (1 + excess)

@@ -332,7 +332,9 @@ def _skipped_reason(
     if stages and any(token.normalized for token in skipped_tokens):
         return "encode_special_tokens with a special token that is matched in normalized text"
     # The engine still finds skipped tokens, and then misses a token that begins inside one.
-    for one, other in product(skipped_tokens, matched_tokens):
+    chars = {char for token in skipped_tokens for char in token.content}
+    near = [token for token in matched_tokens if not chars.isdisjoint(token.content)]
+    for one, other in product(skipped_tokens, near):
         if one.content == other.content or can_overlap(one.content, other.content):
             shown = f"{one.content!r} and {other.content!r}"
             return f"encode_special_tokens: {shown} overlap, so one hides the other"

@@ -16,6 +16,7 @@ from itertools import accumulate, zip_longest
 from types import FunctionType
 from typing import Any
 
+import regex
 from transformers.utils import chat_template_utils
 
 from tokpar.errors import OptionError
@@ -44,18 +45,18 @@ class ChatText(str):
 
 
 @lru_cache(maxsize=32)
-def _control_pattern(tokens: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds the longest of the tokens that begins at each place."""
+def _control_pattern(tokens: tuple[str, ...]) -> regex.Pattern[str]:
+    """Matches the longest of the tokens that begins at a place."""
     longest_first = sorted(filter(None, tokens), key=len, reverse=True)
-    return re.compile(f"(?=({'|'.join(map(re.escape, longest_first)) or '(?!)'}))")
+    return regex.compile("|".join(map(regex.escape, longest_first)) or "(?!)")
 
 
 def require_whole(text: MarkedText, tokens: Sequence[str], data: Iterable[str]) -> None:
     """Raises OptionError for a control token in `text` of which the template wrote a part only, and
     for one that no string of `data` holds, although the template wrote no character of it."""
     marks, known_tokens = marks_of(text), frozenset(tokens)
-    for match in _control_pattern(tuple(tokens)).finditer(text):
-        token, start = match[1], match.start()
+    for match in _control_pattern(tuple(tokens)).finditer(text, overlapped=True):
+        token, start = match[0], match.start()
         token_marks = marks[start : start + len(token)]
         if all(token_marks):
             continue

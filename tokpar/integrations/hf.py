@@ -40,6 +40,7 @@ from tokpar.integrations.hf_columns import (
 )
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
 from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
 
@@ -68,8 +69,9 @@ _calls = 0
 
 
 def calls() -> int:
-    """How many texts tokpar encoded for all transformers tokenizers of this process."""
-    return _calls
+    """How many texts tokpar encoded for all transformers tokenizers of this process, and for all
+    results of `as_tiktoken`."""
+    return _calls + calls_of_encodings()
 
 
 def as_hf(
@@ -110,9 +112,10 @@ def require_followed(tokenizer: Any) -> None:
     kind = type(tokenizer).__name__
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise OptionError(
-            f"as_hf needs a fast tokenizer of transformers, got {kind}; a tokenizers.Tokenizer "
-            "becomes one by transformers.PreTrainedTokenizerFast(tokenizer_object=...), and "
-            "tokpar.Encoder takes it as it is"
+            "as_hf needs a fast tokenizer of transformers, or one in Python that keeps a "
+            f"tiktoken.Encoding in an attribute, got {kind}; a tokenizers.Tokenizer becomes one by "
+            "transformers.PreTrainedTokenizerFast(tokenizer_object=...), and tokpar.Encoder takes "
+            "it as it is"
         )
     if not has_own_engine(tokenizer):
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__

@@ -1,0 +1,251 @@
+"""Encodes texts with untrusted parts: the ids of the text with names (definition 62).
+
+One call encodes the whole text, so prefixes, strips and neighbours are those of the whole text."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Protocol, Self
+
+import numpy as np
+
+from tokpar.arrays import IdArray, SpanArray, frozen_ids
+from tokpar.encoding import Encoding, KnownRow
+from tokpar.errors import ControlTokenError, OptionError
+from tokpar.interfaces import MarksTrust, TokenizerAdapter, facts_of, inserted_ids
+from tokpar.limits import require_text
+from tokpar.seams import Columns, Seams
+from tokpar.trust.named_text import NamedText, first_free, has_private, named_text, names_from
+from tokpar.trust.trusted_search import (
+    Match,
+    Span,
+    TrustedSearch,
+    require_spans,
+    trusted_runs,
+)
+from tokpar.types import Trust, TrustParts
+
+Control = Literal["default", "special"] | Collection[str]
+"""Which added tokens only trusted text may spell, see `Encoder.encode`."""
+
+
+class EncodesNames(Protocol):
+    """The members of an `Encoder` that encode a text with names."""
+
+    @property
+    def tokenizer(self) -> TokenizerAdapter: ...
+
+    def encode(self, text: str) -> Encoding: ...
+
+    def with_tokenizer(self, tokenizer: TokenizerAdapter) -> Self: ...
+
+    def close(self) -> None: ...
+
+
+def trust_parts_of(tokenizer: TokenizerAdapter) -> TrustParts:
+    """Returns the adapter's `trust_parts()`. Raises OptionError if it has none."""
+    if not isinstance(tokenizer, MarksTrust):
+        raise OptionError(
+            f"untrusted text needs a tokenizer of tokenizers 0.2x or tiktoken, got "
+            f"{tokenizer.name}: its engine has no call that steps over control tokens"
+        )
+    return tokenizer.trust_parts()
+
+
+def control_tokens(parts: TrustParts, control: Control) -> tuple[str, ...]:
+    """Returns the contents of the control tokens, ascending. Raises OptionError for a `control`
+    that is none, and for a token that cannot be one."""
+    known = {token.content: token for token in parts.added_tokens}
+    if isinstance(control, str):
+        if control not in ("default", "special"):
+            raise OptionError(
+                f'control must be "default", "special" or a list of added tokens, got {control!r}'
+            )
+        special = {content for content, token in known.items() if token.special}
+        chosen = parts.default if control == "default" else special
+    else:
+        chosen = frozenset(control)
+    for content in sorted(chosen):
+        why = parts.why_refused(content)
+        if why is not None:
+            raise OptionError(f"{content!r} cannot be a control token: {why}")
+    return tuple(sorted(chosen))
+
+
+@dataclass(frozen=True, eq=False)
+class NamedEngine:
+    """An encoder of named texts. `ids`: the ids of the tokenizer for the encoder's ids from
+    `first_id` on, uint32."""
+
+    encoder: EncodesNames
+    names: Mapping[str, str]
+    first_id: int
+    ids: IdArray
+
+    def tokenizer_ids(self, ids: IdArray) -> IdArray:
+        """Returns the tokenizer's ids for the encoder's; read-only."""
+        places = np.flatnonzero(ids >= self.first_id)
+        if not len(places):
+            return frozen_ids(ids)
+        found = ids.copy()
+        found[places] = self.ids[ids[places] - np.uint32(self.first_id)]
+        return frozen_ids(found)
+
+
+class TrustedEncoder:
+    """Encodes texts with untrusted parts, for one `Encoder` and one choice of control tokens.
+
+    The copy of the engine is made when a control token first occurs. Thread-safe."""
+
+    def __init__(self, encoder: EncodesNames, control: Control) -> None:
+        self._encoder = encoder
+        self._parts = trust_parts_of(encoder.tokenizer)
+        self.control = control_tokens(self._parts, control)
+        self._search = TrustedSearch(self._parts.added_tokens, self.control)
+        self.given_ids = self._parts.given_ids(self.control)
+        """The ids of control tokens that ordinary text may get -> their contents."""
+        self._given_array = np.array(sorted(self.given_ids), np.uint32)
+        self._engines: dict[int, NamedEngine] = {}
+        self._lock = threading.Lock()
+
+    def encode(self, text: str, spans: object) -> Encoding:
+        """Returns the ids of a text. `spans`: [start, stop) of its untrusted parts, code
+        points. Raises OptionError, ControlTokenError."""
+        text = require_text(text)
+        trust = Trust(require_spans(spans, text), self.control)
+        matches = self.matches(text, trust.untrusted)
+        refuses = self._parts.check_trusted is not None  # the own call of untrusted text, too
+        if not (matches or refuses or self._search.occurs_in(text)):
+            plain = self._encoder.encode(text)
+            self._require_no_control(plain, plain)
+            return Encoding(plain.ids, partial(_same_row, plain, trust))
+        engine = self.engine_for(text)
+        named = named_text(text, matches, engine.names)
+        inner = engine.encoder.encode(named.text)
+        row = partial(_row, text, self._encoder.tokenizer, inner, engine, named, trust)
+        final = Encoding(engine.tokenizer_ids(inner.ids), row)
+        self._require_no_control(inner, final)
+        return final
+
+    def close(self) -> None:
+        """End the worker processes of the copies."""
+        for engine in self._engines.values():
+            engine.encoder.close()
+
+    def matches(self, text: str, spans: Iterable[Span]) -> list[Match]:
+        """Returns the control tokens that the trusted runs of the text spell, ascending."""
+        runs = trusted_runs(spans, len(text))
+        if self._parts.check_trusted is not None:
+            for start, stop in runs:
+                self._parts.check_trusted(text[start:stop])
+        return self._search.matches(text, runs)
+
+    def engine_for(self, text: str) -> NamedEngine:
+        """Returns an engine whose names do not stand in the text."""
+        count = max(1, len(self.control))
+        with self._lock:
+            for first, engine in self._engines.items():
+                if not has_private(text, first, count):
+                    return engine
+            first = first_free(count, (text, self._parts.vocabulary()))
+            self._engines[first] = engine = self._made_engine(names_from(first, self.control))
+            return engine
+
+    def _made_engine(self, names: Mapping[str, str]) -> NamedEngine:
+        encoder = self._encoder.with_tokenizer(self._parts.with_names(names))
+        ids = {t.content: t.id for t in facts_of(encoder.tokenizer).added_tokens}
+        own = {token.content: token.id for token in self._parts.added_tokens}
+        moved = {ids[name]: own[content] for content, name in names.items()}
+        if all(id_ == own_id for id_, own_id in moved.items()):  # tiktoken lets us choose the ids
+            return NamedEngine(encoder, names, 1 << 32, np.empty(0, np.uint32))
+        table = np.arange(min(moved), max(moved) + 1, dtype=np.uint32)
+        table[np.array([*moved]) - min(moved)] = [*moved.values()]
+        return NamedEngine(encoder, names, min(moved), table)
+
+    def _require_no_control(self, inner: Encoding, final: Encoding) -> None:
+        """Raise ControlTokenError if the model gave a control token for ordinary text.
+
+        `inner`: the encoding whose names have ids of their own."""
+        if not len(self._given_array):
+            return
+        tokenizer = self._encoder.tokenizer
+        around = inserted_ids(tokenizer)
+        skipped, ids = 0, inner.ids
+        if around is not None:
+            skipped = len(around[0])
+            ids = ids[skipped : len(ids) - len(around[1])]
+        elif inner.origin is not None:
+            ids = inner.origin.before_postprocess(ids)
+        places = np.flatnonzero(np.isin(ids, self._given_array))
+        if len(places):
+            content = self.given_ids[int(ids[places[0]])]
+            place = _place_of(final, skipped + int(places[0]) if around is not None else None)
+            raise ControlTokenError(
+                f"the model itself gives the control token {content!r} for ordinary text{place}: "
+                "replace that text, or leave the token out of `control`"
+            )
+
+
+def _place_of(encoding: Encoding, k: int | None) -> str:
+    try:
+        start, stop = encoding.char_spans[k].tolist() if k is not None else (0, 0)
+    except LookupError:
+        return "" if k is None else f" (token {k})"
+    return f" at code points {start} to {stop}" if stop else ""
+
+
+def _same_row(plain: Encoding, trust: Trust) -> KnownRow:
+    return KnownRow(plain.seams, replace(plain.report, trust=trust), plain.origin)
+
+
+def _row(
+    text: str,
+    tokenizer: TokenizerAdapter,
+    inner: Encoding,
+    engine: NamedEngine,
+    names: NamedText,
+    trust: Trust,
+) -> KnownRow:
+    origin = NamedOrigin(text, tokenizer, inner, engine, names)
+    return KnownRow(origin.seams, replace(inner.report, trust=trust), origin)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedOrigin:
+    """Where the ids of a text with untrusted parts came from: `inner`, the encoding of the text
+    with names."""
+
+    text: str
+    tokenizer: TokenizerAdapter
+    inner: Encoding
+    engine: NamedEngine
+    named_text: NamedText
+
+    @property
+    def seams(self) -> Seams:
+        """The seams of the named text, at their places in the text."""
+        seams = self.inner.seams
+        columns = Columns.of(seams)
+        return Seams(
+            replace(columns, positions=self.named_text.original(columns.positions)),
+            proofs=seams.proofs,
+        )
+
+    def before_postprocess(self, final: IdArray) -> IdArray:
+        """Returns the ids before special tokens, truncation and padding."""
+        origin = self.inner.origin
+        assert origin is not None
+        return self.engine.tokenizer_ids(origin.before_postprocess(self.inner.ids))
+
+    def is_truncated(self, final: IdArray) -> bool:
+        """Returns True if post-processing dropped ids of the text."""
+        return self.inner.truncated
+
+    def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
+        """Returns the spans of the final ids in UTF-8 bytes, or in code points."""
+        if code_points:
+            return self.named_text.original(self.inner.char_spans)
+        return self.named_text.in_bytes(self.text).original(self.inner.spans)
