@@ -226,13 +226,16 @@ class NamedOrigin:
 
     @property
     def seams(self) -> Seams:
-        """The seams of the named text, at their places in the text."""
+        """The seams of the named text, at their places in the text. Witnesses name the tokens."""
         seams = self.inner.seams
         columns = Columns.of(seams)
-        return Seams(
-            replace(columns, positions=self.named_text.original(columns.positions)),
-            proofs=seams.proofs,
+        contents = {name: content for content, name in self.engine.names.items()}
+        licences = tuple(
+            (rule, theorem, tuple((key, contents.get(value, value)) for key, value in witness))
+            for rule, theorem, witness in columns.licences
         )
+        positions = self.named_text.original(columns.positions)
+        return Seams(replace(columns, positions=positions, licences=licences), proofs=seams.proofs)
 
     def before_postprocess(self, final: IdArray) -> IdArray:
         """Returns the ids before special tokens, truncation and padding."""
