@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
     from tokpar.trust.trusted_encoder import Control, TrustedEncoder
+    from tokpar.trust.trusted_session import TrustedSession
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
@@ -346,7 +347,14 @@ class Encoder:
         return streaming.stream(chunks, tokenizer, lambda text: self.encode(text).ids, rows_of)
 
     def chunks(
-        self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
+        self,
+        text: str,
+        max_tokens: int,
+        overlap: int = 0,
+        boundary: Boundary = "token",
+        *,
+        untrusted: Spans | None = None,
+        control: Control = "default",
     ) -> Iterator[TextChunk]:
         """Returns an iterator of slices of `text` that have at most `max_tokens` ids each.
 
@@ -370,9 +378,14 @@ class Encoder:
         The whole text is encoded once, region by region. Between certified cuts the ids of a chunk
         are a slice of these ids (theorem 27). Other chunks are encoded alone, many together.
 
+        `untrusted`, `control`: as in `encode`; the control tokens are those of the whole text.
+
         Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
         below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a
         character that has more than `max_tokens` ids alone."""
+        if untrusted is not None:
+            trusted = self.trusted_encoder(control)
+            return trusted.chunks(text, untrusted, max_tokens, overlap, boundary)
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
@@ -389,11 +402,24 @@ class Encoder:
 
         return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
-    def session(self, text: str = "") -> Session:
+    @overload
+    def session(self, text: str = "") -> Session: ...
+    @overload
+    def session(
+        self, text: str = "", *, untrusted: Spans, control: Control = "default"
+    ) -> TrustedSession: ...
+    def session(
+        self, text: str = "", *, untrusted: Spans | None = None, control: Control = "default"
+    ) -> Session | TrustedSession:
         """Returns a session: a text that may be edited, and its ids.
 
-        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a
-        text with a lone surrogate."""
+        Each edit encodes only the text near it. See docs/sessions.md. `untrusted`, `control`: as in
+        `encode`; with `untrusted`, also an empty list, the result is a `TrustedSession`, whose
+        `append` takes `trusted=False`. Raises OptionError for a text with a lone surrogate."""
+        if untrusted is not None:
+            from tokpar.trust.trusted_session import TrustedSession  # see `encode_segments`
+
+            return TrustedSession(self.trusted_encoder(control), text, untrusted)
         from tokpar.sessions.session import Session  # importing tokpar does without it
 
         return Session(self, text)
