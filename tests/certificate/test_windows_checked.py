@@ -51,9 +51,13 @@ def windows_of(name: str) -> Pairs:
     return decide_pairs([PATTERNS[name]])
 
 
-def proof_of(windows: Pairs, split: SplitStage) -> str:
+def as_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def proof_of(windows: Pairs, split: SplitStage) -> Any:
     (stage,) = windows.stages
-    return json.dumps(stage_proof(stage, tree_of(split, windows.alphabet)))
+    return as_json(stage_proof(stage, tree_of(split, windows.alphabet)))
 
 
 @cache
@@ -86,7 +90,7 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
 def rows_checker(windows: Pairs, splits: Sequence[SplitStage]) -> RowPairs:
     stages = zip(windows.stages, splits, strict=True)
     return RowPairs(
-        [Machine(json.dumps(stage_proof(s, tree_of(p, windows.alphabet)))) for s, p in stages]
+        [Machine(as_json(stage_proof(s, tree_of(p, windows.alphabet)))) for s, p in stages]
     )
 
 
@@ -146,37 +150,37 @@ def test_what_is_no_pair_is_refused() -> None:
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
 def test_a_live_state_called_dead_is_refused(name: str) -> None:
-    proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
+    proof = proof_of(windows_of(name), PATTERNS[name])
     alive = set(range(len(proof["words"]))) - set(proof["dead"])
     assert alive
     for x in alive:
         with pytest.raises(RefusedProofError, match="not dead"):
-            PairChecker(json.dumps(proof | {"dead": [*proof["dead"], x]}))
+            PairChecker(proof | {"dead": [*proof["dead"], x]})
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
 def test_a_state_called_sure_is_refused(name: str) -> None:
-    proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
+    proof = proof_of(windows_of(name), PATTERNS[name])
     for x in set(range(len(proof["words"]))) - set(proof["sure"]):
         with pytest.raises(RefusedProofError, match="sure to match"):
-            PairChecker(json.dumps(proof | {"sure": [*proof["sure"], x]}))
+            PairChecker(proof | {"sure": [*proof["sure"], x]})
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
 def test_a_state_that_is_left_out_is_refused(name: str) -> None:
-    proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
+    proof = proof_of(windows_of(name), PATTERNS[name])
     states = checker_of(name).states
     assert len(states) == len(proof["words"])
     for x in set(states):
         words = [word for word, y in zip(proof["words"], states, strict=True) if y != x]
         with pytest.raises(RefusedProofError):
-            PairChecker(json.dumps(proof | {"words": words, "dead": [], "sure": []}))
+            PairChecker(proof | {"words": words, "dead": [], "sure": []})
 
 
 def test_fewer_marks_refuse_more_windows() -> None:
     """What is not marked is not believed: no state dead, no cut certain."""
-    proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
-    checker = PairChecker(json.dumps(proof | {"dead": []}))
+    proof = proof_of(windows_of("gpt2"), PATTERNS["gpt2"])
+    checker = PairChecker(proof | {"dead": []})
     symbols = range(proof["size"])
     assert all(checker.refusal(a, b) is not None for a, b in product(symbols, repeat=2))
 
@@ -202,14 +206,14 @@ SPOILT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", SPOILT)
 def test_spoilt_proofs_are_refused(what: str) -> None:
-    proof = json.loads(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))
-    PairChecker(json.dumps(proof))
+    proof = proof_of(windows_of("gpt2"), PATTERNS["gpt2"])
+    PairChecker(proof)
     with pytest.raises(RefusedProofError):
-        PairChecker(json.dumps(proof | SPOILT[what]))
+        PairChecker(proof | SPOILT[what])
 
 
-@pytest.mark.parametrize("proof", ["", "{", "[]", "null", "[" * 100_000, '{"size": 3}'])
-def test_what_is_no_proof_is_refused(proof: str) -> None:
+@pytest.mark.parametrize("proof", ["", [], None, {"size": 3}])
+def test_what_is_no_proof_is_refused(proof: object) -> None:
     with pytest.raises(RefusedProofError):
         PairChecker(proof)
 
@@ -219,7 +223,7 @@ def test_a_tree_that_is_too_deep_is_refused() -> None:
     for _ in range(300):
         tree = ["row", [tree]]
     with pytest.raises(RefusedProofError, match="deep"):
-        PairChecker(json.dumps({"size": 1, "tree": tree, "words": [[]], "dead": [], "sure": []}))
+        PairChecker({"size": 1, "tree": tree, "words": [[]], "dead": [], "sure": []})
 
 
 def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> None:

@@ -311,7 +311,7 @@ def test_a_split_on_a_class_cuts_cleanly_or_not_at_all(
                 before, after = text[p - 1] == "a", text[p] == "a"
                 cut = _edge(name, invert, before, after, run=pattern == "a+")
                 assert whole == (left + right if cut else joined), (text, p)
-                assert _parts(name, invert, before, after, joins_matches=pattern == "a+") == cut
+                assert _parts(name, invert, [before], after, joins_matches=pattern == "a+") == cut
 
 
 # --------------------------------------------------------------------------- planted mistakes

@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.types import AddedToken, NormalizerStage
 
+_Value = TypeVar("_Value")
 Json = Mapping[str, Any]
 Stages = tuple[NormalizerStage, ...]
 MOST_ID = (1 << 32) - 1
@@ -198,30 +199,25 @@ def object_in(data: Json, name: str) -> Json:
 
 
 def list_in(data: Json, name: str) -> list[Any]:
-    """Returns the list `name` of an object; [] if it is null or missing. Refused otherwise."""
-    found = data.get(name)
-    if found is None:
-        return []
-    if not isinstance(found, list):
-        raise RefusedError("file", f"{name!r} of the file is no list")
-    return found
+    """Returns the list `name` of an object; [] if it is null or missing."""
+    return [] if data.get(name) is None else _of_type(list, "list", data[name], name)
 
 
 def text_in(data: Json, name: str) -> str | None:
     """Returns the string `name` of an object; None if it is null or missing."""
-    found = data.get(name)
-    require(found is None or isinstance(found, str), "file", f"{name!r} of the file is no string")
-    return found
+    return None if data.get(name) is None else _of_type(str, "string", data[name], name)
 
 
 def flag_in(data: Json | NormalizerStage, name: str, default: bool) -> bool:
     """Returns the flag `name` of an object or stage, or its default if it is null or missing."""
     found = setting(data, name) if isinstance(data, NormalizerStage) else data.get(name)
-    if found is None:
-        return default
-    if not isinstance(found, bool):
-        raise RefusedError("file", f"{name!r} of the file is neither true nor false")
-    return found
+    return default if found is None else _of_type(bool, "flag, true or false", found, name)
+
+
+def _of_type(kind: type[_Value], word: str, value: object, name: str) -> _Value:
+    if not isinstance(value, kind):
+        raise RefusedError("file", f"{name!r} of the file is no {word}")
+    return value
 
 
 def is_id(value: object) -> bool:

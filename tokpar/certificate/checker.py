@@ -79,12 +79,21 @@ def check(
     step = check_seams(encoding, text, tokenizer)
     licensed = f"each of {step.count:,} seams is licensed by its rule"
     if wanted is Level.MODEL:
-        return _by_file(step, text, tokenizer, licensed)
-    facts = step.reading.facts
-    proof = prove_ids(encoding.ids, step.seams, step.cuts, step.probe, facts, step.are_licensed)
-    findings = (*step.findings, *proof.findings)
-    proved = licensed, f"the ids are the tokenizer's: {proof.claim}"
-    return _report(findings, step.count, wanted, proved, (), step.reading.notes)
+        own = step.core.ids
+        shown = HIDDEN if own is None else model_findings(tokenizer, text, own)
+        claims = licensed, "the ids follow from the tokenizer's file (theorems 32, 33)"
+        notes = step.notes
+    else:
+        found, compared = prove_ids(
+            encoding.ids, step.seams, step.cuts, step.probe, step.reading.facts, step.are_licensed
+        )
+        shown = ModelProof(found, ())
+        claims, notes = (licensed, f"the ids are the tokenizer's: {compared}"), step.reading.notes
+    findings = (*step.findings, *shown.findings)
+    refused = None if shown.refusal is None else ": ".join(shown.refusal)
+    failed = len(claims) if findings or refused else 0
+    not_proved = *claims[:failed], *shown.assumptions
+    return CheckReport(findings, step.count, wanted, claims[failed:], not_proved, notes, refused)
 
 
 def check_seams(encoding: Checkable, text: str, tokenizer: TokenizerAdapter) -> SeamStep:
@@ -101,33 +110,6 @@ def check_seams(encoding: Checkable, text: str, tokenizer: TokenizerAdapter) -> 
     count = len(seams.planned) + len(cuts)
     notes = (*notes, *reading.notes)
     return SeamStep((*findings, *found), notes, count, licensed, seams, cuts, core, probe, reading)
-
-
-def _by_file(
-    step: SeamStep, text: str, tokenizer: TokenizerAdapter, seam_claim: str
-) -> CheckReport:
-    """The report of level `model`."""
-    own = step.core.ids
-    shown = HIDDEN if own is None else model_findings(tokenizer, text, own)
-    findings = (*step.findings, *shown.findings)
-    proved = seam_claim, "the ids follow from the tokenizer's file (theorems 32, 33)"
-    report = _report(findings, step.count, Level.MODEL, proved, shown.assumptions, step.notes)
-    if shown.refusal is None:
-        return report
-    return replace(report, proved=(), not_proved=proved, refused=": ".join(shown.refusal))
-
-
-def _report(
-    findings: tuple[Finding, ...],
-    seams: int,
-    level: Level,
-    proved_claims: tuple[str, ...],
-    not_proved: tuple[str, ...],
-    notes: tuple[str, ...],
-) -> CheckReport:
-    if findings:
-        proved_claims, not_proved = (), (*proved_claims, *not_proved)
-    return CheckReport(findings, seams, level, proved_claims, not_proved, notes)
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:
@@ -270,9 +252,9 @@ def _unlike(everywhere: Everywhere, ground: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each region with a position where theorem 50 does not hold.
 
     Theorem 50 needs more than a space at the position."""
-    if _absorbing(everywhere.licence):
+    if _is_by(Theorem.ABSORBED_SPACE, everywhere.licence):
         yield from _absorbed_wrongly(everywhere, ground)
-    if not _by_stages(everywhere.licence):
+    if not _is_by(Theorem.STAGES_AT_SPACE, everywhere.licence):
         return
     spaces = Spaces(ground)
     for k, (start, stop) in enumerate(everywhere.regions.tolist()):
@@ -305,12 +287,8 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[
             yield Finding(refusal.kind, f"a cut at every space: {refusal}", p)
 
 
-def _absorbing(licence: Seam) -> bool:
-    return licence.theorem == Theorem.ABSORBED_SPACE and licence.rule == Rule.STAGE
-
-
-def _by_stages(licence: Seam) -> bool:
-    return licence.theorem == Theorem.STAGES_AT_SPACE and licence.rule == Rule.STAGE
+def _is_by(theorem: Theorem, licence: Seam) -> bool:
+    return (licence.theorem, licence.rule) == (theorem, theorem.rule)
 
 
 def _require_licence(licence: Seam, ground: CheckContext) -> None:
@@ -322,11 +300,11 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
     raw = not ground.normalized_tokens
     require(raw, "added token", "tokens searched in the normalized text: not judged")
-    if _by_stages(licence):
+    if _is_by(Theorem.STAGES_AT_SPACE, licence):
         scheme = facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
         return  # `_unlike` checks the neighbours of each position
-    if _absorbing(licence):
+    if _is_by(Theorem.ABSORBED_SPACE, licence):
         scheme = facts.scheme
         require(scheme == "dummy", "scheme", f"spaces are absorbed by a prefix, not by {scheme}")
         return  # as above
@@ -387,7 +365,7 @@ def _cuts(seams: Seams, utf8: Utf8Text) -> IntArray:
     """The byte offsets of the seams of `everywhere`. Assumes that the regions were checked."""
     if seams.everywhere is None or not len(seams.everywhere.regions):
         return NO_INTS
-    if _by_stages(seams.everywhere.licence):
+    if _is_by(Theorem.STAGES_AT_SPACE, seams.everywhere.licence):
         licence, found = seams.everywhere.licence, list[int]()
         for start, stop in seams.everywhere.regions.tolist():
             found += [start + place for place in places_of(licence, utf8.text[start:stop])]

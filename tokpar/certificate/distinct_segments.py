@@ -49,15 +49,19 @@ def distinct_segments(codes: Bytes, starts: IntArray, stops: IntArray) -> Distin
     like = np.arange(len(starts), dtype=np.int64)  # an equal segment, the same one for all equal
     lengths = stops - starts
     padded = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
-    counts = (lengths + _WORD - 1) // _WORD
+    counts, left = (lengths + _WORD - 1) // _WORD, list[IntArray]()
     for count in range(1, _LONGEST // _WORD + 1):
         chosen = np.flatnonzero(counts == count)
         if len(chosen):
             words = _words(padded, starts[chosen], lengths[chosen], count)
-            like[chosen] = chosen[_alike(words, lengths[chosen])]
-    _compare_one_by_one(codes, starts, stops, np.flatnonzero(lengths > _LONGEST), like)
-    empty = np.flatnonzero(lengths == 0)
-    like[empty] = empty[:1]
+            found, others = _alike(words, lengths[chosen])
+            like[chosen] = chosen[found]
+            left.append(chosen[others])
+    chosen = np.concatenate([*left, np.flatnonzero((lengths > _LONGEST) | (lengths == 0))])
+    known: dict[bytes, int] = {}
+    at = zip(chosen.tolist(), starts[chosen].tolist(), stops[chosen].tolist(), strict=True)
+    for k, start, stop in at:
+        like[k] = known.setdefault(codes[start:stop].tobytes(), k)
     own = like == np.arange(len(like))
     numbers = np.cumsum(own) - 1
     return DistinctSegments(np.flatnonzero(own), numbers[like])
@@ -74,8 +78,9 @@ def _words(padded_codes: Bytes, starts: IntArray, lengths: IntArray, count: int)
     return words
 
 
-def _alike(words: Words, lengths: IntArray) -> IntArray:
-    """Returns for each segment the index of an equal segment, the same one for all equal ones.
+def _alike(words: Words, lengths: IntArray) -> tuple[IntArray, IntArray]:
+    """Returns for each segment the index of an equal segment, the same one for all equal ones, and
+    the segments that are still to be compared.
 
     A round writes each open segment to a place of a table, by a hash of its own. A segment is done
     if it equals the one that it finds there. The seeds differ in every call, so no text can be made
@@ -92,11 +97,8 @@ def _alike(words: Words, lengths: IntArray) -> IntArray:
             [_one_round(words, lengths, left[k : k + _BLOCK], seeds, table, like) for k in blocks]
         )
         if not len(left):
-            return like
-    known: dict[tuple[int, ...], int] = {}
-    for k in left.tolist():
-        like[k] = known.setdefault((int(lengths[k]), *words[:, k].tolist()), k)
-    return like
+            break
+    return like, left
 
 
 def _one_round(
@@ -124,18 +126,3 @@ def _one_round(
     like[block[same]] = found[same]
     rest: IntArray = block[~same]
     return rest
-
-
-def _compare_one_by_one(
-    codes: Bytes, starts: IntArray, stops: IntArray, chosen_segments: IntArray, like: IntArray
-) -> None:
-    """Set `like` of the chosen segments, by a dictionary of their bytes."""
-    known: dict[bytes, int] = {}
-    at = zip(
-        chosen_segments.tolist(),
-        starts[chosen_segments].tolist(),
-        stops[chosen_segments].tolist(),
-        strict=True,
-    )
-    for k, start, stop in at:
-        like[k] = known.setdefault(codes[start:stop].tobytes(), k)

@@ -3,9 +3,8 @@ with the facts that the checker reads itself."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -114,14 +113,18 @@ def differences(told_facts: Facts, own: Facts) -> Iterator[Finding]:
     if told_facts.unprovable is None:
         names += _FOR_CUTS
     for name in dict.fromkeys(names):
-        yield from _difference(name, getattr(told_facts, name), getattr(own, name))
+        given, read = getattr(told_facts, name), getattr(own, name)
+        if _comparable(given) != _comparable(read):
+            yield _finding(name, given, read)
     for name in _REFUSALS:
         reason = getattr(own, name)
         if getattr(told_facts, name) is None and reason is not None:
             yield _finding(name, None, reason)
     if told_facts.unprovable is None and told_facts.adjacent is not None:
-        pairs = () if own.adjacent is None else own.adjacent()
-        yield from _set_difference("adjacent", told_facts.adjacent(), pairs)
+        told = frozenset(told_facts.adjacent())
+        pairs = frozenset(() if own.adjacent is None else own.adjacent())
+        for some in sorted(told ^ pairs)[:1]:
+            yield _finding(f"adjacent: {some!r}", some in told, some in pairs)
 
 
 def _size_differences(
@@ -140,20 +143,6 @@ def _size_differences(
         yield _finding(f"sizes of id {ids[k]}", given[k], read[k])
 
 
-def _difference(name: str, told_value: object, own: object) -> Iterator[Finding]:
-    if _comparable(told_value) != _comparable(own):
-        yield _finding(name, told_value, own)
-
-
-def _set_difference(
-    name: str, told_values: Collection[Any], own: Collection[Any]
-) -> Iterator[Finding]:
-    one, other = frozenset(told_values), frozenset(own)
-    if one != other:
-        some = min(one ^ other)
-        yield _finding(f"{name}: {some!r}", some in one, some in other)
-
-
 def _comparable(value: object) -> object:
     """Settings of stages by name, without one that decides offsets only."""
     if isinstance(value, tuple) and value and isinstance(value[0], NormalizerStage):
@@ -170,8 +159,6 @@ def _where_unlike(one: str, other: str) -> tuple[str, str]:
     """Both texts; long ones only around the place where they begin to differ."""
     unlike = (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     start = max(0, next(unlike, 0) - _SHOWN // 2)
-    return _part(one, start), _part(other, start)
-
-
-def _part(text: str, start: int) -> str:
-    return text if len(text) <= _SHOWN else f"...{text[start : start + _SHOWN]}..."
+    shown = slice(start, start + _SHOWN)
+    first, second = (t if len(t) <= _SHOWN else f"...{t[shown]}..." for t in (one, other))
+    return first, second

@@ -20,6 +20,8 @@ SPACES = frozenset(
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 """The 25 code points that every engine takes for white space (theorem 20)."""
+MARK = "\u2581"
+"""What stands for a space in SentencePiece's kind of tokenizers."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,6 @@ class Tables:
         place = bisect_right(self.ranges, ord(char), key=itemgetter(0)) - 1
         _, last, name = self.ranges[place]
         return name if place >= 0 and ord(char) <= last else None
-
-    def class_of(self, char: str, classes: PairClasses) -> str | None:
-        """Returns the class of a character. None outside the frozen set."""
-        atom = self.atom_of(char)
-        return None if atom is None else classes.class_of_atom.get(atom)
 
 
 @functools.cache

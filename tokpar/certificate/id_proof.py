@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.segment_ids import SegmentIds, Segments, segment_ids
+from tokpar.certificate.segment_ids import SegmentIds, segment_ids
 from tokpar.certificate.segment_pretokens import PretokenGate
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
@@ -189,14 +189,6 @@ def _id_at(ids: IdArray, place: int) -> str:
     return f"id {ids[place]}" if place < len(ids) else f"the end after {len(ids)} ids"
 
 
-@dataclass(frozen=True, slots=True)
-class IdProof:
-    """What is wrong with the ids, and a sentence about what they were compared with."""
-
-    findings: tuple[Finding, ...]
-    claim: str
-
-
 def prove_ids(
     ids: IdArray,
     seams: Seams,
@@ -204,8 +196,10 @@ def prove_ids(
     probe: TokenizerProbe,
     facts: Facts,
     is_licensed: bool,
-) -> IdProof:
+) -> tuple[tuple[Finding, ...], str]:
     """Compare `ids` with the ids of the tokenizer's own call (theorem 31).
+
+    Returns what is wrong with them, and a sentence about what they were compared with.
 
     `is_licensed`: every seam of `seams` is licensed. `cuts`: the byte offsets of the seams of
     `seams.everywhere`. Without licensed cuts, or if the tokenizer fails on a segment, the text is
@@ -213,8 +207,7 @@ def prove_ids(
     text, tokenizer, planned = probe.text, probe.tokenizer, seams.planned
     if is_licensed and (len(planned) or len(cuts)):
         try:
-            segments = _segments(seams, cuts, probe)
-            found = segment_ids(segments, probe, PretokenGate.of(facts))
+            found = segment_ids(*_all_cuts(seams, cuts, probe), probe, PretokenGate.of(facts))
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:
@@ -224,16 +217,17 @@ def prove_ids(
                 *_wrong_counts(planned, found, cuts, probe),
             )
             many = f"{len(found.rows):,} distinct of {len(found.kinds):,} segments"
-            return IdProof(findings, f"{many} encoded by the tokenizer's own call (theorem 31)")
+            return findings, f"{many} encoded by the tokenizer's own call (theorem 31)"
     try:
         serial = serial_ids(text, tokenizer)
     except (EngineError, TypeError, ValueError) as error:
-        return IdProof((Finding("tokenizer", f"it refuses the text: {error}"),), "")
+        return (Finding("tokenizer", f"it refuses the text: {error}"),), ""
     whole = "the whole text encoded by the tokenizer's own call"
-    return IdProof(tuple(id_difference(ids, serial, planned)), whole)
+    return tuple(id_difference(ids, serial, planned)), whole
 
 
-def _segments(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> Segments:
+def _all_cuts(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> tuple[IntArray, IntArray]:
+    """Returns all cuts, and how many bytes are left out behind each; UTF-8 bytes."""
     planned, everywhere = seams.planned, seams.everywhere
     absorbs = np.array(
         [theorem == Theorem.ABSORBED_SPACE for _, theorem, _ in planned.licences], dtype=np.int64
@@ -244,7 +238,7 @@ def _segments(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> Segments:
     every = np.concatenate((own, cuts))
     order = np.argsort(every, kind="stable")
     left_out = np.concatenate((absorbed, np.full(len(cuts), dense)))
-    return Segments.from_cuts(every[order], left_out[order], len(probe.utf8.codes))
+    return every[order], left_out[order]
 
 
 def _wrong_counts(

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -54,10 +56,11 @@ def read_origin(origin: Origin) -> JsonForm | RankForm:
         return _form_of(source, written, engine="regex", lists_classes=True)
     if _is_of("tokenizers", "Tokenizer", engine_of(source)):
         if source is not engine_of(source):
-            _require_library_calls(source, "transformers.tokenization_", _encodes_in_transformers)
+            calls = "encode|_(batch_)?encode_plus"
+            _require_library_calls(source, "transformers.tokenization_", calls)
         return _hugging_face(source, origin.settings.get("no_file"))
     if _is_of("tiktoken", "Encoding", source):
-        _require_library_calls(source, "tiktoken.core", _encodes_in_tiktoken, _READ)
+        _require_library_calls(source, "tiktoken.core", "_*encode.*", _READ)
         return _encoding(source, origin.settings)
     if hasattr(source, "keep_gaps"):
         return _vocabulary(source)
@@ -97,13 +100,13 @@ def _is_of(package: str, name: str, source: object) -> bool:
 
 
 def _require_library_calls(
-    source: object, library: str, encodes: Callable[[str], bool], read: tuple[str, ...] = ()
+    source: object, library: str, calls: str, read: tuple[str, ...] = ()
 ) -> None:
     """Raise CustomPartError if the object has a call that encodes of its own, or a class of it that
     is not of the library.
 
-    `encodes`: True for the names of such calls. `read`: what they read of the object."""
-    written = getattr(source, "__dict__", {})
+    `calls`: a regex of the names of such calls. `read`: what they read of the object."""
+    written, encodes = getattr(source, "__dict__", {}), re.compile(calls).fullmatch
     own = [name for name in written if encodes(name) or (name in read and _differs(source, name))]
     for kind in type(source).__mro__:
         if not kind.__module__.startswith((library, "builtins")):
@@ -116,14 +119,6 @@ def _differs(source: object, name: str) -> bool:
     """True if the object has another value than the cached property of its class would write."""
     made = getattr(type(source), name, None)
     return isinstance(made, cached_property) and bool(made.func(source) != vars(source)[name])
-
-
-def _encodes_in_transformers(name: str) -> bool:
-    return name in ("encode", "_encode_plus", "_batch_encode_plus")
-
-
-def _encodes_in_tiktoken(name: str) -> bool:
-    return name.lstrip("_").startswith("encode")
 
 
 def _skips_special(source: Any) -> bool:
@@ -151,10 +146,9 @@ def _state_of_part(part: Any) -> object:
     if part is None:
         return None
     try:
-        return part.__getstate__()
-    except Exception as error:  # the library has no exception type for a part in Python
-        if _as_custom(error) is error:
-            raise
+        with _custom_parts_named():
+            return part.__getstate__()
+    except CustomPartError as error:
         return str(error)
 
 
@@ -162,7 +156,8 @@ def _hugging_face(source: Any, no_file: object) -> JsonForm:
     own = engine_of(source)
     if not hasattr(own, "model"):
         return _of_line_one(own)
-    written = _written_by(own) if _is_dense(own) else _written_by_parts(own)
+    with _custom_parts_named():
+        written = own.to_str().encode() if _is_dense(own) else _written_by_parts(own)
     config = dict(parse_json(written))
     model, parts = own.model, dict(object_in(config, "model"))
     parts |= {name: getattr(model, name, None) for name in _SAMPLING}
@@ -196,24 +191,14 @@ def _is_dense(own: Any) -> bool:
     return size > 0 and all(own.model.id_to_token(k) is not None for k in places)
 
 
-def _written_by(own: Any) -> bytes:
-    try:
-        written: str = own.to_str()
-    except Exception as error:  # the library has no exception type for a part in Python
-        raise _as_custom(error) from error
-    return written.encode()
-
-
 def _written_by_parts(own: Any) -> bytes:
     """The parts of the file one by one, the vocabulary as the engine tells it. Merges only where
     the library would write no great file."""
-    config: dict[str, Any] = {}
-    for name in _STAGES:
-        part = getattr(own, name)
-        try:
-            config[name] = None if part is None else json.loads(part.__getstate__())
-        except Exception as error:  # the library has no exception type for a part in Python
-            raise _as_custom(error) from error
+    parts = {name: getattr(own, name) for name in _STAGES}
+    config: dict[str, Any] = {
+        name: None if part is None else json.loads(part.__getstate__())
+        for name, part in parts.items()
+    }
     model, added = own.model, own.get_added_tokens_decoder()
     settings = {name: getattr(model, name) for name in _SETTINGS if hasattr(model, name)}
     vocab = own.get_vocab(with_added_tokens=False)
@@ -231,8 +216,13 @@ def _written_by_parts(own: Any) -> bytes:
     return json.dumps(config).encode()
 
 
-def _as_custom(error: Exception) -> Exception:
-    return CustomPartError(str(error)) if "ustom" in str(error) else error
+@contextmanager
+def _custom_parts_named() -> Iterator[None]:
+    """Raise CustomPartError if the library cannot write a part, because it is in Python."""
+    try:
+        yield
+    except Exception as error:  # the library has no exception type for a part in Python
+        raise (CustomPartError(str(error)) if "ustom" in str(error) else error) from None
 
 
 def _encoding(own: Any, settings: Mapping[str, object]) -> RankForm:

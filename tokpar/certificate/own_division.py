@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tokpar.certificate.canonical_form import Stages, regex_of, setting
-from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.own_vocabulary import MARK, OwnVocabulary
+from tokpar.certificate.frozen_tables import MARK, load_tables
+from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.types import NormalizerStage, Scheme
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The pattern of a ByteLevel stage with `use_regex`."""
-_OWN_REGEX = "regex"
+DUMMY_PREFIX = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "content": MARK})]
+"""The normalizers of Llama 2: "▁" before the text, and for each space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def kept_whole(piece: NormalizerStage) -> NormalizerStage:
 
 def division_of(pieces: Stages, normalizers: Stages, model: OwnVocabulary) -> Division:
     kinds = [piece.kind for piece in pieces]
-    if not kinds and _puts_mark_in_front(normalizers):
+    if not kinds and [(each.kind, dict(each.settings)) for each in normalizers] == DUMMY_PREFIX:
         joined = model.before_marks is None
         return Division("dummy", unknown="merges may cross a mark" if joined else None)
     if kinds == ["BertPreTokenizer"] and _cleans_as_bert(normalizers):
@@ -75,15 +76,6 @@ def _isolated_regex(piece: NormalizerStage) -> str | None:
     return None if setting(piece, "invert") else regex_of(piece)
 
 
-def _puts_mark_in_front(normalizers: Stages) -> bool:
-    """True for Prepend "▁" and then Replace of each space by "▁"."""
-    told = [(stage.kind, dict(stage.settings)) for stage in normalizers]
-    return told == [
-        ("Prepend", {"prepend": MARK}),
-        ("Replace", {"pattern": " ", "content": MARK}),
-    ]
-
-
 def _cleans_as_bert(normalizers: Stages) -> bool:
     if [stage.kind for stage in normalizers] != ["BertNormalizer"]:
         return False
@@ -92,7 +84,7 @@ def _cleans_as_bert(normalizers: Stages) -> bool:
 
 
 def as_read(engine: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(without_inner_sets, patterns)) if engine == _OWN_REGEX else patterns
+    return tuple(map(without_inner_sets, patterns)) if engine == "regex" else patterns
 
 
 def without_inner_sets(pattern: str) -> str:

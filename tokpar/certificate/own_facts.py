@@ -5,14 +5,14 @@ proofs/facts.md says which rule needs which fact."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tokpar.certificate.canonical_form import JsonForm, RankForm, Stages, regex_of, setting
 from tokpar.certificate.own_division import as_read, covers, division_of, is_shipped, kept_whole
 from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.stage_rule import cuts_at_spaces
-from tokpar.types import AddedToken, Facts, Scheme
+from tokpar.types import AddedToken, Facts
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _INVARIANT = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
@@ -94,6 +94,8 @@ def _by_scheme(parts: _Parts, form: JsonForm) -> Facts:
     known = is_shipped(form.engine, patterns) or form.lists_classes
     normalizers = () if scheme == "dummy" else parts.normalizers
     covered = parts.are_covered
+    may_stay = normalizers and all(stage.kind in _INVARIANT for stage in normalizers)
+    moved = scheme == "dummy" and any(token.normalized for token in listed)
     return Facts(
         engine=form.engine,
         model=model.kind,
@@ -108,12 +110,12 @@ def _by_scheme(parts: _Parts, form: JsonForm) -> Facts:
         or (None if known or not patterns else "a pattern that is not shipped")
         or _normalizer_refusal(normalizers)
         or _unsure_model(model, scheme)
-        or _moved_by_prefix(listed, scheme)
+        or ("added tokens are matched behind the dummy prefix" if moved else None)
         or parts.hiding_refusal,
         chars_before_mark=model.before_marks if scheme == "dummy" else None,
         added_token_cuts_refused=_unknown_part(parts) or parts.hiding_refusal,
         first_prefix=any(setting(piece, "prepend_scheme") == "first" for piece in parts.pieces),
-        sizes=model.sizes(listed) if covered and _may_stay(normalizers) else None,
+        sizes=model.sizes(listed) if covered and may_stay else None,
     )
 
 
@@ -158,12 +160,6 @@ def _by_stages(facts: Facts, parts: _Parts) -> Facts:
     return facts if why is not None or not cuts_at_spaces(found) else found
 
 
-def _may_stay(normalizers: Stages) -> bool:
-    """True if there are normalizers, and some text is known to stay as it is behind them."""
-    kinds = {stage.kind for stage in normalizers}
-    return bool(kinds) and kinds <= _INVARIANT
-
-
 def _normalizer_refusal(normalizers: Stages) -> str | None:
     for stage in normalizers:
         plain = stage.kind != "Replace" or isinstance(setting(stage, "pattern"), str)
@@ -189,11 +185,6 @@ def _unknown_part(parts: _Parts) -> str | None:
     if unknown:
         return f"nothing is known of {min(unknown)}"
     return _unsure_model(parts.model, "none")
-
-
-def _moved_by_prefix(added_tokens: Collection[AddedToken], scheme: Scheme) -> str | None:
-    moved = scheme == "dummy" and any(token.normalized for token in added_tokens)
-    return "added tokens are matched behind the dummy prefix" if moved else None
 
 
 def _moved_by_normalizers(parts: _Parts) -> str | None:
@@ -222,15 +213,12 @@ def _meet(some: Sequence[str], others: Sequence[str]) -> bool:
     if not some or not others:
         return False
     apart = "\0"
-    inside = any(one in apart.join(others) for one in some)
-    around = any(other in apart.join(some) for other in others)
-    return inside or around or _has_overlap(some, others) or _has_overlap(others, some)
-
-
-def _has_overlap(some: Sequence[str], others: Sequence[str]) -> bool:
-    """True if a string ends as one of the others begins."""
-    ends = {one[k:] for one in some for k in range(1, len(one))}
-    return any(other[:k] in ends for other in others for k in range(1, len(other)))
+    for these, those in ((some, others), (others, some)):
+        ends = {one[k:] for one in these for k in range(1, len(one))}
+        begins = (other[:k] for other in those for k in range(1, len(other)))
+        if any(one in apart.join(those) for one in these) or not ends.isdisjoint(begins):
+            return True
+    return False
 
 
 def facts_of_ranks(form: RankForm) -> Facts:

@@ -39,13 +39,11 @@ class Postprocess:
             ids = ids[len(ids) - self.most :] if self.from_end else ids[: self.most]
         whole = [*self.ids_before, *ids.tolist(), *self.ids_after]
         if self.pad is not None:
-            wanted = -(-self._target(len(whole)) // self.multiple) * self.multiple
+            target = len(whole) if self.target is None else self.target
+            wanted = -(-target // self.multiple) * self.multiple
             filling = [self.pad] * (wanted - len(whole))
             whole = filling + whole if self.pads_start else whole + filling
         return np.array(whole, dtype=np.uint32)
-
-    def _target(self, count: int) -> int:
-        return count if self.target is None else self.target
 
 
 def postprocess_of(form: JsonForm, settings: Mapping[str, object]) -> Postprocess | None:

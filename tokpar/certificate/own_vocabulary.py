@@ -11,9 +11,9 @@ import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
 from tokpar.certificate.canonical_form import JsonForm
+from tokpar.certificate.frozen_tables import MARK
 from tokpar.types import AddedToken
 
-MARK = "\u2581"
 _KINDS = ("BPE", "WordPiece", "WordLevel", "Unigram")
 
 
@@ -85,9 +85,9 @@ class OwnVocabulary:
         sizes: dict[int, set[int]] = {}
         for token in added_tokens:
             sizes.setdefault(token.id, set()).add(len(token.content.encode()))
-        for spelled in [spelled for spelled, number in self.ids.items() if number in sizes]:
-            if _is_spelled(spelled):
-                sizes[self.ids[spelled]].add(len(spelled))
+        for spelled, number in self.ids.items():
+            if number in sizes and LETTERS.keys() >= {*spelled}:
+                sizes[number].add(len(spelled))
         return all(len(some) == 1 for some in sizes.values())
 
     def sizes(self, added_tokens: Collection[AddedToken]) -> Callable[[IdArray], IntArray]:
@@ -95,12 +95,9 @@ class OwnVocabulary:
         ids."""
         covered = {number: len(token) for token, number in self.ids.items()}
         covered |= {token.id: len(token.content.encode()) for token in added_tokens}
-        ids = np.array(sorted(covered), dtype=np.int64)
-        lengths = np.array([covered[number] for number in ids.tolist()], dtype=np.int64)
+        ids, lengths = np.array(sorted(covered.items()) or [(0, 0)], dtype=np.int64).T
 
         def sizes_of(some: IdArray) -> IntArray:
-            if not len(ids):
-                return np.zeros(len(some), dtype=np.int64)
             near = np.minimum(np.searchsorted(ids, some), len(ids) - 1)
             found: IntArray = np.where(ids[near] == some, lengths[near], 0)
             return found
@@ -124,7 +121,7 @@ class OwnVocabulary:
         elif unknown not in tokens:
             return None
         found = set()
-        for token in filter(_has_inner_mark, tokens):
+        for token in (token for token in tokens if MARK in token.lstrip(MARK)):
             if re.search(f"<0x[0-9A-F][0-9A-F]>{MARK}", token):
                 return None
             if unknown and unknown + MARK in token:
@@ -137,12 +134,3 @@ class OwnVocabulary:
         tokens."""
         single = {token for token in self.ids if len(token) == 1}
         return frozenset(single.union(*({a + b for a, b in pairwise(t)} for t in self.ids)))
-
-
-def _has_inner_mark(token: str) -> bool:
-    return MARK in token.lstrip(MARK)
-
-
-def _is_spelled(token: str) -> bool:
-    """True if all characters stand for bytes."""
-    return all(letter in LETTERS for letter in token)

@@ -125,10 +125,9 @@ class PairRule:
             require(kept, "normalizer", "the space right of the place is not kept")
 
     def _require_listed(self, classes: PairClasses, left_char: str, right_char: str) -> None:
-        tables = self._ground.tables
         found = []
         for char in (left_char, right_char):
-            label = tables.class_of(char, classes)
+            label = classes.class_of_atom.get(self._ground.tables.atom_of(char) or "")
             if label is None:
                 raise RefusedError("context", f"U+{ord(char):04X} has no class in {classes.name}")
             found.append(label)

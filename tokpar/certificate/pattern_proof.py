@@ -38,9 +38,8 @@ class ProvedPattern:
     ) -> None:
         if not readers or not isinstance(stages, list) or len(stages) != len(readers):
             raise RefusedProofError("there is not one stage for each pattern")
-        written = [json.dumps(stage) for stage in stages]
         self._checker: PairChecker | RowPairs = (
-            PairChecker(written[0]) if len(written) == 1 else RowPairs([*map(Machine, written)])
+            PairChecker(stages[0]) if len(stages) == 1 else RowPairs([*map(Machine, stages)])
         )
         self.size = self._checker.size
         self._symbol_of = symbol_of
@@ -94,7 +93,9 @@ def _handed_over(
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
         return "its sha256 is another"
     try:
-        data = _parse_proof(proof)
+        data = json.loads(proof)
+        if not isinstance(data, dict):
+            return "no proof of pairs"
         if [data.get("engine"), data.get("patterns")] != [engine, list(patterns)]:
             return "it is about other patterns, or another engine"
         readers = [PatternReader(pattern, engine) for pattern in patterns]
@@ -107,6 +108,8 @@ def _handed_over(
             require_class(source, engine, np.flatnonzero(holds), outside)
     except RefusedProofError as error:
         return str(error)
+    except (ValueError, RecursionError) as error:
+        return f"no proof: {error}"
     return proved
 
 
@@ -133,16 +136,6 @@ def proved_table(name: str, engine: str, patterns: tuple[str, ...]) -> ProvedPat
         return ProvedPattern(readers, stages, symbol_of, entry["classes"])
     except RefusedProofError as error:
         return str(error)
-
-
-def _parse_proof(proof: str) -> Mapping[str, object]:
-    try:
-        data = json.loads(proof)
-    except (ValueError, RecursionError) as error:
-        raise RefusedProofError(f"no proof: {error}") from None
-    if not isinstance(data, dict):
-        raise RefusedProofError("no proof of pairs")
-    return data
 
 
 def _size(data: Mapping[str, object]) -> int:

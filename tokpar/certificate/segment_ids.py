@@ -10,33 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, offsets_of, range_indices
-from tokpar.certificate.distinct_segments import DistinctSegments, distinct_segments
+from tokpar.certificate.distinct_segments import distinct_segments
 from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
 from tokpar.certificate.tokenizer_probe import Bytes, TokenizerProbe
 from tokpar.types import Rows
 
 _BLOCK = 1 << 16
 """Segments per block: their ids are written together, and then compared."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Segments:
-    """The segments of a text between certified cuts.
-
-    `starts`, `stops`: UTF-8 bytes, int64, (segments,). A segment begins behind the space that its
-    cut absorbs (theorem 6.4), so a stop may lie before the next start."""
-
-    starts: IntArray
-    stops: IntArray
-
-    @classmethod
-    def from_cuts(cls, cuts: IntArray, absorbed_bytes: IntArray, length: int) -> Segments:
-        """Returns the segments between `cuts`, in a text of `length` bytes.
-
-        `cuts`: UTF-8 bytes, ascending. `absorbed_bytes`: bytes that are left out behind each
-        cut."""
-        starts = np.concatenate(([0], cuts + absorbed_bytes))
-        return cls(starts, np.concatenate((cuts, [length])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,26 +41,30 @@ class SegmentIds:
         return found
 
 
-def segment_ids(segments: Segments, probe: TokenizerProbe, gate: PretokenGate | None) -> SegmentIds:
-    """Returns the ids of the segments of the text of `probe`.
+def segment_ids(
+    cuts: IntArray, absorbed_bytes: IntArray, probe: TokenizerProbe, gate: PretokenGate | None
+) -> SegmentIds:
+    """Returns the ids of the segments between `cuts` of the text of `probe`.
 
-    With a `gate`, each distinct pre-token is encoded once, where its pre-tokens are known. Raises
-    RefusedError if the tokenizer fails on a segment."""
+    `cuts`: UTF-8 bytes, ascending. `absorbed_bytes`: how many bytes are left out behind each cut
+    (theorem 6.4). With a `gate`, each distinct pre-token is encoded once, where its pre-tokens are
+    known. Raises RefusedError if the tokenizer fails on a segment."""
     codes = probe.utf8.codes
-    distinct = distinct_segments(codes, segments.starts, segments.stops)
-    rows = _distinct_rows(codes, segments, distinct, probe, gate)
+    starts = np.concatenate(([0], cuts + absorbed_bytes))
+    stops = np.concatenate((cuts, [len(codes)]))
+    distinct = distinct_segments(codes, starts, stops)
+    rows = _distinct_rows(codes, starts[distinct.first], stops[distinct.first], probe, gate)
     before = offsets_of(np.diff(rows.offsets)[distinct.kinds])
     return SegmentIds(rows, distinct.kinds, before)
 
 
 def _distinct_rows(
     codes: Bytes,
-    segments: Segments,
-    distinct: DistinctSegments,
+    starts: IntArray,
+    stops: IntArray,
     probe: TokenizerProbe,
     gate: PretokenGate | None,
 ) -> Rows:
-    starts, stops = segments.starts[distinct.first], segments.stops[distinct.first]
     left, groups = np.arange(len(starts)), []
     if gate is not None:
         chosen = np.flatnonzero(stops > starts)

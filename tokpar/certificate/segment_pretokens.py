@@ -140,14 +140,12 @@ def _divide(gate: PretokenGate, text: Utf8Text, marks: Marks) -> IntArray:
     unsure = [np.zeros(0, dtype=np.int64)]
     work = Work(_WORK * len(text.text))
     for machine in gate.machines:
-        symbols = machine.symbols.symbol_of[np.frombuffer(text.text.encode("utf-32-le"), "<u4")]
+        symbols = machine.symbols_in(text.text)
         unknown = np.flatnonzero(symbols == machine.size)
         symbols[unknown] = 0
         unsure.append(unknown)
-        if gate.drops_gaps:
-            present = np.bincount(symbols, minlength=machine.size)[: machine.size] > 0
-            if not machine.gapless[present].all():
-                unsure.append(np.arange(len(symbols)))
+        if gate.drops_gaps and machine.leaves_gaps(symbols):
+            unsure.append(np.arange(len(symbols)))
         mark_pretokens(machine, symbols, marks, work)
     return np.concatenate(unsure)
 

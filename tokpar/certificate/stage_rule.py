@@ -7,7 +7,7 @@ import base64
 import itertools
 import re
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,11 @@ from tokpar.certificate.check_context import (
     require,
     witness_values,
 )
-from tokpar.certificate.frozen_tables import SPACES, load_tables
+from tokpar.certificate.frozen_tables import MARK, SPACES, load_tables
+from tokpar.certificate.own_division import DUMMY_PREFIX
 from tokpar.types import Facts, NormalizerStage, Seam
 
-_MARK = "\u2581"
+_BEHIND = {"space": " ", "line end": "\n"}
 _SIDES = ("any", "non-space", "sure", "unjoined")
 _LETTERS = re.compile(
     r"[!-~\xa1-\xac\xae-\u02ff\u0391-\u03a1\u03a3-\u0482\u048a-\u052f\u05d0-\u05ea\u0621-\u064a]"
@@ -52,24 +53,16 @@ def require_absorbed(ground: CheckContext, seam: Seam) -> None:
     require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
     across = f"a token has {text[p - 1]!r} before a sign of a space"
     require(text[p - 1] not in (facts.chars_before_mark or ()), "context", across)
-    lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in (" ", _MARK)
+    lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in (" ", MARK)
     require(lonely, "context", "expected a non-space, one ' ', and text after it")
-    prefix = not stages or _is_dummy_prefix(stages)
+    told = [(stage.kind, dict(stage.settings)) for stage in stages]
+    prefix = told in ([], DUMMY_PREFIX)
     require(prefix, "normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
     if any(token.normalized for token in facts.added_tokens):
         raise RefusedError("added token", "tokens searched in the prefixed text: not judged")
     content = ground.raw.touching(text, p - 1, p + 2)
     require(content is None, "added token", f"{content!r} occurs over its three characters")
     ground.require_added_safe(p + 1)
-
-
-def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
-    """True if the stages are exactly the two that add the dummy prefix."""
-    settings = {name: value for stage in stages for name, value in stage.settings}
-    wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
-    as_stored = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
-    kinds = [stage.kind for stage in stages]
-    return kinds == ["Prepend", "Replace"] and settings in (wanted, as_stored)
 
 
 class Spaces:
@@ -85,27 +78,29 @@ class Spaces:
         scheme = ground.facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
         names = ("left", "right", "spared")[: max(2, len(seam.witness))]
-        left, right = map(str, witness_values(seam, *names)[:2])
+        left, right = witness_values(seam, *names)[:2]
         if (left, right) == ("unjoined", "unjoined"):
             self._require_unjoined(text[p - 1 : p + 1])
             return
-        behind = {"space": " ", "line end": "\n"}.get(right, "")
-        known = left in _SIDES and behind
-        require(known, "witness", f"no such sides: {left}|{right}")
+        row = self._row(left, right)
         found = f"expected a {right} right of the place, got {text[p]!r}"
-        require(text[p] == behind, "context", found)
-        row = once(self._verdicts, (left, behind), lambda: _Row(ground, left, behind))
+        require(text[p] == _BEHIND[right], "context", found)
         around = text[max(0, p - 2) : p], text[p + 1 : p + 2]
         require(row.holds(*around), "context", f"{text[p]!r} between {around} is not {left}")
+
+    def _row(self, left: str, right: str) -> _Row:
+        known = left in _SIDES and right in _BEHIND
+        require(known, "witness", f"no such sides: {left}|{right}")
+        char = _BEHIND[right]
+        return once(self._verdicts, (left, char), lambda: _Row(self._ground, left, char))
 
     def everywhere(self, licence: Seam, start: int, stop: int) -> None:
         """Refuse unless the licence holds at all its positions in [start, stop).
 
         Both ends must be certified cuts, or ends of the text. Only this part is read."""
-        left, right, _ = map(str, witness_values(licence, "left", "right", "spared"))
-        known = left in _SIDES and right == "space"
-        require(known, "witness", f"no such sides: {left}|{right}")
-        row = once(self._verdicts, (left, " "), lambda: _Row(self._ground, left, " "))
+        left, right, _ = witness_values(licence, "left", "right", "spared")
+        require(right == "space", "witness", f"a cut at every space before a {right}")
+        row = self._row(left, right)
         part = self._ground.text[start:stop]
         alike = {(part[max(0, p - 2) : p], part[p + 1 : p + 2]) for p in places(licence, part)}
         for before, behind in sorted(alike):
@@ -123,7 +118,7 @@ class Spaces:
     @cached_property
     def _adjacent(self) -> Collection[str]:
         facts = self._ground.facts
-        once(self._verdicts, ("unjoined", " "), lambda: _Row(self._ground, "unjoined", " "))
+        self._row("unjoined", "space")
         only_spaces = all(
             stage.kind == "Split" and dict(stage.settings).get("pattern") == " "
             for stage in facts.pre_tokenizers
@@ -197,7 +192,7 @@ class _Row:
         after the space, or ""."""
         last = chars_before[-1]
         if self._left_kind == "unjoined":
-            return last not in {" ", _MARK, *(self._ground.facts.chars_before_mark or ())}
+            return last not in {" ", MARK, *(self._ground.facts.chars_before_mark or ())}
         if self._left_kind == "non-space":
             return last not in SPACES
         if self._left_kind == "any":
@@ -245,9 +240,9 @@ class _Row:
 
     def _replace(self, pattern: object, content: str) -> None:
         if pattern == " ":
-            marks = content == _MARK
+            marks = content == MARK
             require(marks, "normalizer", f"a space becomes {content!r}")
-            self._chars_behind = {_MARK if char == " " else char for char in self._chars_behind}
+            self._chars_behind = {MARK if char == " " else char for char in self._chars_behind}
             self._window = False
         elif isinstance(pattern, str):
             apart = pattern and not self._chars_behind.intersection(pattern)
@@ -256,7 +251,7 @@ class _Row:
             left_space = not content or content[-1] in SPACES
             self._no_space = self._no_space and (self._window or not left_space)
         else:
-            runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", _MARK))
+            runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", MARK))
             lines = self._chars_behind == {"\n"}
             sure = runs and (lines or (self._no_space and self._chars_behind == {" "}))
             require(sure, "normalizer", f"nothing is proved about Replace of {pattern!r}")
@@ -314,7 +309,7 @@ class _Row:
                 return False
             spaced = pattern == " " and self._no_space
             before = (False,) if spaced else (False, True)
-            return all(_parts(behavior, inverted, b, True, joins_matches=False) for b in before)
+            return _parts(behavior, inverted, before, True, joins_matches=False)
         source = str(pattern.get("Regex")) if isinstance(pattern, Mapping) else ""
         unsure = f"nothing is proved about Split on {source!r}"
         (behind,) = self._chars_behind if len(self._chars_behind) == 1 else {""}
@@ -325,11 +320,10 @@ class _Row:
             before = (bool(holds("other")),) if unlike else (False, True)
             after = bool(holds("space" if behind == " " else "line end"))
             joined = source.endswith("+")
-            return all(_parts(behavior, inverted, b, after, joins_matches=joined) for b in before)
+            return _parts(behavior, inverted, before, after, joins_matches=joined)
         shipped = self._ground.tables.pattern_of("oniguruma", (source,))
-        universal = shipped is not None and shipped.space_after_nonspace
+        universal = shipped is not None and shipped.space_after_nonspace and behind == " "
         plain = universal and behavior == "Isolated" and not inverted and self._no_space
-        plain = plain and behind == " "
         require(plain, "pre-tokenizer", unsure)
         return True
 
@@ -337,51 +331,42 @@ class _Row:
         facts = self._ground.facts
         parted = "bpe" in facts.model.casefold() and facts.chars_before_mark is not None
         require(parted, "scheme", f"{facts.model} may join what is on both sides of a space")
-        marked = self._chars_behind == {_MARK} and all(
-            s.kind == "Replace" for s in facts.normalizers
+        spaces = all(
+            s.kind == "Replace" and dict(s.settings).get("pattern") == " "
+            for s in facts.normalizers
         )
-        spaces = all(dict(s.settings).get("pattern") == " " for s in facts.normalizers)
-        require(marked and spaces, "normalizer", f"expected every space to become {_MARK!r}")
+        marked = self._chars_behind == {MARK} and spaces
+        require(marked, "normalizer", f"expected every space to become {MARK!r}")
 
 
 def _parts(
-    behavior: str,
-    is_inverted: bool,
-    left_matches: bool,
-    right_matches: bool,
-    *,
-    joins_matches: bool,
+    behavior: str, is_inverted: bool, left: Iterable[bool], right: bool, *, joins_matches: bool
 ) -> bool:
     """True if a Split cuts between two characters in every context.
 
-    `left_matches`, `right_matches`: the left and the right character matches. `joins_matches`:
-    matching neighbours are one match. The function tests all contexts of four characters."""
-    around = list(itertools.product((False, True), repeat=2))
+    `left`: whether the left character may match, and whether it may not. `right`: the right
+    character matches. `joins_matches`: matching neighbours are one match. All contexts of four
+    characters are tried."""
+    around = itertools.product((False, True), repeat=4)
     return all(
-        _is_edge(
-            behavior, is_inverted, (*left, left_matches), (right_matches, *right), joins_matches
-        )
-        for left in around
-        for right in around
+        _is_edge(behavior, is_inverted, (a, b, left_matches, right, c, d), joins_matches)
+        for a, b, c, d in around
+        for left_matches in left
     )
 
 
 def _is_edge(
-    behavior: str,
-    is_inverted: bool,
-    left: tuple[bool, ...],
-    right: tuple[bool, ...],
-    joins_matches: bool,
+    behavior: str, is_inverted: bool, six_matches: Sequence[bool], joins_matches: bool
 ) -> bool:
-    """True if a Split of the characters left + right has an edge between `left` and `right`, or
-    removes a character there."""
+    """True if a Split of six characters has an edge in their middle, or removes a character
+    there."""
     runs: list[tuple[bool, int, int]] = []
-    for i, matches in enumerate((*left, *right)):
+    for i, matches in enumerate(six_matches):
         if runs and runs[-1][0] == matches and (joins_matches or not matches):
             runs[-1] = (matches, runs[-1][1], i + 1)
         else:
             runs.append((matches, i, i + 1))
-    place, before = len(left), None
+    place, before = len(six_matches) // 2, None
     for matches, start, stop in runs:
         found = matches != is_inverted
         if behavior == "Removed" and found and start <= place <= stop:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, utf8_bytes
-from tokpar.certificate.check_context import RefusedError, once, require
+from tokpar.arrays import NO_INTS, IdArray, IntArray, utf8_bytes
+from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
@@ -125,16 +125,11 @@ class TokenizerProbe:
         self.tokenizer = tokenizer
         self.text = text
         self.ids = ids
-        self._edges: dict[str, IntArray | RefusedError] = {}
 
     @cached_property
     def utf8(self) -> Utf8Text:
         """The text as UTF-8."""
         return Utf8Text(self.text)
-
-    def edges(self) -> IntArray:
-        """The byte offset of each id, then the end. Refused unless the ids tile the text."""
-        return once(self._edges, "", self._tiling)
 
     def encode(self, text: str) -> IdArray:
         """The ids of a text, often a part of this text. Refused if the engine fails on it."""
@@ -157,7 +152,8 @@ class TokenizerProbe:
                 raise RefusedError("tokenizer", f"it fails on a segment: {error}") from error
         return Rows.concatenate(found) if found else Rows.of([])
 
-    def _tiling(self) -> IntArray:
+    def edges(self) -> IntArray:
+        """The byte offset of each id, then the end. Refused unless the ids tile the text."""
         ids, tokenizer = self.ids, self.tokenizer
         assert ids is not None
         if not isinstance(tokenizer, Locates):
@@ -166,16 +162,12 @@ class TokenizerProbe:
             spans = tokenizer.locate(ids, self.text)
         except (LookupError, ValueError, OverflowError, TypeError, EngineError) as error:
             raise RefusedError("ids", f"expected ids that can be located, got {error}") from error
+        size = len(self.utf8.codes)
+        shared = len(spans) > 0 and spans.strides == (8, 8)  # each end is the next start, in memory
+        row = (len(spans) + 1,), (8,)
         spans = spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
-        return tiling_edges(spans, 0, len(self.utf8.codes))
-
-
-def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
-    """The start of each span, then the end. Refused unless the spans tile [start, stop)."""
-    shared = len(spans) > 0 and spans.strides == (8, 8)  # each end is the next start, in memory
-    row = (len(spans) + 1,), (8,)
-    edges = as_strided(spans, *row, writeable=False) if shared else np.append(spans[:, 0], stop)
-    apart = not (shared or np.array_equal(spans[:, 1], edges[1:]))
-    tiling = edges[0] == start and edges[-1] == stop and not apart
-    require(tiling, "ids", f"expected ids that tile the bytes from {start} to {stop}")
-    return edges
+        edges = as_strided(spans, *row, writeable=False) if shared else np.append(spans[:, 0], size)
+        tiling = shared or np.array_equal(spans[:, 1], edges[1:])
+        tiling = tiling and edges[0] == 0 and edges[-1] == size
+        require(tiling, "ids", f"expected ids that tile the {size} bytes of the text")
+        return edges

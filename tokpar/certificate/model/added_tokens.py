@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -55,19 +55,20 @@ def added_of_json(
     `vocabulary`: the tokens of the model. `normalized_alike`: the normalizer changes nothing."""
     raw: dict[str, int] = {}
     normalized: dict[str, int] = {}
-    seen: dict[str, int] = {}
+    seen, new_id = set[str](), len(vocabulary)
     taken = {id_: token for token, id_ in vocabulary.items()}
     for token in form.added_tokens:
         content = token.content
         require(content, "added token", "an added token has no content")
         require(content not in seen, "added token", f"added token {content!r} is listed twice")
         require_unflagged(token)
-        engine_id = vocabulary.get(content, _next_id(seen.values(), len(vocabulary)))
+        engine_id = vocabulary.get(content, new_id)
         other = f"added token {content!r} has id {token.id}, the engine gives it {engine_id}"
         require(token.id == engine_id, "added token", other)
         shared = taken.setdefault(engine_id, content)
         require(shared == content, "shared id", f"{content!r} and {shared!r} have one id")
-        seen[content] = engine_id
+        seen.add(content)
+        new_id = max(new_id, engine_id + 1)
         alike = normalized_alike or not token.normalized
         require(alike, "added token", f"added token {content!r} is searched in normalized text")
         if not (form.skips_special and token.special):
@@ -80,12 +81,6 @@ def require_unflagged(token: AddedToken) -> None:
     flags = [name for name in ("lstrip", "rstrip", "single_word") if getattr(token, name)]
     flagged = f"added token {token.content!r} has flags: {', '.join(flags)}"
     require(not flags, "added token", flagged)
-
-
-def _next_id(used_ids: Iterable[int], size: int) -> int:
-    """Returns the id that the engine gives to a new added token."""
-    highest = max(used_ids, default=-1)
-    return highest + 1 if highest >= size else size
 
 
 def added_of_ranks(form: RankForm) -> AddedTokens:

@@ -55,13 +55,9 @@ def bert_kind(char: str) -> Kind:
     atom = load_tables().atom_of(char)
     if atom is None:
         return UNKNOWN, char
-    return (SINGLE if _is_punctuation(char, atom) else WORD), char
-
-
-def _is_punctuation(char: str, atom: str) -> bool:
-    if char.isascii():
-        return "!" <= char <= "~" and not char.isalnum()
-    return atom.rpartition("_")[2] == "P"
+    mark = "!" <= char <= "~" and not char.isalnum()
+    single = mark if char.isascii() else atom.rpartition("_")[2] == "P"
+    return (SINGLE if single else WORD), char
 
 
 def normalized_kind(settings: BertNormalizer, kind_of: Callable[[str], Kind], char: str) -> Kind:

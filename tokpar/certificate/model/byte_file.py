@@ -44,7 +44,9 @@ class ByteTokenizer:
 def byte_tokenizer_of_json(form: JsonForm) -> ByteTokenizer:
     """Returns the tokenizer of a ``tokenizer.json`` with a BPE model. Refused outside the gate."""
     model = form.model
-    _require_plain(model)
+    require(model.get("dropout") in (None, 0, 0.0), "dropout", "merges are dropped by chance")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        require(not text_in(model, name), "affix", f"{name} changes the atoms of a word")
     tokens = vocabulary_in(model)
     normalizer = normalizer_of(form.normalizers)
     added = added_of_json(form, tokens, not normalizer)
@@ -73,7 +75,10 @@ def byte_tokenizer_of_ranks(form: RankForm) -> ByteTokenizer:
         )
     merging = GreedyMerging(vocabulary, rule, form.whole_piece)
     added = added_of_ranks(form)
-    _require_own_ids(vocabulary, added)
+    taken = {*vocabulary.ids.tolist()}
+    for content, id_ in ((c, i) for each in added.rounds for c, i in each.items()):
+        require(id_ not in taken, "shared id", f"special token {content!r} has the id of a token")
+        taken.add(id_)
     engine = "oniguruma" if form.keeps_gaps else "fancy-regex"
     machines = tuple(machine_of(pattern, engine) for pattern in form.patterns)
     return ByteTokenizer(merging, added, (), machines, form.keeps_gaps)
@@ -87,12 +92,6 @@ def vocabulary_in(model: Json) -> Mapping[str, int]:
     require(tokens and whole, "vocabulary", "the vocabulary has an id that is no whole number")
     require(len({*tokens.values()}) == len(tokens), "shared id", "two tokens have one id")
     return tokens
-
-
-def _require_plain(model: Json) -> None:
-    require(model.get("dropout") in (None, 0, 0.0), "dropout", "merges are dropped by chance")
-    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        require(not text_in(model, name), "affix", f"{name} changes the atoms of a word")
 
 
 def _spellings(
@@ -110,13 +109,6 @@ def _spellings(
         else:
             spelled[data], numbered[token] = id_, data
     return spelled, numbered
-
-
-def _require_own_ids(vocabulary: ByteVocabulary, added_tokens: AddedTokens) -> None:
-    taken = {*vocabulary.ids.tolist()}
-    for content, id_ in ((c, i) for each in added_tokens.rounds for c, i in each.items()):
-        require(id_ not in taken, "shared id", f"special token {content!r} has the id of a token")
-        taken.add(id_)
 
 
 def _merges(

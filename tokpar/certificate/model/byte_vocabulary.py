@@ -15,8 +15,8 @@ from tokpar.certificate.check_context import require
 from tokpar.certificate.own_vocabulary import LETTERS
 
 NO_TOKEN = -1
-_TO_BYTES = {ord(letter): chr(byte) for letter, byte in LETTERS.items()}
-_FOREIGN = {code: "\u0100" for code in range(256) if code not in _TO_BYTES}
+_LATIN = {**dict.fromkeys(range(256), "\u0100"), **{ord(c): chr(b) for c, b in LETTERS.items()}}
+"""The byte of each letter as a character of Latin-1; U+0100 for what is no letter."""
 _SPARSE = 16
 
 
@@ -25,12 +25,9 @@ def bytes_of_letters(token: str) -> bytes | None:
 
     "Ġa" -> b" a"."""
     try:
-        return token.translate(_LETTERS).encode("latin-1")
+        return token.translate(_LATIN).encode("latin-1")
     except UnicodeEncodeError:
         return None
-
-
-_LETTERS = {**_FOREIGN, **_TO_BYTES}
 
 
 class ByteVocabulary:

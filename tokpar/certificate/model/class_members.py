@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES, IntArray
-from tokpar.certificate.check_context import RefusedError
+from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.frozen_tables import (
     TABLES,
@@ -85,15 +85,12 @@ def read_class(source: str) -> Members:
     if source == ".":
         return Members(ranges=((10, 10),), is_inverted=True)
     tokens = [*_TOKEN.finditer(source)]
-    if "".join(token[0] for token in tokens) != source or not tokens:
-        raise RefusedError("pattern", f"class {source!r} is not known")
-    if tokens[0]["open"] is None:
-        if len(tokens) > 1:
-            raise RefusedError("pattern", f"class {source!r} is not known")
-        return _single(tokens[0], source)
-    found, rest = _set(tokens, 0, source)
-    if rest != len(tokens):
-        raise RefusedError("pattern", f"class {source!r} is not known")
+    known = tokens and "".join(token[0] for token in tokens) == source
+    if known and tokens[0]["open"] is not None:
+        found, rest = _set(tokens, 0, source)
+    elif known:
+        found, rest = _single(tokens[0], source), 1
+    require(known and rest == len(tokens), "pattern", f"class {source!r} is not known")
     return found
 
 
@@ -212,7 +209,10 @@ _MOST_SYMBOLS = 250
 def partition(sources: tuple[str, ...]) -> Partition:
     """Returns the symbols for some classes. Refused if a class is not known."""
     members = [read_class(source) for source in sources]
-    starts, possible = _possible(frozenset().union(*(each.edges() for each in members)))
+    table_starts, in_table = _table()
+    edges = set().union(*(each.edges() for each in members)) - {POINTS}
+    starts = np.union1d(table_starts, np.array(sorted(edges), dtype=np.int64))
+    possible = in_table[np.searchsorted(table_starts, starts, side="right") - 1]
     decided = [each.decide_ranges(starts, possible) for each in members]
     known = np.ones(len(starts), dtype=np.bool_)
     for inside, outside in decided:
@@ -228,20 +228,14 @@ def partition(sources: tuple[str, ...]) -> Partition:
     return Partition(len(kinds), np.repeat(whole, counts), classes)
 
 
-def _possible(edges: frozenset[int]) -> tuple[IntArray, IntArray]:
-    """Returns ranges of code points that no class and no table divides: first code points, and
-    possible categories."""
-    known_starts, known = _table()
-    more = np.array(sorted(edge for edge in edges if edge < POINTS), dtype=np.int64)
-    starts = np.union1d(known_starts, more)
-    return starts, known[np.searchsorted(known_starts, starts, side="right") - 1]
-
-
 @cache
 def _table() -> tuple[IntArray, IntArray]:
     """Returns the ranges of the tables: first code points, and possible categories as bits. A code
     point that is in no table may have any category."""
-    ranges = [(low, high, _bits_of(name)) for low, high, name in load_tables().ranges]
+    ranges = [
+        (low, high, _category(_OF_ATOM.get(atom, atom.rpartition("_")[2])) or _ALL)  # or ASCII
+        for low, high, atom in load_tables().ranges
+    ]
     ranges += [(low, high, _category("S")) for low, high in load_pictographs()]
     for names, spans in load_categories().items():
         bits = _join_masks(map(_category, names.split()))
@@ -253,11 +247,6 @@ def _table() -> tuple[IntArray, IntArray]:
         possible[code] = _BITS[unicodedata.category(chr(code))]
     starts = np.append(0, np.flatnonzero(np.diff(possible)) + 1)
     return starts, possible[starts]
-
-
-def _bits_of(atom: str) -> int:
-    name = _OF_ATOM.get(atom, atom.rpartition("_")[2])
-    return _category(name) or _ALL  # the others are ASCII
 
 
 @cache

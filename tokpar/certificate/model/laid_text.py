@@ -11,10 +11,8 @@ from tokpar.certificate.model.byte_file import ByteTokenizer
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.normal_form import normalize_text
 from tokpar.certificate.model.pretoken_machine import PretokenMachine
-from tokpar.certificate.model.pretoken_scan import Marks, mark_pretokens
+from tokpar.certificate.model.pretoken_scan import mark_pretokens
 from tokpar.certificate.tokenizer_probe import Utf8Text
-
-_BLOCK = 1 << 20
 
 
 class LaidText:
@@ -38,10 +36,11 @@ class LaidText:
         marks[edges] = 1
         for machine in tokenizer.machines:
             symbols = self._symbols(machine)
-            if not tokenizer.keep_gaps:
-                _require_gapless(machine, symbols)
+            gaps = not tokenizer.keep_gaps and machine.leaves_gaps(symbols)
+            require(not gaps, "gap", "the pattern may leave text out, which the engine drops")
             mark_pretokens(machine, symbols, marks, work)
-        self._erase_inside(marks)
+        for start, stop in self._ranges.T.tolist():
+            marks[start + 1 : stop] = 0
         self.pieces: IntArray = self.text.byte_offsets(np.flatnonzero(marks))
         ids = [id_ for _, id_ in parts if id_ is not None]
         self.added_spans: IntArray = np.array(
@@ -57,31 +56,12 @@ class LaidText:
         """Returns the symbol of each character. Refused if a character has none.
 
         A character of an added token has some symbol."""
-        text, symbol_of = self.text.text, machine.symbols.symbol_of
-        found = np.zeros(len(text), dtype=np.uint8)
-        if text.isascii():
-            found = symbol_of[self.text.codes]
-        else:
-            for k in range(0, len(text), _BLOCK):
-                block = text[k : k + _BLOCK].encode("utf-32-le")
-                found[k : k + _BLOCK][: len(block) // 4] = symbol_of[np.frombuffer(block, "<u4")]
+        found = machine.symbols_in(self.text.text)
         for start, stop in self._ranges.T.tolist():
             found[start:stop] = 0
         unknown = np.flatnonzero(found == machine.size)
         if len(unknown):
-            char = text[unknown[0]]
+            char = self.text.text[unknown[0]]
             message = f"U+{ord(char):04X} has no certain class in pattern {machine.pattern[:80]!r}"
             raise RefusedError("class", message)
         return found
-
-    def _erase_inside(self, marks: Marks) -> None:
-        for start, stop in self._ranges.T.tolist():
-            marks[start + 1 : stop] = 0
-
-
-def _require_gapless(machine: PretokenMachine, symbols: NDArray[np.uint8]) -> None:
-    """Refuse a text that the pattern may not match as a whole: tiktoken drops what is left."""
-    present = np.zeros(machine.size, dtype=np.bool_)
-    present[symbols] = True
-    whole = bool(machine.gapless[present].all())
-    require(whole, "gap", "the pattern may leave text out, which the engine drops")

@@ -84,7 +84,12 @@ def form_findings(form: JsonForm | RankForm, text: str, ids: object) -> ModelPro
         findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
         return ModelProof((), (), (refusal.kind, str(refusal)))
-    return ModelProof(tuple(findings), _assumptions(form))
+    assumed = (
+        f"The tokenizer that ran is the one of this file (sha256 {form.digest}).",
+        "Its regex engine has the character classes of the tables shipped with tokpar "
+        f"(sha256 {tables_digest()}).",
+    )
+    return ModelProof(tuple(findings), assumed)
 
 
 def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:
@@ -124,11 +129,3 @@ def _id_row(ids: object) -> IntArray | Finding:
         wrong = np.flatnonzero((row < 0) | (row > MOST_ID))[0]
         return Finding("ids", f"id {wrong}: {row[wrong]} is no token")
     return row.astype(np.int64)
-
-
-def _assumptions(form: JsonForm | RankForm) -> tuple[str, ...]:
-    return (
-        f"The tokenizer that ran is the one of this file (sha256 {form.digest}).",
-        "Its regex engine has the character classes of the tables shipped with tokpar "
-        f"(sha256 {tables_digest()}).",
-    )

@@ -16,6 +16,7 @@ from tokpar.certificate.pattern_machine import State, plain, read_tree, step
 from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 HIT, DEAD, AGAIN = 1, 2, 4
+_BLOCK = 1 << 20
 _MOST_STATES = 2000
 
 
@@ -41,13 +42,27 @@ class PretokenMachine:
         """The number of symbols, and the symbol of the end of the text."""
         return self.symbols.size
 
+    def symbols_in(self, text: str) -> NDArray[np.uint8]:
+        """Returns the symbol of each character; `size` for one without a certain class."""
+        table, found = self.symbols.symbol_of, np.empty(len(text), dtype=np.uint8)
+        for k in range(0, len(text), _BLOCK):
+            block = text[k : k + _BLOCK].encode("utf-32-le")
+            found[k : k + _BLOCK] = table[np.frombuffer(block, "<u4")]
+        return found
+
+    def leaves_gaps(self, symbols: NDArray[np.uint8]) -> bool:
+        """True if the matches may leave out some of a text of these symbols."""
+        present = np.bincount(symbols, minlength=self.size)[: self.size]
+        return bool(present[~self.gapless].any())
+
 
 @lru_cache(maxsize=32)
 def machine_of(pattern: str, engine: str) -> PretokenMachine:
     """Returns the machine of a pattern as `engine` reads it. Refused outside the gate."""
     try:
         reader = PatternReader(pattern, engine)
-        _require_no_quirk(reader, pattern, engine)
+        if engine == "oniguruma" and reader.has_stacked:  # counted groups there (0'.8)
+            raise RefusedProofError("}+ or }? of Oniguruma")
         symbols = partition(tuple(reader.sources))
         spelled = reader.tree(symbols.classes.__getitem__, symbols.size)
         if engine == "fancy-regex":
@@ -56,12 +71,6 @@ def machine_of(pattern: str, engine: str) -> PretokenMachine:
     except (RefusedProofError, RecursionError) as error:
         raise RefusedError("pattern", f"pattern {pattern[:200]!r}: {error}") from error
     return _tables(pattern, symbols, states, hits)
-
-
-def _require_no_quirk(reader: PatternReader, pattern: str, engine: str) -> None:
-    """Refuse `{m,n}+` and `{m,n}?` of Oniguruma, which are counted groups there (0'.8)."""
-    quirk = engine == "oniguruma" and reader.has_stacked
-    require(not quirk, "pattern", f"pattern {pattern[:200]!r}: }}+ or }}? of Oniguruma")
 
 
 def _reach_states(start: State, size: int) -> tuple[list[list[int]], list[list[bool]]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import IntArray, offsets_of, range_indices
 from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.model.bert_characters import SINGLE, SPACE, WORD, require_known
+from tokpar.certificate.model.bert_characters import SINGLE, UNKNOWN, WORD, require_known
 from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.normal_form import normalize_text
 from tokpar.certificate.model.word_file import WordTokenizer
@@ -53,45 +53,26 @@ class WordRows:
         self._tokenizer, self._work = tokenizer, work
         self._number: dict[str, int] = {}
         self._rows: list[list[int]] = []
-        self._kinds = np.full(POINTS, SPACE, dtype=np.uint8)
+        self._kinds = np.full(POINTS, UNKNOWN, dtype=np.uint8)
         self._forms: dict[int, str] = {}
-        self._has_kind = np.zeros(POINTS, dtype=np.bool_)
 
     def ids_of(self, text: str) -> Iterator[IntArray]:
-        """Yields the ids of a text between added tokens, block by block."""
+        """Yields the ids of a text between added tokens, block by block. A block ends behind a
+        character that is no part of a word."""
         text = normalize_text(text, self._tokenizer.normalizer)
-        start = 0
+        kinds, start = self._kinds_of(text), 0
+        edges = np.append(np.flatnonzero(kinds != WORD) + 1, len(text))
         while start < len(text):
-            stop = min(start + _BLOCK, len(text))
-            kinds = self._kinds_of(text[start:stop])
-            if stop < len(text):  # a word that the block cuts off belongs to the next block
-                edges = np.flatnonzero(kinds != WORD)
-                if not len(edges):
-                    stop = self._word_end(text, stop)
-                    kinds = self._kinds_of(text[start:stop])
-                else:
-                    stop = start + int(edges[-1]) + 1
-                    kinds = kinds[: stop - start]
-            yield self._ids(text[start:stop], kinds)
+            stop = int(edges[np.searchsorted(edges, min(start + _BLOCK, len(text)))])
+            yield self._ids(text[start:stop], kinds[start:stop])
             start = stop
-
-    def _word_end(self, text: str, stop: int) -> int:
-        """Returns where a word that is longer than a block ends."""
-        while stop < len(text):
-            kinds = self._kinds_of(text[stop : stop + _BLOCK])
-            edges = np.flatnonzero(kinds != WORD)
-            if len(edges):
-                return stop + int(edges[0])
-            stop += len(kinds)
-        return stop
 
     def _kinds_of(self, text: str) -> NDArray[np.uint8]:
         """Returns the kind of each character. Refused if one is not known."""
         codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-        for code in np.unique(codes[~self._has_kind[codes]]).tolist():
+        for code in np.unique(codes[self._kinds[codes] == UNKNOWN]).tolist():
             char = chr(code)
-            kind, form = require_known(self._tokenizer.kind_of(char), char)
-            self._kinds[code], self._has_kind[code] = kind, True
+            self._kinds[code], form = require_known(self._tokenizer.kind_of(char), char)
             if form != char:
                 self._forms[code] = form
         kinds: NDArray[np.uint8] = self._kinds[codes]
