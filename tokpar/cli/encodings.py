@@ -227,8 +227,9 @@ class InputEncoder:
         return nullcontext()
 
     def _encode(self, encoder: Encoder, text: str) -> Encoding:
-        untrusted = getattr(self.arguments, "untrusted", False)
-        return encoder.encode(text, untrusted=[(0, len(text))] if untrusted else None)
+        if getattr(self.arguments, "untrusted", False):
+            return encoder.encode(text, untrusted=[(0, len(text))])
+        return encoder.encode(text)
 
     def _encode_group(self, group: Sequence[Source]) -> Sequence[Encoding]:
         if len(group) > 1 and not getattr(self.arguments, "untrusted", False):
