@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -402,27 +402,23 @@ class Encoder:
 
         return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
-    @overload
-    def session(self, text: str = "") -> Session: ...
-    @overload
-    def session(
-        self, text: str = "", *, untrusted: Spans, control: Control = "default"
-    ) -> TrustedSession: ...
-    def session(
-        self, text: str = "", *, untrusted: Spans | None = None, control: Control = "default"
-    ) -> Session | TrustedSession:
+    def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
 
-        Each edit encodes only the text near it. See docs/sessions.md. `untrusted`, `control`: as in
-        `encode`; with `untrusted`, also an empty list, the result is a `TrustedSession`, whose
-        `append` takes `trusted=False`. Raises OptionError for a text with a lone surrogate."""
-        if untrusted is not None:
-            from tokpar.trust.trusted_session import TrustedSession  # see `encode_segments`
-
-            return TrustedSession(self.trusted_encoder(control), text, untrusted)
+        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a
+        text with a lone surrogate."""
         from tokpar.sessions.session import Session  # importing tokpar does without it
 
         return Session(self, text)
+
+    def trusted_session(
+        self, text: str = "", *, untrusted: Spans = (), control: Control = "default"
+    ) -> TrustedSession:
+        """Returns a session whose `append` takes `trusted=False`: a text with untrusted parts, and
+        its ids. `untrusted`, `control`: of `text`, as in `encode`. Raises OptionError."""
+        from tokpar.trust.trusted_session import TrustedSession  # see `encode_segments`
+
+        return TrustedSession(self.trusted_encoder(control), text, untrusted)
 
     def session_from_bytes(self, blob: bytes) -> Session:
         """Returns the session that `Session.to_bytes` wrote for the same tokenizer.

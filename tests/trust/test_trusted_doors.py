@@ -14,7 +14,6 @@ import tokpar
 from tests.support.cli_runs import run
 from tests.support.named_engine import chat_text, drawn_spans
 from tests.trust.test_trusted_encoder import ERRORS, World, encoding_of, small_chat
-from tokpar.trust.trusted_session import TrustedSession
 
 
 @given(seed=st.integers(0, 1 << 32))
@@ -22,7 +21,7 @@ def test_a_session_has_the_ids_of_its_text_and_spans(seed: int) -> None:
     world = World(seed)
     rng, encoder = world.rng, world.encoder
     try:
-        session = encoder.session(untrusted=[], control=world.control)
+        session = encoder.trusted_session(control=world.control)
     except tokpar.OptionError:
         return
     for _ in range(8):
@@ -45,7 +44,7 @@ def test_a_session_has_the_ids_of_its_text_and_spans(seed: int) -> None:
 def test_a_run_goes_over_appends_and_not_over_untrusted_text() -> None:
     tokenizer = small_chat()
     end = tokenizer.token_to_id("<|end|>")
-    session = tokpar.Encoder(tokenizer).session("<|start|>", untrusted=[])
+    session = tokpar.Encoder(tokenizer).trusted_session("<|start|>")
     session.append("<|en")
     assert end not in session.ids
     patch = session.append("d|>")
@@ -66,15 +65,14 @@ def test_a_run_goes_over_appends_and_not_over_untrusted_text() -> None:
 
 def test_a_session_survives_text_with_its_names() -> None:
     tokenizer = small_chat()
-    session = tokpar.Encoder(tokenizer).session("<|end|>a", untrusted=[])
+    session = tokpar.Encoder(tokenizer).trusted_session("<|end|>a")
     session.append("".join(map(chr, range(0xE000, 0xF900))), trusted=False)
     session.append("<|end|>")
     assert session.ids.tolist() == tokenizer.encode(session.text).ids
 
 
 def test_only_what_changed_is_encoded_again() -> None:
-    session = tokpar.Encoder(small_chat()).session("<|start|>" + "word " * 5000, untrusted=[])
-    assert isinstance(session, TrustedSession)
+    session = tokpar.Encoder(small_chat()).trusted_session("<|start|>" + "word " * 5000)
     patch = session.append(" more <|end|>")
     assert patch.replace_from > 24_000
     patch = session.append("and <|end|>", trusted=False)
@@ -90,7 +88,7 @@ def test_only_what_changed_is_encoded_again() -> None:
     ],
 )
 def test_a_session_is_unchanged_after_an_error(call: Any, message: str) -> None:
-    session = tokpar.Encoder(small_chat()).session("ab", untrusted=[(0, 1)])
+    session = tokpar.Encoder(small_chat()).trusted_session("ab", untrusted=[(0, 1)])
     with pytest.raises(tokpar.OptionError, match=message):
         call(session)
     assert (session.text, session.untrusted, session.revision) == ("ab", ((0, 1),), 0)

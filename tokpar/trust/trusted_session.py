@@ -29,7 +29,7 @@ class TrustedPatch:
 
 
 class TrustedSession:
-    """A text with untrusted parts, and its ids; make it by ``Encoder.session(untrusted=...)``.
+    """A text with untrusted parts, and its ids; make it by `Encoder.trusted_session`.
 
     All positions are code points. Thread-safe. After an error the session is unchanged."""
 
