@@ -12,8 +12,14 @@ from tokenizers import AddedToken
 
 import tokpar
 from tests.support.cli_runs import run
-from tests.support.named_engine import chat_text, drawn_spans
-from tests.trust.test_trusted_encoder import ERRORS, World, encoding_of, small_chat
+from tests.support.named_engine import (
+    ERRORS,
+    World,
+    chat_text,
+    drawn_spans,
+    encoding_of,
+    small_chat,
+)
 
 
 @given(seed=st.integers(0, 1 << 32))

@@ -39,7 +39,7 @@ class TrustedSession:
         self._text = ""
         self._spans: tuple[Span, ...] = ()
         self._matches: list[Match] = []
-        self._named, self._revision = "", 0
+        self._text_with_names, self._revision = "", 0
         self._engine = encoder.engine_for(text)
         self._inner = self._engine.encoder.session()
         text = require_text(text)
@@ -124,10 +124,10 @@ class TrustedSession:
             engine = self._encoder.engine_for(text)
             inner = engine.encoder.session()
         named = named_text(text, matches, engine.names).text
-        old = self._named if inner is self._inner else ""
+        old = self._text_with_names if inner is self._inner else ""
         start = common_prefix(old, named)
         patch = inner.replace(start, len(old), named[start:])
-        self._engine, self._inner, self._named = engine, inner, named
+        self._engine, self._inner, self._text_with_names = engine, inner, named
         self._text, self._spans, self._matches = text, spans, matches
         self._revision += 1
         first = patch.replace_from if old else 0
