@@ -28,7 +28,7 @@ import pytest
 import tiktoken
 
 import tokpar.registry as registry_module
-from tests.support.hf_sources import fresh
+from tests.support.hf_sources import fresh, save_remote_code
 from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
 from tests.support.paths import ROOT, TESTS
 from tests.support.seams import part
@@ -211,6 +211,8 @@ def test_the_examples_of_a_page_run_in_order(
     text = page.read_text(encoding="utf-8")
     if '"my-model"' in text:
         save_model(tmp_path / "my-model")
+    if '"my-kimi"' in text:
+        save_remote_code(tmp_path, monkeypatch)
     if '"tekken.json"' in text:
         save_tekken(tmp_path)
     if "book.txt" in text:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,3 +110,18 @@ def fresh(name: str) -> Any:
 def original(name: str) -> Any:
     """A transformers tokenizer; tests may call but not change it."""
     return fresh(name)
+
+
+def save_remote_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns the directory "my-kimi" in `folder`, whose tokenizer is a `KimiLike` of its own code.
+    transformers keeps its copy of the code in `folder`, too."""
+    modules = str(folder / "modules")
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", modules)
+    monkeypatch.setenv("HF_MODULES_CACHE", modules)
+    monkeypatch.syspath_prepend(modules)
+    model = folder / "my-kimi"
+    model.mkdir()
+    shutil.copy(Path(__file__).with_name("python_tokenizers.py"), model / "remote.py")
+    config = {"auto_map": {"AutoTokenizer": ["remote.KimiLike", None]}}
+    (model / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return model

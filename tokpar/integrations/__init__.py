@@ -25,16 +25,30 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
     engine encodes all others. `smallest_text`: code points from which on a text goes through
     tokpar, None for the length from which on that pays. `options`: those of `Encoder`. Raises
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, for an
-    unknown option, and for transformers below 5."""
+    unknown option, and for transformers below 5.
+
+    A tokenizer in Python that keeps a tiktoken.Encoding in an attribute, as remote code does, is
+    returned itself. The attribute is then `as_tiktoken` of the encoding, which counts its texts."""
     if isinstance(tokenizer, (str, PathLike)):
         raise OptionError(
             f"as_hf needs a tokenizer object, got {tokenizer!r}: load it first, by "
             f"transformers.AutoTokenizer.from_pretrained({str(tokenizer)!r})"
         )
     require_options_of_as_hf("as_hf", smallest_text, options)
+    return accelerate(tokenizer, smallest_text, options)
+
+
+def accelerate(tokenizer: Any, smallest_text: int | None, options: Mapping[str, Any]) -> Any:
+    """What `as_hf` returns. Raises OptionError for the tokenizer, not for options."""
     from tokpar.integrations import hf  # imports transformers
 
-    return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)
+    own_encodings = hf.encodings_kept_by(tokenizer)
+    if not own_encodings:
+        return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)
+    for name, encoding in own_encodings.items():
+        own_encodings[name] = as_tiktoken(encoding, smallest_text=smallest_text, **options)
+    vars(tokenizer).update(own_encodings)
+    return tokenizer
 
 
 def _own_options(

@@ -13,11 +13,12 @@ from functools import cache, wraps
 from itertools import pairwise
 from typing import Any
 
+import tiktoken
 import tokenizers
 
 try:
     import transformers
-    from transformers import BatchEncoding, PreTrainedTokenizerFast
+    from transformers import BatchEncoding, PreTrainedTokenizerBase, PreTrainedTokenizerFast
     from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 except ImportError as error:
     raise ImportError(
@@ -40,6 +41,7 @@ from tokpar.integrations.hf_columns import (
 )
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
 from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
 
@@ -68,8 +70,9 @@ _calls = 0
 
 
 def calls() -> int:
-    """How many texts tokpar encoded for all transformers tokenizers of this process."""
-    return _calls
+    """How many texts tokpar encoded for all transformers tokenizers of this process, and for all
+    results of `as_tiktoken`."""
+    return _calls + calls_of_encodings()
 
 
 def as_hf(
@@ -95,6 +98,16 @@ def as_hf(
     return view
 
 
+def encodings_kept_by(tokenizer: Any) -> dict[str, tiktoken.Encoding]:
+    """The attributes of a tokenizer in Python that are encodings, by name. Empty for a fast
+    tokenizer. Raises OptionError for transformers below 5."""
+    require_release()
+    is_fast = isinstance(tokenizer, PreTrainedTokenizerFast)
+    if is_fast or not isinstance(tokenizer, PreTrainedTokenizerBase):
+        return {}
+    return {k: v for k, v in vars(tokenizer).items() if isinstance(v, tiktoken.Encoding)}
+
+
 def require_release() -> None:
     """Raises OptionError for an installed transformers that is too old."""
     if numbers(transformers.__version__) < OLDEST:
@@ -110,9 +123,10 @@ def require_followed(tokenizer: Any) -> None:
     kind = type(tokenizer).__name__
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise OptionError(
-            f"as_hf needs a fast tokenizer of transformers, got {kind}; a tokenizers.Tokenizer "
-            "becomes one by transformers.PreTrainedTokenizerFast(tokenizer_object=...), and "
-            "tokpar.Encoder takes it as it is"
+            "as_hf needs a fast tokenizer of transformers, or one in Python that keeps a "
+            f"tiktoken.Encoding in an attribute, got {kind}; a tokenizers.Tokenizer becomes one by "
+            "transformers.PreTrainedTokenizerFast(tokenizer_object=...), and tokpar.Encoder takes "
+            "it as it is"
         )
     if not has_own_engine(tokenizer):
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__

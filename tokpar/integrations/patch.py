@@ -13,7 +13,7 @@ from typing import Any
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError, TokparError
 from tokpar.foreign_errors import raise_foreign
-from tokpar.integrations import require_options_of_as_hf
+from tokpar.integrations import accelerate, require_options_of_as_hf
 
 _LOG = logging.getLogger("tokpar")
 _lock = threading.Lock()
@@ -88,8 +88,8 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> T
     """Make `AutoTokenizer.from_pretrained` and `PreTrainedTokenizerFast.from_pretrained` return the
     objects that `tokpar.as_hf` makes, with these arguments.
 
-    Tokenizers that `as_hf` refuses, as slow ones, or fails on, are returned as transformers made
-    them, and the logger "tokpar" says why. So does one line where nothing of the installed
+    Tokenizers that `as_hf` refuses or fails on are returned as transformers made them, and the
+    logger "tokpar" says why. So does one line where nothing of the installed
     transformers can be patched: the result is not active then. A second call with the same
     arguments returns the active patch. Raises OptionError for other arguments while a patch is
     active, and for transformers below 5; ImportError without transformers."""
@@ -149,7 +149,7 @@ def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:
 
         if isinstance(tokenizer, hf.AcceleratedMixin):
             return tokenizer
-        return hf.as_hf(tokenizer, partial(Encoder, **encoder_options), options["smallest_text"])
+        return accelerate(tokenizer, options["smallest_text"], encoder_options)
     except Exception as error:  # a fault of ours is no reason for a program to end
         raise_foreign(error)
         said = str(error) if isinstance(error, TokparError) else f"{type(error).__name__}: {error}"

@@ -41,6 +41,15 @@ MANY_IDS = 1 << 16
 """Ids from which on shared objects are faster than new ones, which are near in memory."""
 
 
+_counts: list[dict[int, int]] = []
+"""The `calls` of each `FastPath` that was made: a count that is shown does not go back."""
+
+
+def calls() -> int:
+    """How many texts tokpar encoded for all results of `as_tiktoken` of this process."""
+    return sum(sum(list(count.values())) for count in _counts)
+
+
 class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
     """A `tiktoken.Encoding` that encodes long texts and batches through tokpar.
 
@@ -273,6 +282,7 @@ def make_faster(
     refusing = TiktokenTokenizer(tokenizer.encoding, _NOTHING, "all", tokenizer.cache_bytes)
     columns = smallest_text, encode_batch, adapters, rebuild
     made._tokpar = FastPath(original, refusing, takes_all, *columns)
+    _counts.append(made._tokpar.calls)
     return made
 
 

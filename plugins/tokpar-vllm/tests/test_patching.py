@@ -16,6 +16,7 @@ import transformers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import tokpar
+from tests.support.hf_sources import save_remote_code
 from tokpar.integrations import hf
 
 GROUPS = {"vllm": "vllm.general_plugins", "sglang": "sglang.srt.plugins"}
@@ -81,6 +82,17 @@ def test_copies_encode_with_tokpar_and_are_counted(folder):
         assert each(TEXT)["input_ids"] == tokenizer._tokenizer.encode(TEXT).ids
     pickled = pickle.loads(pickle.dumps(tokenizer))
     assert pickled(TEXT)["input_ids"] == tokenizer._tokenizer.encode(TEXT).ids
+    assert hf.calls() == before + 3
+
+
+def test_remote_code_around_tiktoken_encodes_with_tokpar_and_is_counted(tmp_path, monkeypatch):
+    folder = save_remote_code(tmp_path, monkeypatch)
+    plain = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+    entry_point("vllm")()
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+    before = hf.calls()
+    for each in (tokenizer, copy.deepcopy(tokenizer), pickle.loads(pickle.dumps(tokenizer))):
+        assert each.encode(TEXT) == plain.encode(TEXT)
     assert hf.calls() == before + 3
 
 

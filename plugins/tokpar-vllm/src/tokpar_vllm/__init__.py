@@ -3,7 +3,7 @@ tokpar.
 
 A server calls its entry point in each of its processes before it loads a tokenizer, perhaps more
 than once. Tokenizers are loaded below the server's own wrappers. So tokpar works in every tokenizer
-mode that loads a fast tokenizer of transformers."""
+mode that loads a tokenizer of transformers: a fast one, or one in Python around tiktoken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Server:
     """A server. Its loggers are below `name`.
 
     `tested_release`: the release that this plugin was tried with. `unpatched_tokenizers`: the
-    tokenizers of the server that are no fast tokenizers of transformers."""
+    tokenizers of the server that tokpar leaves as they are."""
 
     name: str
     tested_release: str
@@ -47,14 +47,14 @@ class Server:
 VLLM = Server(
     "vllm",
     "0.33.0",
-    "those of the tokenizer modes mistral and kimi_audio, slow tokenizers, and all of them with "
-    "VLLM_USE_RUST_FRONTEND or VLLM_USE_FASTOKENS",
+    "those of the tokenizer modes mistral and kimi_audio, tokenizers in Python that keep no "
+    "tiktoken.Encoding, and all of them with VLLM_USE_RUST_FRONTEND or VLLM_USE_FASTOKENS",
 )
 SGLANG = Server(
     "sglang",
     "0.5.23",
-    "those of mistral-common, tiktoken and fastokens, slow tokenizers, and those of further "
-    "tokenizer workers",
+    "those of mistral-common, tiktoken and fastokens, tokenizers in Python that keep no "
+    "tiktoken.Encoding, and those of further tokenizer workers",
 )
 
 
@@ -89,8 +89,8 @@ def patch(server: Server) -> Any:
     if not patched.active:  # the logger "tokpar" has said why
         return None
     logger.info(
-        "tokpar %s encodes long texts for the fast tokenizers that %s loads from now on, with "
-        "equal ids. Other tokenizers stay as they are: %s. %s=0 turns this off.",
+        "tokpar %s encodes long texts for the tokenizers that %s loads from now on, with equal "
+        "ids. Other tokenizers stay as they are: %s. %s=0 turns this off.",
         *(release, server.name, server.unpatched_tokenizers, server.switch),
     )
     if server.installed_release != server.tested_release:

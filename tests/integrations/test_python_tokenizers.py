@@ -1,0 +1,154 @@
+"""`as_hf` of tokenizers in Python that keep a `tiktoken.Encoding`, as remote code of Kimi and the
+first Qwen does."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import example, given
+
+import tokpar
+from tests.support.hf_sources import save_remote_code
+from tests.support.paths import VOCAB
+from tests.support.texts import surrogate_texts, texts
+from tokpar import OptionError
+from tokpar.integrations.tiktoken_subclass import TokparEncoding
+from tokpar.pure.formats import read_ranks
+
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
+
+KEPT_AS = {"KimiLike": "model", "QwenLike": "tokenizer"}
+SPECIALS = ("<|im_end|>", "[BOS]", "<|im_start|>", "<|endoftext|>")
+LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! <|im_end|> " * 400
+
+
+def made(kind: str) -> Any:
+    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    from tests.support import python_tokenizers
+
+    ranks = read_ranks(VOCAB / "o200k_part.tiktoken")
+    dense = {token: place for place, token in enumerate(sorted(ranks, key=ranks.__getitem__))}
+    return getattr(python_tokenizers, kind)(dense)
+
+
+original = cache(made)
+faster = cache(lambda kind: tokpar.as_hf(made(kind), smallest_text=1))
+
+
+def calls_of(tokenizer: Any) -> int:
+    return int(getattr(tokenizer, KEPT_AS[type(tokenizer).__name__]).tokpar_calls)
+
+
+def answers(tokenizer: Any, text: str) -> dict[str, Any]:
+    """What a tokenizer answers about a text, errors included."""
+    ordinary: dict[str, Any] = {"allow_special_tokens": False}
+    if type(tokenizer).__name__ == "QwenLike":
+        ordinary = {"allowed_special": set(), "disallowed_special": "all"}
+    asked: dict[str, Callable[[], Any]] = {
+        "call": lambda: tokenizer(text).data,
+        "batch": lambda: tokenizer([text, "a", text], padding=True).data,
+        "encode": lambda: tokenizer.encode(text),
+        "ordinary": lambda: tokenizer.encode(text, **ordinary),
+        "tokens": lambda: tokenizer.tokenize(text),
+        "text": lambda: tokenizer.decode(tokenizer.encode(text)),
+        "cut": lambda: tokenizer(text, truncation=True, max_length=5).data,
+    }
+    found: dict[str, Any] = {}
+    for name, ask in asked.items():
+        try:
+            found[name] = ask()
+        except (ValueError, UnicodeError, TypeError) as error:
+            found[name] = repr(error)
+    return found
+
+
+@pytest.mark.parametrize("kind", KEPT_AS)
+@given(text=texts(added=SPECIALS) | surrogate_texts(added=SPECIALS))
+@example(text="<|im_start|>user\nhi<|im_end|> <|im_en d|>[BOS]")
+def test_answers_are_those_of_the_tokenizer_as_it_was(kind: str, text: str) -> None:
+    assert answers(faster(kind), text) == answers(original(kind), text)
+
+
+@pytest.mark.parametrize("kind", KEPT_AS)
+@pytest.mark.parametrize(
+    "text",
+    [LONG * 45, " " * 60_000 + "x" * 26_000 + LONG, "中" * 25_001 + "\n" * 50_001],
+    ids=["parts", "runs", "no space"],
+)
+def test_long_texts_go_through_tokpar_with_the_same_ids(kind: str, text: str) -> None:
+    tokenizer = faster(kind)
+    before = calls_of(tokenizer)
+    assert tokenizer.encode(text) == original(kind).encode(text)
+    assert calls_of(tokenizer) > before
+
+
+@pytest.mark.parametrize("kind", KEPT_AS)
+def test_the_object_itself_is_returned_and_its_texts_are_counted(kind: str) -> None:
+    from tokpar.integrations import hf
+
+    own = made(kind)
+    kept = getattr(own, KEPT_AS[kind])
+    assert tokpar.as_hf(own) is own
+    assert vars(getattr(own, KEPT_AS[kind])) is vars(kept)
+    before = hf.calls()
+    own.encode(LONG)
+    assert hf.calls() == before + 1 == before + calls_of(own)
+    assert tokpar.as_hf(own, workers=1) is own
+    assert own.encode(LONG) == original(kind).encode(LONG)
+
+
+@pytest.mark.parametrize("kind", KEPT_AS)
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
+def test_a_copy_has_the_same_ids(kind: str, copied: Callable[[Any], Any]) -> None:
+    other = copied(faster(kind))
+    assert answers(other, LONG) == answers(original(kind), LONG)
+    # QwenLike leaves its encoding out of its state, and makes tiktoken's own again
+    assert isinstance(getattr(other, KEPT_AS[kind]), TokparEncoding) == (kind == "KimiLike")
+
+
+def test_a_tokenizer_in_python_without_an_encoding_is_refused_as_before() -> None:
+    own = made("KimiLike")
+    for kept in (object(), [own.model]):
+        own.model = kept
+        with pytest.raises(OptionError, match=r"keeps a tiktoken\.Encoding in an .*, got KimiLike"):
+            tokpar.as_hf(own)
+        assert own.model is kept
+
+
+def test_an_encoding_that_cannot_be_followed_is_refused_and_stays() -> None:
+    class Own(tiktoken.Encoding):  # type: ignore[misc]
+        def encode(self, *_: Any, **__: Any) -> list[int]:
+            return [1]
+
+    own = made("KimiLike")
+    mine, plain = Own.__new__(Own), own.model
+    mine.__dict__ = plain.__dict__
+    own.second = mine
+    with pytest.raises(OptionError, match="as_tiktoken cannot follow this encoding: the class"):
+        tokpar.as_hf(own)
+    assert (own.model, own.second) == (plain, mine)
+
+
+def test_remote_code_that_a_patched_transformers_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auto = pytest.importorskip(
+        "transformers", "5", reason="transformers 5 is missing"
+    ).AutoTokenizer
+    folder = save_remote_code(tmp_path, monkeypatch)
+    own = auto.from_pretrained(folder, trust_remote_code=True)
+    with tokpar.patch_transformers(smallest_text=1):
+        tokenizer = auto.from_pretrained(folder, trust_remote_code=True)
+    assert type(tokenizer).__module__.startswith("transformers_modules.")
+    assert type(own.model) is tiktoken.Encoding
+    assert tokenizer(LONG).data == own(LONG).data
+    assert tokenizer.model.tokpar_calls > 0
