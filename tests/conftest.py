@@ -168,7 +168,7 @@ def below_one() -> Any:
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks of the conformance kit look at a twelfth of their texts: for tests of how it is called
     and what it says, with parts that other tests check with all of them."""
-    from tokpar.testing import checks
+    from tokpar_conformance import checks
 
     failure_of = checks.failure_of
     monkeypatch.setattr(checks, "failure_of", lambda check, texts: failure_of(check, texts[::12]))
@@ -178,7 +178,7 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 def twelfths_but_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A function that gets the beginning of the name of a check: in quick, each other check of the
     conformance kit looks at every twelfth text, the next check at the texts beside those."""
-    from tokpar.testing import checks
+    from tokpar_conformance import checks
 
     failure_of, turn = checks.failure_of, cycle(range(12))
 

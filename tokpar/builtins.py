@@ -27,8 +27,8 @@ from tokpar.interfaces import (
 )
 
 COMMANDS = (
-    *("check", "chunks", "conform", "count", "decode", "encode", "plan"),
-    *("plugins", "strategies", "stream", "try"),
+    *("check", "chunks", "count", "decode", "encode"),
+    *("plan", "plugins", "strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
 ADAPTERS = {"huggingface": "hf_version", "pure": "pure", "tiktoken": "tiktoken"}

@@ -72,11 +72,3 @@ class LossyError(TokparError, ValueError):
 
 class PluginError(TokparError, ValueError):
     """A plugin that cannot be used as it is."""
-
-
-class ConformanceError(TokparError, AssertionError):
-    """A part failed checks of `tokpar.testing`; `checks` are their names."""
-
-    def __init__(self, message: str, checks: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.checks = tuple(checks)

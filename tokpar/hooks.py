@@ -32,6 +32,7 @@ PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
 ELSEWHERE = {
     "bench": "tokpar-bench",
+    "conform": "tokpar-conformance",
     "corpus": "tokpar-corpus",
     "diff": "tokpar-diff",
     "explain": "tokpar-explain",

@@ -17,7 +17,10 @@ PLUGIN_ENGINES = {
     "incremental": ("tokpar-incremental",),
     "sentencepiece": ("tokpar-sentencepiece",),
     "tokentree": ("tokpar-bench",),
-    **{name: ("tokpar-engines", f"tokpar-{name}") for name in ("fastokens", "gigatoken", "tokie")},
+    **{
+        name: ("tokpar-conformance", "tokpar-engines", f"tokpar-{name}")
+        for name in ("fastokens", "gigatoken", "tokie")
+    },
 }
 """Engines that other packages of this project install: the packages to install, the one with the
 engine last."""

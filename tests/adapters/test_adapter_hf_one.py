@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokpar_conformance import check_tokenizer
+from tokpar_conformance.fixed_texts import hostile_texts
 
 import tokpar
 from tests.conftest import chosen_profile, needs_kernel
@@ -31,8 +33,6 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.native import CachedExecutor
 from tokpar.patterns.class_tables import load_atoms
-from tokpar.testing import check_tokenizer
-from tokpar.testing.fixed_texts import hostile_texts
 
 RELEASE = hf_version.installed_release()
 if RELEASE < (1,):

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from tokpar_conformance.fixed_texts import hostile_texts
 
 import tokpar
 from tests.support.file_formats import NAMES, sample, written
@@ -21,7 +22,6 @@ from tokpar.adapters.hf_postprocess import around_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.pure.format_upgrade import as_format_one
-from tokpar.testing.fixed_texts import hostile_texts
 
 pytestmark = pytest.mark.ids
 RELEASE = hf_version.installed_release()

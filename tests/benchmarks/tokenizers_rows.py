@@ -11,13 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tokpar_conformance.fixed_texts import hostile_texts
+
 from tests.benchmarks.texts import long_text, read_texts, standard_library
 from tests.benchmarks.turns import LEAST_SECONDS, spread, timed
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import Encoder, load, strategies
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
-from tokpar.testing.fixed_texts import hostile_texts
 
 CUT_LETTERS = 30_000
 """Code points of each language that the cuts are counted on."""

@@ -19,7 +19,6 @@ from tests.support.paths import VOCAB
 from tests.support.profiles import drawn
 from tests.support.seams import part
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.named_tokenizers import OFFLINE
 from tokpar.plugin.split import chunks_between
 from tokpar.registry import ENCODER_OPTIONS, registry
 
@@ -115,15 +114,6 @@ def test_an_encoder_or_a_class_in_place_of_a_tokenizer_says_what_to_pass(
         name = type(adapter).__qualname__
         with pytest.raises(OptionError, match=rf"^{name} is a class; pass an object of it$"):
             door(type(adapter))
-
-
-def test_conform_of_a_misspelt_part_names_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(OFFLINE, "1")
-    rng = random.Random(1)
-    for name in ("concatenate", "delimiter", "huggingface", "midpoint", "processes"):
-        error = run("conform", misspelt(name, rng)).error
-        said = "no part and no plugin has this name, either (see `tokpar plugins`); did you mean"
-        assert f"{said} {name!r}?" in error
 
 
 @needs_below_one

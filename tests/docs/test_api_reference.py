@@ -18,16 +18,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tokpar_conformance import api
 
 import tokpar
 from tests.support.pages import PAGES as EXAMPLES
 from tests.support.pages import blocks, public_names
 from tests.support.paths import ROOT
-from tokpar import errors, hooks, interfaces, plugin, pure, testing, types
+from tokpar import errors, hooks, interfaces, plugin, pure, types
 from tokpar.plugin import merge, split, tokenizer
 
 API = ROOT / "docs" / "api"
-PLUGINS = ("corpus", "explain", "train", "engines")
+PLUGINS = ("conformance", "corpus", "explain", "train", "engines")
 SOURCES_OF_PACKAGES = (ROOT, *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in PLUGINS))
 IMPORTED_PACKAGES = {"tokpar", *(f"tokpar_{name}" for name in PLUGINS)}
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
@@ -137,7 +138,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, plugin, split, merge, tokenizer, testing):
+    for package in (tokpar, plugin, split, merge, tokenizer, api):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)

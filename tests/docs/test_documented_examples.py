@@ -194,11 +194,12 @@ def test_the_examples_of_a_page_run_in_order(
     if kernel_modules.CALL is None and page.name in ("README.md", "guide.md"):
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
     if page.name == "conformance.md" or page.parent.name == "hooks":
-        request.getfixturevalue("few_texts")  # tests/testing looks at the parts with all of them
+        request.getfixturevalue("few_texts")  # tests of the kit look at the parts with all of them
     # a page may register plugins, and those that are installed here may have the same names
     installed = []
-    if page.name in COMMANDS:
-        plugin = ROOT / "plugins" / f"tokpar-{COMMANDS[page.name]}"
+    wing = "conformance" if runs_here(page) else COMMANDS.get(page.name)
+    if wing is not None:
+        plugin = ROOT / "plugins" / f"tokpar-{wing}"
         monkeypatch.syspath_prepend(plugin / "src")
         monkeypatch.setenv("PYTHONPATH", str(plugin / "src"))
         installed = [*installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)]
@@ -228,7 +229,7 @@ def test_the_examples_of_a_page_run_in_order(
             if block.body.startswith(OF_TUTORIAL):
                 module += block.body
                 (tmp_path / f"{TUTORIAL}.py").write_text(module, encoding="utf-8")
-                grown = Registry.load(installed_by(pyproject_of(page), tmp_path))
+                grown = Registry.load([*installed, *installed_by(pyproject_of(page), tmp_path)])
                 monkeypatch.delitem(sys.modules, TUTORIAL, raising=False)
                 monkeypatch.setattr(registry_module, "_registry", [grown])
             if block.kind == "python" and program is None:

@@ -41,7 +41,6 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"integrations"}),
     frozenset({"run"}),
     frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
-    frozenset({"testing"}),
     frozenset({"cli", "__main__"}),
 )
 """Each layer may import the layers before it, and a part may import itself."""
@@ -259,7 +258,6 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
             "class A:\n    def f(self):\n        from pluggy import HookspecMarker",
         ),
         ("tokpar.builtins", "from tokpar.encoder import Encoder"),
-        ("tokpar.testing.run", "from tokpar.cli import main"),
         ("tokpar.data.recipe", "import tokpar"),
     ],
 )
@@ -284,9 +282,17 @@ def test_an_import_down_the_layers_is_allowed(module: str, source: str) -> None:
 # --------------------------------------------------------------------------- the tests
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-OF_THE_TESTS = {"tests", "tokpar", "tokpar_train", "tiktoken_ext", "pytest", "hypothesis"}
-"""`tokpar_train` is on the `pythonpath` of pytest, `tiktoken_ext` comes with tiktoken, and each
-environment of tests has the last two."""
+OF_THE_TESTS = {
+    "tests",
+    "tokpar",
+    "tokpar_conformance",
+    "tokpar_train",
+    "tiktoken_ext",
+    "pytest",
+    "hypothesis",
+}
+"""`tests/__init__.py` finds `tokpar_conformance`, and the `pythonpath` of pytest `tokpar_train`;
+`tiktoken_ext` comes with tiktoken, and each environment of tests has the last two."""
 
 
 def required_packages() -> set[str]:

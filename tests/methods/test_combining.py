@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokpar_conformance.merger import Anywhere
+from tokpar_conformance.strategy import small_options
 
 import tokpar
 from tests.conftest import drawn
@@ -26,8 +28,6 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
 from tokpar.overlap.chunks import chunks_between
 from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
-from tokpar.testing.merger import Anywhere
-from tokpar.testing.strategy import small_options
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300

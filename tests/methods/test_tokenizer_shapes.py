@@ -15,6 +15,7 @@ from tests.support.paths import ROOT
 below_one()
 
 from tokenizers import Tokenizer  # noqa: E402
+from tokpar_conformance.fixed_texts import hostile_texts  # noqa: E402
 
 import tokpar  # noqa: E402
 from tests.benchmarks.tokenizers_rows import (  # noqa: E402
@@ -26,7 +27,6 @@ from tests.recipes.tokenizer_files import pieces  # noqa: E402
 from tests.recipes.tokenizer_files.shapes import SHAPES, Shape, lines  # noqa: E402
 from tests.recipes.tokenizer_files.training import train  # noqa: E402
 from tests.support.engines import trained as trained_pieces  # noqa: E402
-from tokpar.testing.fixed_texts import hostile_texts  # noqa: E402
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -3,7 +3,6 @@ public functions and the command line, and the pages on plugins tell what there 
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import inspect
@@ -24,15 +23,7 @@ import tokpar.registry as registry_module
 from tests.support.paths import ROOT
 from tokpar import hooks, interfaces
 from tokpar.cli import main
-from tokpar.cli.conform import declare, parts_of
 from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter, is_optional
-from tokpar.testing import (
-    check_executor,
-    check_merger,
-    check_splitter,
-    check_strategy,
-    check_tokenizer,
-)
 
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
@@ -104,7 +95,7 @@ def test_the_pages_for_authors_import_from_doors(page: Path) -> None:
         "tokpar.plugin",
         *(f"tokpar.plugin.{name}" for name in ("merge", "split", "tokenizer")),
     }
-    assert set(imports_of_tokpar(fenced(page))) <= {"tokpar", "tokpar.testing"} | doors
+    assert set(imports_of_tokpar(fenced(page))) <= {"tokpar"} | doors
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
@@ -165,40 +156,6 @@ def test_the_example_offers_one_of_each(example: ModuleType) -> None:
     assert {each.partition(" ")[0] for each in record.provides} == {
         kind for _, kind in hooks.OFFERS.values()
     }
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_the_example_conforms(example: ModuleType) -> None:
-    """With all texts: plugins/tokpar-example/tests."""
-    check_tokenizer(example.Letters(), examples=5)
-    check_splitter(example.LineSplitter(chunk_chars=3), examples=5)
-    check_merger(example.EdgeMerger(), examples=5)
-    check_executor(example.PoolExecutor(workers=2), examples=5)
-    check_strategy("lines", examples=5)
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_conform_finds_the_example_and_each_of_its_parts_by_name(
-    example: ModuleType, letters: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def labels(*arguments: str) -> list[str]:
-        parser = argparse.ArgumentParser()
-        declare(parser)
-        return [part.label for part in parts_of(parser.parse_args(arguments))]
-
-    assert labels("lines") == ["splitter lines", "strategy lines"]
-    assert labels("edges") == ["merger edges"]
-    assert labels("pool") == ["executor pool"]
-    assert labels("letters", "--tokenizer", letters) == ["letters"]
-    assert main(["conform", "example", "--tokenizer", letters, "--examples", "0"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.partition(" conforms")[0] for line in said] == [
-        "executor pool",
-        "merger edges",
-        "splitter lines",
-        "strategy lines",
-        "letters",
-    ]
 
 
 @pytest.mark.parametrize("merger", ["edges", "certified"])

@@ -24,7 +24,7 @@ EVERY_WING: list[str] = RULES.pop("every_wing")
 DOORS = {"tokpar", "tokpar.plugin"} | {
     f"tokpar.plugin.{door}" for door in ("split", "merge", "tokenizer")
 }
-KIT = {"tokpar.testing"}
+KIT = {"tokpar_conformance"}
 """The conformance kit, which is for authors, too."""
 
 

@@ -25,9 +25,10 @@ files cannot be used; 2 the arguments or files cannot be used; 130 interrupted b
 """
 ELSEWHERE = """
 `tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md), `tokpar
-corpus` with [tokpar-corpus](corpora.md), `tokpar diff` with [tokpar-diff](diff.md), `tokpar
-explain` with [tokpar-explain](explain.md), `tokpar train` with [tokpar-train](train.md). Plugins
-add [commands of their own](hooks/commands.md).
+conform` with [tokpar-conformance](conformance.md), `tokpar corpus` with
+[tokpar-corpus](corpora.md), `tokpar diff` with [tokpar-diff](diff.md), `tokpar explain` with
+[tokpar-explain](explain.md), `tokpar train` with [tokpar-train](train.md). Plugins add
+[commands of their own](hooks/commands.md).
 """
 VARIABLES_HEAD = """
 ## Environment variables

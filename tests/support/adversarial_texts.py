@@ -1,5 +1,5 @@
 """Texts that tokenizers stumble over, for loops that draw more of them than hypothesis would: each
-is the same for the same state of a `random.Random`. Those of `tokpar.testing.texts` are longer, and
+is the same for the same state of a `random.Random`. Those of `tests.support.texts` are longer, and
 they shrink."""
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
 """The text strategies of the conformance kit, which the tests draw from too."""
 
-from tokpar.testing.text_strategies import *  # noqa: F403
+from tokpar_conformance.text_strategies import *  # noqa: F403

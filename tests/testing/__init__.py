@@ -1,1 +1,1 @@
-"""Tests of the conformance kit, and of what the tests themselves draw."""
+"""Tests of what the tests themselves draw."""

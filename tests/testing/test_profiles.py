@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
-from tests.support.fakes import WordHash
-from tokpar.testing.pools import EXAMPLES as MOST
-from tokpar.testing.pools import pools
 
 
 @pytest.mark.parametrize("name", ["dev", "ci", "deep"])
@@ -33,17 +29,3 @@ def test_continuous_integration_draws_the_most(monkeypatch: pytest.MonkeyPatch) 
     assert (chosen_profile(), EXAMPLES["ci"]) == ("ci", 300)
     monkeypatch.delenv("CI")
     assert chosen_profile() == "quick"
-
-
-@pytest.mark.parametrize(("examples", "texts"), [(3, 3), (MOST + 1, MOST)])
-def test_the_kit_draws_no_more_texts_than_the_profile_has_examples(
-    examples: int, texts: int
-) -> None:
-    settings.register_profile("some", max_examples=examples)
-    settings.load_profile("some")
-    try:
-        found = pools(WordHash(), ())
-    finally:
-        settings.load_profile(chosen_profile())
-    assert found == pools(WordHash(), (), texts)
-    assert found != pools(WordHash(), (), texts - 1)

@@ -12,12 +12,12 @@ from conftest import DEFAULT
 from hypothesis import given
 from tokpar_bench.tokentree import Comparison, Difference
 from tokpar_bench.tokentree_engine import TreeTokenizer
+from tokpar_conformance.text_strategies import texts
 
 from tests.support.cli_runs import run
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
-from tokpar.testing.text_strategies import texts
 
 ENDOFTEXT = "<|endoftext|>"
 DIFFERS = " astronauts"

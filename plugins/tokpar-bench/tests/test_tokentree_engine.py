@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tokpar_conformance import check_tokenizer
 
 import tokpar
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
@@ -34,7 +35,6 @@ from tokpar.interfaces import Decodes, HasFacts, HasSpec, HasTraits, Locates
 from tokpar.pure.formats import Vocabulary, rank_vocabulary
 from tokpar.pure.save import merges_of_ranks
 from tokpar.pure.tokenizer import exact_model
-from tokpar.testing import check_tokenizer
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
 tokentree_engine = import_module("tokpar_bench.tokentree_engine")

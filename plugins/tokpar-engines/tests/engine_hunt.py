@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tokpar_conformance.differing import show_text, simplest
 from tqdm import tqdm
 
 import tokpar
 from tests.support.adversarial_texts import adversarial_texts
 from tests.support.engine_files_drawn import DrawnFile, drawn_file
 from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.testing.differing import show_text, simplest
 
 ENGINES = ("fastokens", "gigatoken", "tokie")
 LONG = 60  # pieces of every twentieth text

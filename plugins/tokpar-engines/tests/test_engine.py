@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plugged_engines import ENGINE, of_json
+from tokpar_conformance import check_tokenizer, hostile_texts
 from tokpar_engines import compared_texts, comparison
 from tokpar_engines.compared_texts import short_texts
 from tokpar_engines.engine import (
@@ -40,7 +41,6 @@ from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import inserted_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.registry import registry
-from tokpar.testing import check_tokenizer, hostile_texts
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -10,13 +10,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import pytest
+from tokpar_conformance import ConformanceError, check_tokenizer
+from tokpar_conformance.checks import outcome
 
 from tests.conftest import cases, drawn
 from tests.support.engines import ENGINES, MODELS, VOCABULARIES, Ranks, reference
 from tests.support.paths import ROOT
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.testing import ConformanceError, check_tokenizer
-from tokpar.testing.checks import outcome
 
 SAME, KNOWN = drawn(200), max(400, drawn(1000))
 """Texts drawn for an engine that conforms, and for each of the differences known before."""

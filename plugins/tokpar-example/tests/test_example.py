@@ -1,6 +1,5 @@
+import tokpar_conformance as testing
 import tokpar_example as example
-
-from tokpar import testing
 
 
 def test_every_part_conforms():

@@ -1,5 +1,6 @@
+from tokpar_conformance import check_tokenizer
+
 import tokpar
-from tokpar.testing import check_tokenizer
 
 
 def test_gigatoken_conforms_and_gives_the_ids_of_tokenizers():

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_conformance import check_tokenizer
 from tokpar_incremental.adapter import CharacterFile, PrefixFile, PrefixTokenizer, load
 
 import tokpar
@@ -51,7 +52,6 @@ from tokpar import streaming
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
-from tokpar.testing import check_tokenizer
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

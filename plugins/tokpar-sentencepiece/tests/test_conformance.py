@@ -1,9 +1,8 @@
 import os
 
 import pytest
+from tokpar_conformance import check_tokenizer
 from trained import LINES, SHAPES, processor
-
-from tokpar.testing import check_tokenizer
 
 # one shape costs as much as the other tests of it together
 CHECKED = [*SHAPES][:: 3 if os.environ.get("TOKPAR_PROFILE") == "quick" else 1]

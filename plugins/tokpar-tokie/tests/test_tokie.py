@@ -1,7 +1,7 @@
 from tokie_unigram import saved
+from tokpar_conformance import check_tokenizer
 
 import tokpar
-from tokpar.testing import check_tokenizer
 
 
 def test_tokie_conforms_and_gives_the_ids_of_tokenizers(tmp_path):

@@ -47,11 +47,12 @@ if (
 ):  # the checkout: a part of cl100k_base stands for the encoding that is downloaded
     import tiktoken
 
+    own_path = [*sys.path]
     sys.path.append(ENCODING_SOURCE)
     from tests.support.seams import part
 
     tiktoken.registry.ENCODINGS["cl100k_base"] = part("cl100k_part")
-    sys.path.remove(ENCODING_SOURCE)
+    sys.path[:] = own_path
 
 VISIBLE = with_requirements(os.environ["PAGE_PACKAGES"].split())
 OWNERS = importlib.metadata.packages_distributions()

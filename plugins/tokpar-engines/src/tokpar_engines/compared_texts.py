@@ -11,9 +11,10 @@ from random import Random
 from string import ascii_letters
 from unicodedata import category
 
+from tokpar_conformance import added_contents, all_words, hostile_texts, texts_for
+
 from tokpar import TokparError
 from tokpar.plugin.tokenizer import Decodes, TokenizerAdapter, facts_of
-from tokpar.testing import added_contents, all_words, hostile_texts, texts_for
 
 FOLDING = "\u017f\u212a"
 """The only code points outside ASCII that `(?i:s)` and `(?i:k)` match."""

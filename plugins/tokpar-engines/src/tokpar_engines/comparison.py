@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from tokpar_conformance import describe_ids, hostile_texts, show_text, simplest
 
 from tokpar import EngineError
 from tokpar.plugin.tokenizer import (
@@ -16,7 +17,6 @@ from tokpar.plugin.tokenizer import (
     own_call_of,
     raise_foreign,
 )
-from tokpar.testing import describe_ids, hostile_texts, show_text, simplest
 from tokpar_engines.agreement import APART, TEXTS, FileTexts, Slices
 from tokpar_engines.compared_texts import (
     DIVIDED,

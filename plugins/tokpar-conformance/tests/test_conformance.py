@@ -1,0 +1,432 @@
+"""tokpar's own parts keep their contracts, and what a failure says can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, normalizers
+from tokpar_conformance import (
+    ConformanceError,
+    check_executor,
+    check_merger,
+    check_splitter,
+    check_tokenizer,
+)
+from tokpar_conformance.adapter import facts_differ
+from tokpar_conformance.certificates import Certificates
+from tokpar_conformance.checks import require
+from tokpar_conformance.differing import simplest, smallest
+from tokpar_conformance.fixed_texts import hostile_texts, surrogate_texts
+from tokpar_conformance.pools import EXAMPLES as MOST
+from tokpar_conformance.pools import added_contents, competing, pools, vocabulary_words
+from tokpar_conformance.strategy import checks_of, small_options, strategy_checks
+
+import tokpar
+from tests.conftest import cases, chosen_profile, drawn
+from tests.support.fakes import PanicsOn, RaisesOn, WordHash
+from tests.support.paths import DATA, VOCAB
+from tests.support.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
+from tests.support.toy import Toy
+from tokpar.arrays import IdArray, has_surrogate
+from tokpar.builtins import MERGERS, SPLITTERS
+from tokpar.executors.native import NativeExecutor
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.executors.serial_executor import SerialExecutor
+from tokpar.executors.threads import ThreadExecutor
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.overlap.mergers import LicensedMerger
+from tokpar.registry import build_strategy, registry
+from tokpar.types import Rows
+
+pytestmark = pytest.mark.compiled_at_once
+
+EXAMPLES = drawn(15)
+NAMES = sorted(named_tokenizers())
+SMALL_TIKTOKEN = "small tiktoken"
+FEW = ("bert_part", "default", "llama_style", "metaspace_unigram", SMALL_TIKTOKEN)
+"""A tokenizer of each kind; those with long tokens of spaces take ten times as long."""
+BYTE_LEVEL = ("deepseek_part", "default")
+PURE = [*BYTE_LEVEL, "bert_part", "llama_style"]
+LOSSLESS = [record.name for record in tokpar.strategies() if record.lossless]
+SMALL: dict[str, dict[str, Any]] = {
+    "cut": {"chunk_chars": 3},
+    "auto": {"chunk_chars": 4},
+    "lopt": {"chunk_chars": 9, "overlap_chars": 12},
+    "blocks": {"chunk_chars": 12, "overlap_chars": 10},
+    "recursive": {"depth": 3},
+    "delimiter": {"chunk_chars": 5},
+    "overlap": {"chunk_chars": 7, "overlap_chars": 4},
+    "serial": {},
+}
+MERGED = list(
+    product(
+        ["cut", "auto", "lopt", "blocks"], ["tekken_part", "default", "bert_part", "llama_style"]
+    )
+)
+BUILT = list(product(SMALL, ["default", "metaspace_unigram"]))
+KINDS = ("default", "bert_part", "llama_style")
+BY_NAME = list(product(MERGERS, KINDS))
+EACH_ONCE = [(name, KINDS[(k + 2) % len(KINDS)]) for k, name in enumerate(MERGERS)]
+
+
+def path_of(name: str) -> Path:
+    data = DATA
+    return data / "default.json" if name == "default" else VOCAB / f"{name}.json"
+
+
+def built(name: str, **options: Any) -> Any:
+    return build_strategy(registry().strategy(name), SMALL[name] | options)
+
+
+# ------------------------------------------------------------------------------- own parts
+
+
+def tokenizer_of(name: str) -> Any:
+    if name == SMALL_TIKTOKEN:
+        return build(TiktokenSpec("cl100k", seed=7, merges=60, special=("<s>", "a<s", "zq")))
+    return named_tokenizers()[name]
+
+
+CHECKED = cases([*NAMES, SMALL_TIKTOKEN], FEW[::2])
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
+    check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", cases(PURE, ["bert_part"]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
+    pure = tokpar.load(path_of(name), engine="pure")
+    check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", cases(["cl100k_part", SMALL_TIKTOKEN], [SMALL_TIKTOKEN]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_special_tokens_that_are_allowed_are_added_tokens(name: str) -> None:
+    check_tokenizer(tokpar.load(tokenizer_of(name), allowed_special="all"), examples=EXAMPLES)
+
+
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
+    check_tokenizer(WordHash(), WordHash(), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        SerialExecutor,
+        lambda: ThreadExecutor(3),
+        lambda: ThreadExecutor(1),
+        lambda: NativeExecutor(2),
+        lambda: NativeExecutor(1),
+        lambda: ProcessExecutor(2),
+    ],
+    ids=["serial", "threads", "threads 1", "native", "native 1", "processes"],
+)
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_executors_conform(make: Callable[[], Any]) -> None:
+    check_executor(make(), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_splitters_conform(name: str) -> None:
+    check_splitter(built(name)[0], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ["lopt", "blocks", "recursive"])
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_published_splitters_conform_too(name: str) -> None:
+    check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::9]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
+    check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_splitters_by_name_conform(name: str) -> None:
+    build = registry().splitter_kind(name).build
+    for options in small_options(build):
+        check_splitter(build(**options), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE[::2]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
+    """As one of two parts that are combined, also with splitters that it was not made for."""
+    merger = LicensedMerger(registry().merger_kind(name).build())
+    check_merger(merger, named_tokenizers()[tokenizer], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ["delimiter", "overlap"])
+def test_the_approximate_mergers_do_not(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    twelfths_but_for("merge: ")
+    with pytest.raises(ConformanceError, match="merge: "):
+        check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
+
+
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::5]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_strategies_conform(name: str, tokenizer: str) -> None:
+    """Of a lossless one, `check_tokenizer` asks most, of the same texts."""
+    strategy, adapter = registry().strategy(name), tokpar.load(named_tokenizers()[tokenizer])
+    options = small_options(strategy.build)
+    asked: set[str] = set()
+    if strategy.lossless and tokenizer in CHECKED:
+        asked = {check.name for check in strategy_checks(strategy, Certificates(adapter), options)}
+    checks = [check for check in checks_of(strategy, adapter, options) if check.name not in asked]
+    require(name, checks, pools(adapter, (), EXAMPLES))
+
+
+def test_every_strategy_there_is_was_checked() -> None:
+    assert SMALL.keys() == {record.name for record in tokpar.strategies()}
+
+
+# What the kit found when it was first run
+
+
+@pytest.mark.parametrize("name", LOSSLESS)
+def test_a_surrogate_pair_is_encoded_in_one_call(name: str) -> None:
+    """tiktoken joins it, so no byte length of a chunk is that of its tokens."""
+    encoding, text = named_tokenizers()["cl100k_part"], "aa\ud83d\ude00a"
+    found = tokpar.encode(text, encoding, strategy=name, executor="serial", **SMALL[name])
+    assert found == encoding.encode(text)
+
+
+def test_a_surrogate_pair_in_the_first_of_many_blocks_is_encoded_in_one_call() -> None:
+    encoding, text = named_tokenizers()["cl100k_part"], "\ud83d\ude00aaaaaa"
+    options = {"chunk_chars": 2, "overlap_chars": 1}
+    found = tokpar.encode(text, encoding, strategy="blocks", executor="serial", **options)
+    assert found == encoding.encode(text)
+
+
+# ------------------------------------------------------------------------------- failures
+
+
+TOY = Toy()
+
+
+class DropsTheLast:
+    """Only what must be there, and wrong: the last id of long texts is left out."""
+
+    name = "drops"
+
+    def encode(self, text: str) -> IdArray:
+        ids = TOY.encode(text)
+        return ids[:-1] if len(text) > 20 else ids
+
+
+FAILURE = """\
+drops does not conform: 1 of 24 checks failed
+
+reference: the ids are those of toy, for code points that all engines classify alike \
+(correction 0'.1)
+    text      'aaaaaaaaaaaaaaaaaaaaa' (21 code points)
+    found     ids differ from number 20 on (21 expected, 20 got), at code point 20 of the text
+    expected  ... 97 'a' 97 'a' 97 'a' >97 'a'<
+    got       ... 97 'a' 97 'a' 97 'a' >end<"""
+
+
+def test_a_failure_reads_like_this() -> None:
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(DropsTheLast(), Encodes(), examples=0)
+    assert str(error.value) == FAILURE
+    assert error.value.checks == ("reference",)
+
+
+class Encodes(Toy):
+    """The toy without what is applied to the whole."""
+
+    special_tokens = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+    pads = False
+
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return rows
+
+
+def test_every_failed_check_is_named_at_once() -> None:
+    class Wrong:
+        name = ""
+
+        def encode(self, text: str) -> Any:
+            return [len(text)]
+
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(Wrong(), examples=0)
+    assert error.value.checks == ("name", "encode: array")
+    with pytest.raises(ConformanceError) as first:
+        check_tokenizer(Wrong(), examples=0, fail_fast=True)
+    assert first.value.checks == ("name",)
+
+
+def test_a_failure_is_a_failed_assertion_and_an_error_of_tokpar() -> None:
+    assert issubclass(ConformanceError, AssertionError)
+    assert issubclass(ConformanceError, tokpar.TokparError)
+
+
+def test_texts_of_the_caller_are_looked_at() -> None:
+    class Allergic:
+        name = "allergic"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([len(text), "xyzzy" in text], dtype=np.uint32)
+
+    class Calm:
+        name = "calm"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([len(text), 0], dtype=np.uint32)
+
+    check_tokenizer(Allergic(), Calm(), examples=0)
+    for text in ("a xyzzy b", "long " * 1000 + "xyzzy" + " long" * 1000):
+        with pytest.raises(ConformanceError, match=r"'xyzzy' \(5 code points\)"):
+            check_tokenizer(Allergic(), Calm(), texts=[text], examples=0)
+
+
+def test_texts_refused_by_the_tokenizer_are_set_aside_but_everyday_ones_must_pass() -> None:
+    check_tokenizer(RaisesOn(), examples=0)
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(RaisesOn(marker="quick"), examples=0)
+    assert error.value.checks == ("encode: plain texts",)
+    with pytest.raises(ConformanceError, match="raised Panic"):
+        check_tokenizer(PanicsOn(), examples=0, fail_fast=True)
+
+
+def test_where_engines_differ_on_unicode_ids_are_compared_only_if_asked() -> None:
+    class Old:
+        name = "old"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([ord(c) for c in text if c != "\U00016139"], dtype=np.uint32)
+
+    class New:
+        name = "new"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([ord(c) for c in text], dtype=np.uint32)
+
+    check_tokenizer(Old(), New(), texts=["\U00016139"], examples=0)
+
+
+# ------------------------------------------------------------------------------- texts, shrinking
+
+
+@given(st.text("abcx", min_size=1, max_size=200), st.integers(1, 3))
+def test_the_smallest_text_fails_and_needs_each_of_its_characters(text: str, least: int) -> None:
+    def fails(some: str) -> bool:
+        return some.count("x") >= least
+
+    found = smallest(text, fails) if fails(text) else "x" * least
+    assert found == "x" * least
+
+
+def test_a_smallest_list_of_texts_keeps_its_order() -> None:
+    def fails(some: Sequence[str]) -> bool:
+        return "b" in some and "d" in some[list(some).index("b") :]
+
+    assert smallest(("a", "b", "c", "d", "e"), fails) == ("b", "d")
+
+
+def test_characters_that_do_not_matter_become_simple_ones() -> None:
+    assert simplest("zé中", lambda text: len(text) >= 3) == "aaa"
+    assert simplest("qq é 1", lambda text: "é" in text and len(text) > 1) in ("aé", "éa")
+
+
+def test_fixed_texts_can_be_written_as_utf8_and_the_others_cannot() -> None:
+    assert len(hostile_texts()) > 100
+    assert not any(map(has_surrogate, hostile_texts()))
+    assert all(map(has_surrogate, surrogate_texts()))
+
+
+def test_words_of_the_vocabulary_are_found_with_and_without_a_list_of_tokens() -> None:
+    listed = vocabulary_words(tokpar.load(named_tokenizers()["default"]))
+    decoded = vocabulary_words(tokpar.load(named_tokenizers()["bert_part"]))
+    assert all(tokpar.load().encode(word).size == 1 for word in listed)
+    assert len(listed) > 40
+    assert "the" in decoded
+    assert vocabulary_words(WordHash()) == ()
+
+
+def test_tokens_that_compete_stand_in_one_text() -> None:
+    assert competing(("ab", "bc", "c")) == ("abc",)
+    assert competing(("aba",)) == ("ababa",)
+    assert competing(()) == ()
+
+
+def with_added(content: str, normalizer: Any = None) -> TokenizerAdapter:
+    tokenizer = plain_copy(named_tokenizers()["default"])
+    tokenizer.normalizer = normalizer
+    tokenizer.add_tokens([AddedToken(content, normalized=False)])
+    return tokpar.load(tokenizer)
+
+
+def test_an_adapter_without_facts_is_given_the_added_tokens_and_words_of_its_reference() -> None:
+    tokenizer = WordHash()
+    alone = pools(tokenizer, (), EXAMPLES)["texts"]
+    compared = pools(tokenizer, (), EXAMPLES, with_added("<odd>"))["texts"]
+    assert not any("<odd>" in text for text in alone)
+    assert any("<odd>" in text for text in compared)
+    assert len(compared) > len(alone)
+
+
+def test_contents_of_added_tokens_are_drawn_as_normalizers_change_them() -> None:
+    assert "caf\u00e9" in set(added_contents(with_added("caf\u00e9")))
+    assert "cafe\u0301" not in set(added_contents(with_added("caf\u00e9")))
+    changed = set(added_contents(with_added("caf\u00e9", normalizers.NFC())))
+    assert changed > {"caf\u00e9", "cafe\u0301", "CAF\u00c9"}
+
+
+def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone(
+    twelfths_but_for: Callable[[str], None],
+) -> None:
+    twelfths_but_for("reference")
+    right, ignoring = (plain_copy(named_tokenizers()["default"]) for _ in range(2))
+    right.add_tokens([AddedToken("<odd>", single_word=True, normalized=False)])
+    ignoring.add_tokens([AddedToken("<odd>", normalized=False)])
+
+    class Ignoring:
+        name = "ignoring"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array(ignoring.encode(text).ids, dtype=np.uint32)
+
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(Ignoring(), tokpar.load(right))
+    assert error.value.checks == ("reference",)
+
+
+def test_what_was_derived_from_facts_is_no_part_of_what_they_say() -> None:
+    """The kit compared it, so that a tokenizer that had been split did not conform."""
+    used = tokpar.load("default", engine="pure")
+    assert tokpar.encode("one two " * 500, used, strategy="cut", chunk_chars=64).seams
+    build, settings = used.spec()  # type: ignore[attr-defined]
+    assert facts_differ(used, build(**settings)) is None
+    assert facts_differ(used, tokpar.load("default")) is not None
+
+
+@pytest.mark.parametrize(("examples", "texts"), [(3, 3), (MOST + 1, MOST)])
+def test_the_kit_draws_no_more_texts_than_the_profile_has_examples(
+    examples: int, texts: int
+) -> None:
+    settings.register_profile("some", max_examples=examples)
+    settings.load_profile("some")
+    try:
+        found = pools(WordHash(), ())
+    finally:
+        settings.load_profile(chosen_profile())
+    assert found == pools(WordHash(), (), texts)
+    assert found != pools(WordHash(), (), texts - 1)

@@ -1,0 +1,1132 @@
+"""The conformance kit catches what it is for: planted mistakes, each by a check that names it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from tokpar_conformance import (
+    ConformanceError,
+    check_executor,
+    check_merger,
+    check_splitter,
+    check_strategy,
+    check_tokenizer,
+)
+
+from tests.conftest import cases, drawn
+from tests.support.mistaken_methods import Remembering, Says
+from tests.support.tokenizers_drawn import Added
+from tests.support.toy import PLAIN, STRIPPING, Portable, Toy, Twin
+from tokpar.arrays import (
+    IdArray,
+    SpanArray,
+    code_point_spans,
+    has_surrogate,
+    spaces_behind_text,
+)
+from tokpar.errors import EngineError, OptionError
+from tokpar.executors.serial_executor import SerialExecutor, encode_piece
+from tokpar.executors.threads import ThreadExecutor
+from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
+from tokpar.methods import blocks, cut, delimiter, overlap
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.methods.lopt import LoptSplitter
+from tokpar.overlap.acceptance import by_cut
+from tokpar.overlap.mergers import OverlapMerger
+from tokpar.pure.added_token_search import AddedTokens
+from tokpar.spans import postprocess_single
+from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
+
+pytestmark = pytest.mark.compiled_at_once
+
+EXAMPLES = drawn(12)
+"""Drawn texts for each mutant; the fixed ones catch nearly all, and there are many mutants."""
+
+
+def caught(check: Callable[..., None], *arguments: Any, **options: Any) -> tuple[str, ...]:
+    """The names of the checks that fail."""
+    with pytest.raises(ConformanceError) as error:
+        check(*arguments, examples=EXAMPLES, fail_fast=True, **options)
+    return error.value.checks
+
+
+# ------------------------------------------------------------------------------- tokenizers
+
+
+class DropsTheLastIdOfLongTexts(Toy):
+    def id_list(self, text: str) -> list[int]:
+        ids = super().id_list(text)
+        return ids[:-1] if len(text) > 20 else ids
+
+
+class CutsAtAHundredIds(Toy):
+    def id_list(self, text: str) -> list[int]:
+        return super().id_list(text)[:100]
+
+
+class SwapsTwoRanks(Toy):
+    """Of two merges that compete the second goes first: the first two for which that shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        by_rank = sorted(self.merges, key=self.merges.__getitem__)
+        for first, second in itertools.combinations(by_rank, 2):
+            if first[1] != second[0]:
+                continue
+            word = b"".join(self.spelled[id_] for id_ in (*first, second[1])).decode("latin-1")
+            before = self.merged_anew(word)
+            self.swap(first, second)
+            if word.isascii() and before != self.merged_anew(word):
+                return
+            self.swap(first, second)
+        raise AssertionError("no two merges compete")
+
+    def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
+        (rank, left), (other, right) = self.merges[first], self.merges[second]
+        self.merges[first], self.merges[second] = (other, left), (rank, right)
+
+
+class MergesTheRightmostPairFirst(Toy):
+    def best(self, ids: list[int]) -> int | None:
+        found = [(self.merges[pair][0], -i) for i, pair in self._pairs(ids) if pair in self.merges]
+        return -min(found)[1] if found else None
+
+
+class ForgetsAFlag(Toy):
+    """Its engine does not know the flag that its facts tell."""
+
+    def __init__(self, flag: str, added: Any) -> None:
+        super().__init__(added)
+        self.finder = AddedTokens([replace(token, **{flag: False}) for token in self.added])
+
+
+class FailsOnEveryTenthCall(Toy):
+    calls = 0
+
+    def id_list(self, text: str) -> list[int]:
+        self.calls += 1
+        return super().id_list(text)[: None if self.calls % 10 else -1]
+
+
+class KeepsItsStateForAllThreads(Toy):
+    def id_list(self, text: str) -> list[int]:
+        self.buffer: list[int] = []
+        for piece in self.pieces(text):
+            time.sleep(0)  # lets another thread in, as a lock or a call of an engine would
+            self.buffer.extend(self.merged(piece))
+        return self.buffer
+
+
+class GivesOneBuffer(Toy):
+    buffer = np.zeros(4096, dtype=np.uint32)
+
+    def encode(self, text: str) -> IdArray:
+        ids = super().encode(text)
+        self.buffer[: len(ids)] = ids
+        return self.buffer[: len(ids)]
+
+
+class GivesInt64(Toy):
+    def encode(self, text: str) -> Any:
+        return super().encode(text).astype(np.int64)
+
+
+class GivesAList(Toy):
+    def encode(self, text: str) -> Any:
+        return super().encode(text).tolist()
+
+
+class GivesARow(Toy):
+    def encode(self, text: str) -> Any:
+        return super().encode(text)[None, :]
+
+
+class RaisesKeyError(Toy):
+    def id_list(self, text: str) -> list[int]:
+        return [{"中": 1}.get(c) or {}[c] for c in text if c == "é"] or super().id_list(text)
+
+
+class RefusesTheEmptyText(Toy):
+    def id_list(self, text: str) -> list[int]:
+        if not text:
+            raise ValueError("nothing to encode")
+        return super().id_list(text)
+
+
+class HasNoName(Toy):
+    name = ""
+
+
+class BatchIgnoresSpans(Toy):
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        return super().encode_many(texts, False)
+
+
+class BatchSharesABuffer(Toy):
+    """Of the call before."""
+
+    buffer = np.zeros(1 << 20, dtype=np.uint32)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        rows = super().encode_many(texts, spans)
+        self.buffer[: len(rows.ids)] = rows.ids
+        return replace(rows, ids=self.buffer[: len(rows.ids)])
+
+
+class ChangesRows(Toy):
+    """A batch call, and what is wrong with its rows."""
+
+    def __init__(self, change: Callable[[Rows], Any]) -> None:
+        super().__init__()
+        self.change = change
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Any:
+        return self.change(super().encode_many(texts, spans))
+
+
+def offsets_off_by_one(rows: Rows) -> Rows:
+    inner = rows.offsets[1:-1]
+    moved = np.minimum(inner + 1, rows.offsets[-1])
+    return replace(rows, offsets=np.concatenate([rows.offsets[:1], moved, rows.offsets[-1:]]))
+
+
+def swapped(rows: Rows) -> Rows:
+    order = [1, 0, *range(2, len(rows))] if len(rows) > 1 else range(len(rows))
+    return Rows.of_pieces([rows.piece(k) for k in order])
+
+
+def as_lists(rows: Rows) -> list[list[int]]:
+    return [rows[k].tolist() for k in range(len(rows))]
+
+
+ROWS: dict[str, Callable[[Rows], Any]] = {
+    "offsets off by one": offsets_off_by_one,
+    "offsets from one on": lambda rows: replace(rows, offsets=rows.offsets + 1),
+    "offsets end early": lambda rows: replace(rows, offsets=np.minimum(rows.offsets, 9)),
+    "offsets of int32": lambda rows: replace(rows, offsets=rows.offsets.astype(np.int32)),
+    "lengths for offsets": lambda rows: replace(rows, offsets=np.diff(rows.offsets)),
+    "two rows swapped": swapped,
+    "a row missing": lambda rows: rows.part(0, max(0, len(rows) - 1)),
+    "a row too many": lambda rows: Rows.concatenate([rows, Rows.of([[1]])]),
+    "an id too many": lambda rows: replace(rows, ids=np.append(rows.ids, np.uint32(1))),
+    "ids of int64": lambda rows: replace(rows, ids=rows.ids.astype(np.int64)),
+    "lists": as_lists,
+}
+"""What can be wrong with rows, whoever gives them."""
+
+
+class SpecForgetsASetting(Portable):
+    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
+        return ForgetsAFlag, {"flag": "single_word", "added": PLAIN}
+
+
+class SpecOfOtherFacts(Portable):
+    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
+        return TellsOtherFacts, {"longest_token": 99}
+
+
+class SpecCannotBePickled(Portable):
+    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
+        return (lambda: Portable()), {}
+
+
+class IsEmptyInAnotherProcess(Portable):
+    def __init__(self, added: Any = PLAIN, home: int | None = None) -> None:
+        super().__init__(added)
+        self.home = os.getpid() if home is None else home
+
+    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
+        return type(self), {"added": self.flags, "home": self.home}
+
+    def id_list(self, text: str) -> list[int]:
+        return super().id_list(text) if os.getpid() == self.home else []
+
+
+class TellsOtherFacts(Toy):
+    def __init__(self, added: Any = PLAIN, **others: Any) -> None:
+        super().__init__(added)
+        self.others = others
+
+    @cached_property
+    def facts(self) -> Facts:
+        return self.told(**self.others)
+
+
+class TellsFactsAnew(Toy):
+    @property
+    def facts(self) -> Facts:  # type: ignore[override]
+        return self.told()
+
+
+class HidesAnAddedToken(Toy):
+    @cached_property
+    def facts(self) -> Facts:
+        return self.told(added_tokens=tuple(t for t in self.added if t.content != "<s>"))
+
+
+class ListsTooFewTokens(Toy):
+    @cached_property
+    def facts(self) -> Facts:
+        longest = max(self.tokens, key=len)
+        return self.told(tokens=lambda: frozenset(self.tokens) - {longest})
+
+
+class SplitsNothing(Toy):
+    def pieces(self, text: str) -> list[str]:
+        return [text] if text else []
+
+    def __init__(self) -> None:
+        super().__init__()
+        across = self.tokens[b"b"], self.tokens[b" "]
+        self.tokens[b"b "] = 9999
+        self.spelled[9999] = b"b "
+        self.merges[across] = (-1, 9999)
+
+
+class LooksBack(Toy):
+    """A word behind a digit is spelled out: what stands far to the left changes ids."""
+
+    def pieces(self, text: str) -> list[str]:
+        found = super().pieces(text)
+        return [
+            part
+            for left, piece in zip(["", *found], found, strict=False)
+            for part in (piece if left[-1:].isdigit() else [piece])
+        ]
+
+
+class LocatesCodePoints(Toy):
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        starts = np.cumsum([0, *(len(c.encode()) for c in text)])
+        return np.searchsorted(starts, super().locate(ids, text)).astype(np.int64)
+
+
+class LocatesOneByteOff(Toy):
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        spans = super().locate(ids, text).copy()
+        spans[1:, 0] += 1
+        return spans
+
+
+class LocatesBackwards(Toy):
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        return super().locate(ids, text)[::-1]
+
+
+class LocatesInInt32(Toy):
+    def locate(self, ids: IdArray, text: str) -> Any:
+        return super().locate(ids, text).astype(np.int32)
+
+
+class OffsetsOfATextBehindAnother(Toy):
+    def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
+        found, before = [], 0
+        for k, text in enumerate(texts):
+            found.append(code_point_spans(self.locate(rows[k], text), text) + before)
+            before += len(text)
+        return np.concatenate(found)
+
+
+class DecodesWithoutTheLast(Toy):
+    def decode(self, ids: Sequence[int]) -> str:
+        return super().decode(list(ids)[:-1]) if len(ids) > 3 else super().decode(ids)
+
+
+class DecodesWithoutAddedTokens(Toy):
+    def decode(self, ids: Sequence[int]) -> str:
+        added = {token.id for token in self.added}
+        return super().decode([id_ for id_ in ids if int(id_) not in added])
+
+
+class DecodesRowsInAnotherOrder(Toy):
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        return sorted(map(self.decode, rows))
+
+
+class FinishLooksAtIds(Toy):
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        kept = [rows[k][rows[k] != self.tokens[b"a"]] for k in range(len(rows))]
+        return super().postprocess(Rows.of(kept), texts)
+
+
+class FinishSortsIds(Toy):
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(Rows.of(np.sort(rows[k]) for k in range(len(rows))), texts)
+
+
+class FinishLosesOne(Toy):
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(rows, texts).part(min(1, len(rows) // 2), len(rows))
+
+
+class FinishSwapsRows(Toy):
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(swapped(rows), texts)
+
+
+class FinishCutsToTheShortest(Toy):
+    """Truncation by what stands in other rows."""
+
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        least = int(np.diff(rows.offsets).min(initial=0 if not len(rows) else 1 << 20))
+        return super().postprocess(Rows.of(rows[k][:least] for k in range(len(rows))), texts)
+
+
+class FinishFails(Toy):
+    """Whatever it is given."""
+
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(rows, [texts[len(texts)]])
+
+
+class FinishGivesLists(Toy):
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Any:
+        return as_lists(super().postprocess(rows, texts))
+
+
+class HidesItsPadding(Toy):
+    """And pads: a text alone shows only that what is around is another id."""
+
+    special_tokens = (np.ones(1, np.uint32), np.zeros(0, np.uint32))
+    pads = False
+
+
+class WholeIsNotFinished(Toy):
+    def encode_whole(self, text: str) -> IdArray:
+        return self.encode(text)
+
+
+class RefusesMoreThanItsOwnCall(Toy):
+    def check_text(self, text: str) -> None:
+        if "\0" in text:
+            raise OptionError("NUL")
+
+    def encode_whole(self, text: str) -> IdArray:
+        return postprocess_single(self, self.encode(text), text)
+
+
+class RefusesLessThanItsOwnCall(Toy):
+    def check_text(self, text: str) -> None:
+        pass
+
+
+class RefusesLongTexts(Toy):
+    """As its own call does; but a stream is checked chunk by chunk."""
+
+    def check_text(self, text: str) -> None:
+        super().check_text(text)
+        if len(text) > 50:
+            raise OptionError("too long")
+
+
+class RefusesACharacterThatEncodeTakes(Toy):
+    """Its own call refuses it, so a text that is not cut would pass."""
+
+    def check_text(self, text: str) -> None:
+        super().check_text(text)
+        if "\0" in text:
+            raise OptionError("NUL")
+
+
+class SaysOfItsEngine(Toy):
+    def __init__(self, added: Any = PLAIN, **others: Any) -> None:
+        super().__init__(added)
+        self.others = others
+
+    @property
+    def traits(self) -> EngineTraits:
+        return replace(super().traits, **self.others)
+
+
+class ForbidsWithoutRefusing(Toy):
+    @property
+    def traits(self) -> EngineTraits:
+        return replace(super().traits, forbidden=frozenset({"<s>"}))
+
+
+class Bulky:
+    """No batch call."""
+
+    name = "returns_objects"
+    traits = EngineTraits(returns_objects=True)
+
+    def encode(self, text: str) -> IdArray:
+        return np.array([ord(letter) for letter in text], dtype=np.uint32)
+
+
+class RemembersByLength(Remembering):
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
+        known: dict[int, IdArray] = {}
+        rows = [known.setdefault(len(text), self.encode(text)) for text in texts]
+        return Rows.of(rows), [True] * len(rows)
+
+
+class RemembersTooFew(Remembering):
+    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
+        rows, flags = super().cached_rows(texts, workers)
+        return Rows.of(rows[k] for k, flag in enumerate(flags) if flag), flags
+
+
+def told(**facts: Any) -> Callable[[], Toy]:
+    return lambda: TellsOtherFacts(**facts)
+
+
+def engine_says(**traits: Any) -> Callable[[], Toy]:
+    return lambda: SaysOfItsEngine(**traits)
+
+
+TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
+    "DropsTheLastIdOfLongTexts": (DropsTheLastIdOfLongTexts, "locate"),
+    "CutsAtAHundredIds": (CutsAtAHundredIds, "locate"),
+    "SwapsTwoRanks": (SwapsTwoRanks, "reference"),
+    "MergesTheRightmostPairFirst": (MergesTheRightmostPairFirst, "reference"),
+    "ForgetsLstrip": (lambda: ForgetsAFlag("lstrip", STRIPPING), "facts.added_tokens"),
+    "ForgetsRstrip": (lambda: ForgetsAFlag("rstrip", STRIPPING), "facts.added_tokens"),
+    "FailsOnEveryTenthCall": (FailsOnEveryTenthCall, "encode: again"),
+    "KeepsItsStateForAllThreads": (KeepsItsStateForAllThreads, "encode: threads"),
+    "GivesOneBuffer": (GivesOneBuffer, "encode: again"),
+    "GivesInt64": (GivesInt64, "encode: array"),
+    "GivesAList": (GivesAList, "encode: array"),
+    "GivesARow": (GivesARow, "encode: array"),
+    "RaisesKeyError": (RaisesKeyError, "encode: array"),
+    "RefusesTheEmptyText": (RefusesTheEmptyText, "encode: plain texts"),
+    "HasNoName": (HasNoName, "name"),
+    **{f"rows: {name}": (partial(ChangesRows, to), "encode_many") for name, to in ROWS.items()},
+    "BatchIgnoresSpans": (BatchIgnoresSpans, "encode_many"),
+    "BatchSharesABuffer": (BatchSharesABuffer, "encode_many"),
+    "ForgetsSingleWord": (lambda: ForgetsAFlag("single_word", PLAIN), "facts.added_tokens"),
+    "ForgetsNormalized": (lambda: ForgetsAFlag("normalized", PLAIN), "facts.added_tokens"),
+    "SpecForgetsASetting": (SpecForgetsASetting, "spec"),
+    "SpecOfOtherFacts": (SpecOfOtherFacts, "spec"),
+    "SpecCannotBePickled": (SpecCannotBePickled, "spec: fresh process"),
+    "IsEmptyInAnotherProcess": (IsEmptyInAnotherProcess, "spec: fresh process"),
+    "TellsFactsAnew": (TellsFactsAnew, "facts"),
+    "LongestTokenTooShort": (told(longest_token=3), "facts.longest_token"),
+    "AnotherPattern": (told(patterns=(r"\w+|\W",)), "facts.pairs"),
+    "TilesAndStrips": (told(added=STRIPPING, tiles=True), "facts.tiles"),
+    "TilesWithoutBytes": (told(byte_level=False), "facts"),
+    "SizesWithoutANormalizer": (told(sizes=len), "facts"),
+    "HidesAnAddedToken": (HidesAnAddedToken, "facts.tokens"),
+    "ListsTooFewTokens": (ListsTooFewTokens, "facts.tokens"),
+    "SplitsNothing": (SplitsNothing, "certified cuts"),
+    "LooksBack": (LooksBack, "certified cuts"),
+    "LocatesCodePoints": (LocatesCodePoints, "facts.tiles"),
+    "LocatesOneByteOff": (LocatesOneByteOff, "facts.tiles"),
+    "LocatesBackwards": (LocatesBackwards, "locate"),
+    "LocatesInInt32": (LocatesInInt32, "locate"),
+    "OffsetsOfATextBehindAnother": (OffsetsOfATextBehindAnother, "char_offsets"),
+    "DecodesWithoutTheLast": (DecodesWithoutTheLast, "facts.byte_level"),
+    "DecodesWithoutAddedTokens": (DecodesWithoutAddedTokens, "facts.byte_level"),
+    "DecodesRowsInAnotherOrder": (DecodesRowsInAnotherOrder, "decode"),
+    "FinishLooksAtIds": (FinishLooksAtIds, "postprocess"),
+    "FinishSortsIds": (FinishSortsIds, "postprocess"),
+    "FinishGivesLists": (FinishGivesLists, "postprocess"),
+    "FinishLosesOne": (FinishLosesOne, "postprocess: batch"),
+    "FinishSwapsRows": (FinishSwapsRows, "postprocess: batch"),
+    "FinishCutsToTheShortest": (FinishCutsToTheShortest, "postprocess: batch"),
+    "FinishFails": (FinishFails, "postprocess"),
+    "HidesItsPadding": (HidesItsPadding, "postprocess: special_tokens"),
+    "WholeIsNotFinished": (WholeIsNotFinished, "encode_whole"),
+    "RefusesMoreThanItsOwnCall": (RefusesMoreThanItsOwnCall, "check_text"),
+    "RefusesLessThanItsOwnCall": (RefusesLessThanItsOwnCall, "check_text: lone surrogates"),
+    "RefusesLongTexts": (RefusesLongTexts, "check_text: parts"),
+    "RefusesACharacterThatEncodeTakes": (RefusesACharacterThatEncodeTakes, "check_text: parts"),
+    "ForbidsWithoutRefusing": (ForbidsWithoutRefusing, "traits.forbidden"),
+    "ForbidsInAList": (engine_says(forbidden=[]), "traits"),
+    "AgreesInNumbers": (engine_says(agreement=1.0), "traits"),
+    "ReleasesTheGilInWords": (engine_says(releases_gil="yes"), "traits"),
+    "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
+    "IsBulkyWithoutABatchCall": (Bulky, "traits"),
+    "RemembersByLength": (RemembersByLength, "cached_rows"),
+    "RemembersTooFew": (RemembersTooFew, "cached_rows"),
+}
+
+
+@pytest.mark.parametrize("name", cases(TOKENIZERS, [*TOKENIZERS][::2]))
+def test_a_wrong_tokenizer_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    make, check = TOKENIZERS[name]
+    twelfths_but_for(check)
+    reference = Twin(PLAIN) if check == "reference" else None
+    assert caught(check_tokenizer, make(), reference) == (check,)
+
+
+@pytest.mark.parametrize("added", cases([PLAIN, STRIPPING], [STRIPPING]))
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_honest_tokenizer_passes(added: Any) -> None:
+    check_tokenizer(Portable(added), Twin(added), examples=EXAMPLES)
+
+
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_honest_tokenizer_that_remembers_passes() -> None:
+    check_tokenizer(Remembering(), Twin(PLAIN), examples=EXAMPLES)
+
+
+# ------------------------------------------------------------------------------- splitters
+
+
+@dataclass(frozen=True)
+class Changes:
+    """An honest splitter, and what a mutant makes of its chunks."""
+
+    change: Callable[[list[Chunk], str], Any]
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        split = CutSplitter(5).split(text, tokenizer, attempt)
+        return replace(split, chunks=self.change(list(split.chunks), text))
+
+
+def last(**changes: Any) -> Callable[[list[Chunk], str], list[Chunk]]:
+    """A change of the last of several chunks."""
+    return lambda chunks, text: (
+        [*chunks[:-1], replace(chunks[-1], **changes)] if len(chunks) > 1 else chunks
+    )
+
+
+def with_gap(chunks: list[Chunk], text: str) -> list[Chunk]:
+    return [*chunks[:1], *chunks[2:]]
+
+
+def core_twice(chunks: list[Chunk], text: str) -> list[Chunk]:
+    return [*chunks, *chunks[1:][-1:]]
+
+
+def with_an_empty_chunk(chunks: list[Chunk], text: str) -> list[Chunk]:
+    end = len(text)
+    return [*chunks, Chunk(end, end, end, end)] if len(chunks) > 1 else chunks
+
+
+def beyond_the_end(chunks: list[Chunk], text: str) -> list[Chunk]:
+    return [*chunks[:-1], replace(chunks[-1], stop=len(text) + 1)]
+
+
+def behind_its_core(chunks: list[Chunk], text: str) -> list[Chunk]:
+    return [replace(chunk, start=min(chunk.start + 1, chunk.stop)) for chunk in chunks]
+
+
+def without_the_end(chunks: list[Chunk], text: str) -> list[Chunk]:
+    return chunks[:-1] if len(chunks) > 1 else chunks
+
+
+def moved_cut(chunks: list[Chunk], text: str) -> list[Chunk]:
+    """One code point further on, with the licence of the place before."""
+    if len(chunks) < 2 or chunks[-1].core_stop - chunks[-1].core_start < 2:
+        return chunks
+    left, right = chunks[-2:]
+    assert right.cut is not None
+    place = right.core_start + 1
+    return [
+        *chunks[:-2],
+        replace(left, stop=place, core_stop=place),
+        replace(right, start=place, core_start=place, cut=replace(right.cut, position=place)),
+    ]
+
+
+def rules_called_k3(chunks: list[Chunk], text: str) -> list[Chunk]:
+    return [c if c.cut is None else replace(c, cut=replace(c.cut, rule="STAGE")) for c in chunks]
+
+
+class CutsSurrogates:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        middle = len(text) // 2 if attempt == 0 else 0
+        edges = [0, middle, len(text)] if middle else [0, len(text)]
+        return Split([Chunk(*edge, *edge) for edge in pairwise(edges)])
+
+
+class NeverEnds:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        return CutSplitter(5).split(text, tokenizer, 0)
+
+
+class CountsItsCalls:
+    calls = 0
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        self.calls += 1
+        return CutSplitter(5 + self.calls % 2).split(text, tokenizer, attempt)
+
+
+class CutsTheUnknown:
+    """Takes it that every tokenizer splits before spaces."""
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        known = facts_of(tokenizer).unprovable is None
+        return CutSplitter(5).split(text, tokenizer if known else Toy(), attempt)
+
+
+class FailsOnEmptyTexts:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        return Split([Chunk(0, len(text), 0, text.index(text[0]) + len(text))])
+
+
+SPACES = Seam(0, "PAIR", "20", (("pattern", "gpt2"), ("left", "non-space"), ("right", "space")))
+"""What licenses a cut before every space, behind anything but white space, of the toy."""
+ANY_SPACE = Seam(0, "PAIR", "4.8", (("pattern", "gpt2"), ("left", "any"), ("right", "space")))
+
+
+SPACED = Toy((Added("e b"), Added("<s>")))
+"""With an added token across a space."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """An honest splitter, and how a mutant marks chunks as divisible."""
+
+    which: Callable[[Sequence[Chunk], int, str], bool]
+    licence: Seam | None = SPACES
+    splitter: Splitter = CutSplitter(5)  # noqa: RUF009  # frozen
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        split = self.splitter.split(text, tokenizer, attempt)
+        chunks = [
+            replace(chunk, divisible=self.which(split.chunks, k, text))
+            for k, chunk in enumerate(split.chunks)
+        ]
+        return replace(split, chunks=chunks, licence=self.licence)
+
+
+def safely(chunks: Sequence[Chunk], k: int, text: str) -> bool:
+    """Honest: without a surrogate in the text, part of an added token in the chunk, and apart."""
+    part = text[chunks[k].start : chunks[k].stop]
+    near = any(sign in part for sign in "<be")
+    return not near and not has_surrogate(text) and stands_apart(chunks, k, len(text))
+
+
+def everywhere(chunks: Sequence[Chunk], k: int, text: str) -> bool:
+    return stands_apart(chunks, k, len(text))
+
+
+def overlapping(chunks: Sequence[Chunk], k: int, text: str) -> bool:
+    whole = [Chunk(0, len(text), 0, len(text))]
+    return safely(whole, 0, text)
+
+
+SPLITTERS: dict[str, tuple[Any, str]] = {
+    "gap": (Changes(with_gap), "split"),
+    "core twice": (Changes(core_twice), "split"),
+    "out of order": (Changes(lambda chunks, text: chunks[::-1]), "split"),
+    "empty chunk": (Changes(with_an_empty_chunk), "split"),
+    "beyond the end": (Changes(beyond_the_end), "split"),
+    "behind its core": (Changes(behind_its_core), "split"),
+    "without the end": (Changes(without_the_end), "split"),
+    "no chunk": (Changes(lambda chunks, text: []), "split"),
+    "tuples": (Changes(lambda chunks, text: [(0, len(text))]), "split"),
+    "absorbed nothing": (Changes(last(absorbed=1)), "split"),
+    "fails on empty texts": (FailsOnEmptyTexts(), "split"),
+    "cuts the unknown": (CutsTheUnknown(), "split: unknown tokenizer"),
+    "moved cut": (Changes(moved_cut), "split: cuts"),
+    "another rule": (Changes(rules_called_k3), "split: cuts"),
+    "cuts surrogates": (CutsSurrogates(), "split: lone surrogates"),
+    "never ends": (NeverEnds(), "split: attempts"),
+    "counts its calls": (CountsItsCalls(), "split: again"),
+    "a list of chunks": (Says(lambda split: list(split.chunks)), "split"),
+    "says nothing": (Says(lambda split: replace(split, plan=None)), "split: words"),
+    "regions beyond the text": (
+        Says(lambda split: replace(split, serial_regions=((0, 10**6),))),
+        "split: words",
+    ),
+    "regions that overlap": (
+        Says(lambda split: replace(split, serial_regions=((0, 1), (0, 1)))),
+        "split: words",
+    ),
+    "divisible near added tokens": (Marks(everywhere), "split: divisible"),
+    "divisible without a licence": (Marks(safely, None), "split: divisible"),
+    "divisible by another rule": (Marks(safely, ANY_SPACE), "split: divisible"),
+    "divisible though it overlaps": (
+        Marks(overlapping, splitter=LoptSplitter(9, 12, plan_cuts=True)),
+        "split: divisible",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", cases(SPLITTERS, [*SPLITTERS][::2]))
+def test_a_wrong_splitter_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    splitter, check = SPLITTERS[name]
+    twelfths_but_for(check)
+    subject = SPACED if check == "split: divisible" else "default"
+    assert caught(check_splitter, splitter, subject) == (check,)
+
+
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_honest_splitters_pass() -> None:
+    check_splitter(Changes(lambda chunks, text: chunks), examples=EXAMPLES)
+    check_splitter(Marks(safely), SPACED, examples=EXAMPLES)
+
+
+# ------------------------------------------------------------------------------- executors
+
+
+@dataclass
+class Runs:
+    """The serial executor, and what a mutant makes of its rows."""
+
+    change: Callable[[Rows], Any]
+    name: str = "runs"
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Any:
+        return self.change(SerialExecutor().map(texts, tokenizer, spans))
+
+
+class SwallowsErrors(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        try:
+            return super().map(texts, tokenizer, spans)
+        except EngineError:
+            return Rows.of([] for _ in texts)
+
+
+class RaisesTheLastError(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        pieces = [encode_piece(texts[k], tokenizer, spans, k) for k in reversed(range(len(texts)))]
+        return Rows.of_pieces(pieces[::-1])
+
+
+class HidesTheError(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        try:
+            return super().map(texts, tokenizer, spans)
+        except EngineError:
+            raise RuntimeError("something went wrong") from None
+
+
+class ForgetsTheRow(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        return Rows.of_pieces([encode_piece(text, tokenizer, spans) for text in texts])
+
+
+class ForgetsThePlace(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        try:
+            return super().map(texts, tokenizer, spans)
+        except EngineError as error:
+            raise EngineError(str(error), row=error.row) from error
+
+
+class IsDeadAfterAnError(SerialExecutor):
+    dead = False
+
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        if self.dead:
+            raise RuntimeError("the pool is gone")
+        self.dead = True
+        rows = super().map(texts, tokenizer, spans)
+        self.dead = False
+        return rows
+
+
+class IgnoresSpans(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        return super().map(texts, tokenizer, False)
+
+
+class EachTextOnce(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        return super().map(list(dict.fromkeys(texts)), tokenizer, spans)
+
+
+class NeedsAText(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        assert texts
+        return super().map(texts, tokenizer, spans)
+
+
+class RemembersByNumber(SerialExecutor):
+    """The row of another call, too."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, bool], Piece] = {}
+
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        for k, text in enumerate(texts):
+            if (k, spans) not in self.known:
+                self.known[k, spans] = encode_piece(text, tokenizer, spans)
+        return Rows.of_pieces([self.known[k, spans] for k in range(len(texts))])
+
+
+class RemembersByLength(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        known: dict[int, Piece] = {}
+        for text in texts:
+            known.setdefault(len(text), encode_piece(text, tokenizer, spans))
+        return Rows.of_pieces([known[len(text)] for text in texts])
+
+
+class OneListForAllThreads(SerialExecutor):
+    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
+        self.pieces: list[Piece] = []
+        for row, text in enumerate(texts):
+            piece = encode_piece(text, tokenizer, spans, row)
+            self.pieces.append(piece)
+        return Rows.of_pieces(self.pieces)
+
+
+class ClosesOnce(ThreadExecutor):
+    closed = False
+
+    def close(self) -> None:
+        assert not self.closed
+        self.closed = True
+
+
+class Divider(SerialExecutor):
+    """Honest: answers every other text, cut before every space behind anything but white space."""
+
+    without_cache = "serial"
+
+    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
+        served = [k % 2 == 0 for k in range(len(texts))]
+        rows = [
+            self.divided(text, tokenizer) if each else self.other(text, tokenizer)
+            for text, each in zip(texts, served, strict=True)
+        ]
+        return Rows.of(rows), served
+
+    def other(self, text: str, tokenizer: Any) -> IdArray:
+        return np.empty(0, dtype=np.uint32)
+
+    def divided(self, text: str, tokenizer: Any) -> IdArray:
+        edges = [0, *self.places(text), len(text)]
+        return np.concatenate([tokenizer.encode(text[a:b]) for a, b in pairwise(edges)])
+
+    def places(self, text: str) -> list[int]:
+        return spaces_behind_text(text, 0, len(text)).tolist()
+
+
+class EncodesTheOthers(Divider):
+    def other(self, text: str, tokenizer: Any) -> IdArray:
+        return encode_piece(text, tokenizer, False).ids
+
+
+class DividesBehindSpaces(Divider):
+    def places(self, text: str) -> list[int]:
+        return [place + 1 for place in super().places(text)]
+
+
+class OneAnswerForAll(Divider):
+    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
+        return super().look_up(texts, tokenizer)[0], [True]
+
+
+class NamesNoOther(Divider):
+    without_cache = ""
+
+
+EXECUTORS: dict[str, tuple[Callable[[], Any], str]] = {
+    **{f"rows: {name}": (partial(Runs, change), "map") for name, change in ROWS.items()},
+    "a generator": (lambda: Runs(lambda rows: iter(as_lists(rows))), "map"),
+    "ignores spans": (IgnoresSpans, "map: spans"),
+    "needs a text": (NeedsAText, "map: few texts"),
+    "remembers by number": (RemembersByNumber, "map: few texts"),
+    "each text once": (EachTextOnce, "map: equal texts"),
+    "swallows errors": (SwallowsErrors, "map: errors"),
+    "raises the last error": (RaisesTheLastError, "map: errors"),
+    "hides the error": (HidesTheError, "map: errors"),
+    "forgets the row": (ForgetsTheRow, "map: errors"),
+    "forgets the place": (ForgetsThePlace, "map: errors"),
+    "is dead after an error": (IsDeadAfterAnError, "map: after errors"),
+    "one list for all threads": (OneListForAllThreads, "map: threads"),
+    "encodes the others": (EncodesTheOthers, "look_up"),
+    "divides behind spaces": (DividesBehindSpaces, "look_up"),
+    "one answer for all": (OneAnswerForAll, "look_up"),
+    "names no other": (NamesNoOther, "look_up"),
+    "closes once": (lambda: ClosesOnce(2), "close"),
+}
+
+
+@pytest.mark.parametrize("name", cases(EXECUTORS, [*EXECUTORS][::2]))
+def test_a_wrong_executor_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    make, check = EXECUTORS[name]
+    twelfths_but_for(check)
+    assert caught(check_executor, make()) == (check,)
+
+
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_honest_executors_pass() -> None:
+    check_executor(Runs(lambda rows: rows), examples=EXAMPLES)
+    check_executor(Divider(), examples=EXAMPLES)
+
+
+# ------------------------------------------------------------------------------- mergers
+
+
+Joins = list[Join | None]
+
+
+@dataclass(frozen=True)
+class Merges:
+    """The merger of `cut`, and what a mutant makes of its joins."""
+
+    change: Callable[[Joins], Any]
+
+    def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: TokenizerAdapter) -> Any:
+        return self.change(CutMerger().merge(text, chunks, pieces, tokenizer))
+
+
+def each(change: Callable[[Join], Join | None]) -> Callable[[Joins], Joins]:
+    """A change of every join."""
+    return lambda joins: [None if join is None else change(join) for join in joins]
+
+
+def seam(**changes: Callable[[Seam], Any]) -> Callable[[Joins], Joins]:
+    """A change of every seam: the new value of a field, from the seam."""
+
+    def changed(join: Join) -> Join:
+        told = {name: value(join.seam) for name, value in changes.items()}
+        return replace(join, seam=replace(join.seam, **told))
+
+    return each(changed)
+
+
+def the_first_for_each(joins: Joins) -> Joins:
+    return joins[:1] * len(joins)
+
+
+class JoinsEverything:
+    """Concatenates, overlap or not, and calls each seam PAIR."""
+
+    def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Joins:
+        witness = (("pattern", "cl100k"), ("left", "non-space"), ("right", "space"))
+        return [
+            Join(Seam(chunk.core_start, "PAIR", "20", witness), len(piece.ids), 0)
+            for chunk, piece in zip(chunks[1:], pieces, strict=False)
+        ]
+
+
+class JoinsProposals(CutMerger):
+    """None forgotten: what the splitter proposed is joined as it is, without a rule."""
+
+    def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Joins:
+        joins = super().merge(text, chunks, pieces, tokenizer)
+        return [
+            join or Join(Seam(chunk.core_start, None, ""), len(piece.ids), 0)
+            for join, chunk, piece in zip(joins, chunks[1:], pieces, strict=False)
+        ]
+
+
+class JoinsAtOverlaps(CutMerger):
+    """Takes overlapping chunks, whose edge is certified, for ones that meet."""
+
+    def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Joins:
+        return [
+            None
+            if chunk.cut is None or chunk.cut.rule is None
+            else Join(chunk.cut, len(piece.ids), 0)
+            for chunk, piece in zip(chunks[1:], pieces, strict=False)
+        ]
+
+
+class ForgetsWhatOverlaps(OverlapMerger):
+    """The ids of the right piece that lie before the seam are there twice."""
+
+    def merge(self, text: str, chunks: Any, pieces: Any, tokenizer: Any) -> Joins:
+        joins = super().merge(text, chunks, pieces, tokenizer)
+        return [None if join is None else replace(join, right=0) for join in joins]
+
+
+class MendsBadly(CutMerger):
+    def mend(self, text: str, chunks: Any, failed: Any, tokenizer: Any) -> list[Chunk]:
+        return list(chunks[:-1])
+
+
+class MendsNothing(CutMerger):
+    def mend(self, text: str, chunks: Any, failed: Any, tokenizer: Any) -> list[Chunk]:
+        return list(chunks)
+
+
+def counted(left: int, right: int) -> Callable[[Joins], Joins]:
+    return each(lambda join: replace(join, left=join.left + left, right=join.right + right))
+
+
+MERGERS: dict[str, Any] = {
+    "an id too many on the left": Merges(counted(1, 0)),
+    "an id too few on the left": Merges(counted(-1, 0)),
+    "an id too many on the right": Merges(counted(0, -1)),
+    "an id too few on the right": Merges(counted(0, 1)),
+    "another theorem": Merges(seam(theorem=lambda seam: "29")),
+    "another witness": Merges(seam(witness=lambda seam: ())),
+    "no rule": Merges(seam(rule=lambda seam: None)),
+    "another rule": Merges(seam(rule=lambda seam: "EDGE")),
+    "a rule that is not": Merges(seam(rule=lambda seam: "K99")),
+    "another place": Merges(seam(position=lambda seam: seam.position + 1)),
+    "the same place for all": Merges(the_first_for_each),
+    "a join too few": Merges(lambda joins: joins[1:]),
+    "a join too many": Merges(lambda joins: [*joins, *joins[-1:]]),
+    "nothing": Merges(lambda joins: None),
+    "a tuple": Merges(tuple),
+    "joins at overlaps": JoinsAtOverlaps(),
+    "joins proposals": JoinsProposals(),
+    "forgets what overlaps": ForgetsWhatOverlaps(by_cut),
+    "mends badly": MendsBadly(),
+    "mends nothing": MendsNothing(),
+}
+
+
+@pytest.mark.parametrize("name", cases(MERGERS, [*MERGERS][::2]))
+def test_a_wrong_merger_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    expected = "mend" if name.startswith("mends") else "merge: "
+    twelfths_but_for(expected)
+    assert caught(check_merger, MERGERS[name])[0].startswith(expected)
+
+
+@pytest.mark.usefixtures("twelfths_in_quick")
+def test_the_honest_merger_passes() -> None:
+    check_merger(Merges(lambda joins: joins), examples=EXAMPLES)
+
+
+# ------------------------------------------------------------------------------- strategies
+
+
+def lossless(build: Callable[..., Any], **told: Any) -> Strategy:
+    """A record that says it is lossless."""
+    return Strategy(
+        **{
+            "name": "wrong",
+            "lossless": True,
+            "source": "here",
+            "conditions": "none",
+            "build": build,
+            **told,
+        }
+    )
+
+
+def joins_everything(*, chunk_chars: int = 5) -> Any:
+    return delimiter.build(chunk_chars=chunk_chars)[0], JoinsEverything()
+
+
+def published(*, chunk_chars: int = 9) -> Any:
+    return blocks.build(chunk_chars=chunk_chars, acceptance="paper", overlap_chars=3)
+
+
+STRATEGIES: dict[str, tuple[Strategy, str]] = {
+    "delimiter": (lossless(delimiter.build), "strategy wrong"),
+    "overlap": (lossless(overlap.build), "strategy wrong"),
+    "the midpoint filter": (lossless(published), "strategy wrong"),
+    "any seam is PAIR": (lossless(joins_everything), "strategy wrong"),
+    "any seam is PAIR, approximate": (
+        lossless(joins_everything, lossless=False),
+        "strategy wrong: approximate",
+    ),
+    "needs an option": (lossless(lambda *, size: cut.build(chunk_chars=size)), "record"),
+    "no splitter": (lossless(lambda: (None, CutMerger())), "record"),
+    "no source": (lossless(cut.build, source=""), "record"),
+    "only for known tokenizers": (
+        lossless(lambda: (CutsTheUnknown(), CutMerger())),
+        "strategy wrong: unknown tokenizer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", cases(STRATEGIES, [*STRATEGIES][::2]))
+def test_a_wrong_strategy_is_caught(name: str, twelfths_but_for: Callable[[str], None]) -> None:
+    strategy, check = STRATEGIES[name]
+    twelfths_but_for(check)
+    assert caught(check_strategy, strategy) == (check,)
