@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import BoundArguments
 from itertools import accumulate, zip_longest
 from types import FunctionType
@@ -101,10 +101,14 @@ class RenderedChats:
             second = self._render(datetime.now())
             if second.texts != plain:
                 raise OptionError(second.difference(plain))
-        tokens = control_tokens_of_template(self.tokenizer, self.template)
         for text in second.texts:
-            require_whole(text, tokens, second.data)
+            require_whole(text, self.control_tokens, second.data)
         return list(map(ChatText, second.texts))
+
+    @cached_property
+    def control_tokens(self) -> list[str]:
+        """See `control_tokens_of_template`."""
+        return control_tokens_of_template(self.tokenizer, self.template)
 
     def _render(self, moment: datetime) -> _Rendering:
         special = mark_strings(self.tokenizer.special_tokens_map, MarkedText.of_template)

@@ -242,12 +242,8 @@ class Acceleration:
         """The result for a text or a batch; None where only the engine's own call is exact, or is
         as fast."""
         encoder = self.encoder()
-        adapter = encoder.tokenizer
-        assert isinstance(adapter, HuggingFaceTokenizer)
-        if adapter.postprocess_refused is not None:
-            return None
-        frame = self._frame(adapter, add_special_tokens)
-        if not columns.fits(frame):
+        adapter, frame = self.adapter_and_frame(encoder, add_special_tokens)
+        if frame is None or not columns.fits(frame):
             return None
         texts = [text] if isinstance(text, str) else list(text)
         rows = self._rows(encoder, adapter, texts)
@@ -318,6 +314,16 @@ class Acceleration:
             return call(self.original)
         finally:
             end_call(engine)
+
+    def adapter_and_frame(
+        self, encoder: Encoder, add_special_tokens: bool
+    ) -> tuple[HuggingFaceTokenizer, Frame | None]:
+        """The adapter of `encoder`, and what is put around each text; None where only the engine's
+        own post-processing is exact."""
+        adapter = encoder.tokenizer
+        assert isinstance(adapter, HuggingFaceTokenizer)
+        is_refused = adapter.postprocess_refused is not None
+        return adapter, None if is_refused else self._frame(adapter, add_special_tokens)
 
     def _frame(self, adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
         """Kept as long as the tokenizer does not change."""

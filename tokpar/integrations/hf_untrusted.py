@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import transformers
 from transformers import BatchEncoding
 
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
-from tokpar.arrays import SpanArray
+from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_columns import Columns
-from tokpar.integrations.hf_encodings import EncodedCall
+from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
+from tokpar.trust.trusted_encoder import NamedOrigin, TrustedEncoder
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
-    from tokpar.integrations.chat_provenance import RenderedChats
     from tokpar.integrations.hf import Acceleration
 
-_Spans = Sequence[tuple[int, int]]
+OLDEST_FOR_CHATS = (5, 24)
 
 
 def apply_template(
@@ -76,27 +79,124 @@ def encode_untrusted(
     """The result for a text or a batch. `untrusted`: the spans (start, stop) of the text, code
     points; a row of spans for each text of a batch; or the chats that were rendered to the texts.
 
-    Raises OptionError for spans and arguments that cannot be used."""
-    texts, spans = _texts_and_spans(text, untrusted)
+    Raises OptionError for spans and arguments that cannot be used, and as `TrustedEncoder`."""
+    encoder = state.encoder()
+    adapter, frame = state.adapter_and_frame(encoder, bool(add_special_tokens))
+    if columns is None or frame is None or not columns.fits(frame):
+        raise OptionError(
+            "untrusted takes a text or a batch of texts, with padding and with truncation that "
+            "leaves room for text: no pairs, words, stride, return_overflowing_tokens or "
+            f"split_special_tokens{'' if frame else f', and {adapter.postprocess_refused}'}"
+        )
+    texts = [text] if isinstance(text, str) else list(text)
+    spans, control = _spans_and_control(text, untrusted, state.original)
+    trusted = encoder.trusted_encoder(control)
+    rows = [_TrustedRow.of(trusted, *each) for each in zip(texts, spans, strict=True)]
+    call = _TrustedCall(adapter, texts, rows, frame, columns, bool(add_special_tokens))
+    try:
+        data = call.values()
+    except OWN_ANSWERS as error:
+        raise OptionError(f"the offsets of this text are not known: {error}") from error
+    return state.result(data, call, isinstance(text, str), verbose)
 
 
-class UntrustedCall(EncodedCall):
-    """What a call encoded whose texts hold spans that are not trusted. The engine by itself has
-    other ids for these texts, so it answers no question.
+def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[Any], Any]:
+    """The spans of each text, and the control tokens."""
+    texts = [text] if isinstance(text, str) else text
+    if not all(isinstance(each, str) for each in texts):
+        raise OptionError(f"untrusted takes a text or a batch of texts, got {text!r:.80}")
+    if hasattr(untrusted, "texts"):
+        return [each.untrusted_spans for each in untrusted.texts(texts)], untrusted.control_tokens
+    control = _control_of(original)
+    if isinstance(text, str):
+        return [untrusted], control
+    if not isinstance(untrusted, (list, tuple)) or len(untrusted) != len(text):
+        raise OptionError(
+            f"a batch of {len(text)} texts needs a list with the untrusted spans of each, got "
+            f"{untrusted!r:.80}"
+        )
+    return list(untrusted), control
 
-    `spans`: the offsets of the ids in `rows`, code points, int64 (n, 2)."""
 
-    def __init__(self, *args: Any, spans: Sequence[SpanArray]) -> None:
-        super().__init__(*args)
-        self._spans = spans
+def _control_of(original: Any) -> Any:
+    """The control tokens of the tokenizer's chat templates; without a template "default"."""
+    templates = original.chat_template
+    if not templates:
+        return "default"
+    from tokpar.integrations.chat_template_marks import control_tokens_of_template
+
+    sources = templates.values() if isinstance(templates, dict) else [templates]
+    return {each for source in sources for each in control_tokens_of_template(original, source)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TrustedRow:
+    """The ids of one text before post-processing. `named`: where they came from, or None if they
+    are those of the text itself."""
+
+    ids: IdArray
+    named: NamedOrigin | None
+
+    @classmethod
+    def of(cls, encoder: TrustedEncoder, text: str, spans: Any) -> _TrustedRow:
+        encoding = encoder.encode(text, spans)
+        origin = encoding.origin
+        assert origin is not None
+        ids = origin.before_postprocess(encoding.ids)
+        return cls(ids, origin if isinstance(origin, NamedOrigin) else None)
+
+    def named_ids(self) -> IdArray:
+        """The ids of the text with names."""
+        assert self.named is not None
+        inner = self.named.inner
+        assert inner.origin is not None
+        return inner.origin.before_postprocess(inner.ids)
+
+
+class _TrustedCall(EncodedCall):
+    """What a call encoded whose texts may hold spans that are not trusted. The engine by itself has
+    other ids for such texts, so it answers no question."""
+
+    def __init__(
+        self,
+        adapter: HuggingFaceTokenizer,
+        texts: Sequence[str],
+        rows: Sequence[_TrustedRow],
+        *others: Any,
+    ) -> None:
+        super().__init__(adapter, texts, [row.ids for row in rows], *others)
+        self._trusted_rows = rows
 
     @cached_property
     def own_encodings(self) -> list[Any]:
         raise OptionError(
             "only the engine answers this question about an encoding, and it has other ids for a "
-            "text with untrusted spans: ask for ids, offsets, masks or tokens"
+            "text with untrusted spans: ask for ids, offsets, masks, tokens or words"
         )
 
-    @property
-    def kept_words(self) -> list[list[int]]:
-        raise LookupError("the engine numbers the pre-tokens of a text that is trusted")
+    def _spans_of(
+        self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
+    ) -> SpanArray:
+        parts = [
+            self._untrimmed(text, row) for text, row in zip(texts, self._trusted_rows, strict=True)
+        ]
+        spans = np.concatenate([np.empty((0, 2), np.int64), *parts])
+        add = self.add_special_tokens
+        return self.adapter.offset_mapping(
+            texts, rows, add_special_tokens=add, cut=cut, untrimmed=spans
+        )
+
+    def _untrimmed(self, text: str, row: _TrustedRow) -> SpanArray:
+        if row.named is None:
+            return self.adapter.char_offsets([text], Rows.of([row.ids]))
+        named, own = row.named.named_text, row.named.engine.encoder.tokenizer
+        assert isinstance(own, HuggingFaceTokenizer)
+        return named.original(own.char_offsets([named.text], Rows.of([row.named_ids()])))
+
+    def _words_of(self, number: int) -> IntArray:
+        row = self._trusted_rows[number]
+        if row.named is None:
+            return super()._words_of(number)
+        own = row.named.engine.encoder.tokenizer
+        assert isinstance(own, HuggingFaceTokenizer)
+        return own.word_numbers(row.named.named_text.text, row.named_ids())
