@@ -105,7 +105,7 @@ def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[A
     texts = [text] if isinstance(text, str) else text
     if not all(isinstance(each, str) for each in texts):
         raise OptionError(f"untrusted takes a text or a batch of texts, got {text!r:.80}")
-    if hasattr(untrusted, "texts"):
+    if hasattr(untrusted, "texts"):  # RenderedChats, whose module needs jinja2
         return [each.untrusted_spans for each in untrusted.texts(texts)], untrusted.control_tokens
     control = _control_of(original)
     if isinstance(text, str):
@@ -131,11 +131,11 @@ def _control_of(original: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TrustedRow:
-    """The ids of one text before post-processing. `named`: where they came from, or None if they
-    are those of the text itself."""
+    """The ids of one text before post-processing. `named_origin`: where they came from, or None if
+    they are those of the text itself."""
 
     ids: IdArray
-    named: NamedOrigin | None
+    named_origin: NamedOrigin | None
 
     @classmethod
     def of(cls, encoder: TrustedEncoder, text: str, spans: Any) -> _TrustedRow:
@@ -147,8 +147,8 @@ class _TrustedRow:
 
     def named_ids(self) -> IdArray:
         """The ids of the text with names."""
-        assert self.named is not None
-        inner = self.named.inner
+        assert self.named_origin is not None
+        inner = self.named_origin.inner
         assert inner.origin is not None
         return inner.origin.before_postprocess(inner.ids)
 
@@ -177,26 +177,27 @@ class _TrustedCall(EncodedCall):
     def _spans_of(
         self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
     ) -> SpanArray:
-        parts = [
-            self._untrimmed(text, row) for text, row in zip(texts, self._trusted_rows, strict=True)
-        ]
+        if all(row.named_origin is None for row in self._trusted_rows):
+            return super()._spans_of(texts, rows, cut)
+        pairs = zip(texts, self._trusted_rows, strict=True)
+        parts = [self._char_offsets(text, row) for text, row in pairs]
         spans = np.concatenate([np.empty((0, 2), np.int64), *parts])
         add = self.add_special_tokens
         return self.adapter.offset_mapping(
-            texts, rows, add_special_tokens=add, cut=cut, untrimmed=spans
+            texts, rows, add_special_tokens=add, cut=cut, char_spans=spans
         )
 
-    def _untrimmed(self, text: str, row: _TrustedRow) -> SpanArray:
-        if row.named is None:
+    def _char_offsets(self, text: str, row: _TrustedRow) -> SpanArray:
+        if row.named_origin is None:
             return self.adapter.char_offsets([text], Rows.of([row.ids]))
-        named, own = row.named.named_text, row.named.engine.encoder.tokenizer
+        named, own = row.named_origin.named_text, row.named_origin.engine.encoder.tokenizer
         assert isinstance(own, HuggingFaceTokenizer)
         return named.original(own.char_offsets([named.text], Rows.of([row.named_ids()])))
 
     def _words_of(self, number: int) -> IntArray:
         row = self._trusted_rows[number]
-        if row.named is None:
+        if row.named_origin is None:
             return super()._words_of(number)
-        own = row.named.engine.encoder.tokenizer
+        own = row.named_origin.engine.encoder.tokenizer
         assert isinstance(own, HuggingFaceTokenizer)
-        return own.word_numbers(row.named.named_text.text, row.named_ids())
+        return own.word_numbers(row.named_origin.named_text.text, row.named_ids())
