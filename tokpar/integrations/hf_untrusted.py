@@ -12,6 +12,7 @@ import numpy as np
 import transformers
 from transformers import BatchEncoding
 
+from tokpar.adapters.hf_trust import template_control
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, IntArray, SpanArray
@@ -107,7 +108,7 @@ def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[A
         raise OptionError(f"untrusted takes a text or a batch of texts, got {text!r:.80}")
     if hasattr(untrusted, "texts"):  # RenderedChats, whose module needs jinja2
         return [each.untrusted_spans for each in untrusted.texts(texts)], untrusted.control_tokens
-    control = _control_of(original)
+    control = template_control(original) or "default"
     if isinstance(text, str):
         return [untrusted], control
     if not isinstance(untrusted, (list, tuple)) or len(untrusted) != len(text):
@@ -116,17 +117,6 @@ def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[A
             f"{untrusted!r:.80}"
         )
     return list(untrusted), control
-
-
-def _control_of(original: Any) -> Any:
-    """The control tokens of the tokenizer's chat templates; without a template "default"."""
-    templates = original.chat_template
-    if not templates:
-        return "default"
-    from tokpar.integrations.chat_template_marks import control_tokens_of_template
-
-    sources = templates.values() if isinstance(templates, dict) else [templates]
-    return {each for source in sources for each in control_tokens_of_template(original, source)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
