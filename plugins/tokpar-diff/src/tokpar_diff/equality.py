@@ -143,21 +143,21 @@ def _judge_pretokenizers(a: Side, b: Side) -> Argument:
     assert isinstance(b.form, JsonForm)
     rows = a.form.pre_tokenizers, b.form.pre_tokenizers
     if a.form.line_one:
-        return _undecided("pre-tokenizer", "tokenizers 1.x lists no character classes")
+        return _refuse("pre-tokenizer", "tokenizers 1.x lists no character classes")
     if len(rows[0]) != len(rows[1]):
-        return _undecided("pre-tokenizer", "the rows of stages have different lengths")
+        return _refuse("pre-tokenizer", "the rows of stages have different lengths")
     judged: list[Argument] = []
     for stage_a, stage_b in zip(*rows, strict=True):
         if stage_a == stage_b:
             continue
         patterns = regex_of(stage_a), regex_of(stage_b)
         if None in patterns or _but_pattern(stage_a) != _but_pattern(stage_b):
-            return _undecided("pre-tokenizer", f"{stage_a.kind} and {stage_b.kind} differ")
+            return _refuse("pre-tokenizer", f"{stage_a.kind} and {stage_b.kind} differ")
         judged.append(_judge_patterns(str(patterns[0]), str(patterns[1]), a.form.engine))
     return min(judged, key=lambda argument: argument.holds)
 
 
-def _undecided(part: str, why: str, texts: tuple[str, ...] = ()) -> Argument:
+def _refuse(part: str, why: str, texts: tuple[str, ...] = ()) -> Argument:
     few = texts[:: 1 + len(texts) // MOST_TEXTS]
     return Argument(part, False, f"the {part}s are not decided: {why}", texts=few)
 
@@ -172,7 +172,7 @@ def _judge_patterns(pattern_a: str, pattern_b: str, engine: str) -> Argument:
     try:
         text = different_text(pattern_a, pattern_b, engine)
     except UnsupportedPatternError as error:
-        return _undecided("pattern", str(error))
+        return _refuse("pattern", str(error))
     if text is None:
         said = "the two patterns have the same matches in every text (product of their automata)"
         return Argument("pattern", True, said)
@@ -193,16 +193,16 @@ def _judge_normalizers(a: Side, b: Side) -> Argument:
     assert isinstance(a.form, JsonForm)
     assert isinstance(b.form, JsonForm)
     if not (a.is_here and b.is_here) or a.form.line_one:
-        return _undecided("normalizer", "the engine's own normalizers are not at hand")
+        return _refuse("normalizer", "the engine's own normalizers are not at hand")
     write_a, write_b = _normalize_call(a), _normalize_call(b)
     texts = tuple(char for char in map(chr, _CHARACTERS) if write_a(char) != write_b(char))
     for stage in (*a.form.normalizers, *b.form.normalizers):
         if not _maps_each_character(stage):
-            return _undecided("normalizer", f"{stage.kind} asks for more than one character", texts)
+            return _refuse("normalizer", f"{stage.kind} asks for more than one character", texts)
     if texts:
-        return _undecided("normalizer", f"they write {len(texts):,} characters differently", texts)
+        return _refuse("normalizer", f"they write {len(texts):,} characters differently", texts)
     if any(setting(stage, "prepend_scheme") == "first" for stage in a.form.pre_tokenizers):
-        return _undecided("normalizer", "Metaspace asks where the text begins")
+        return _refuse("normalizer", "Metaspace asks where the text begins")
     said = (
         "both normalizers act character by character (theorem 4.8), and write each of the "
         f"{len(_CHARACTERS):,} characters alike"
