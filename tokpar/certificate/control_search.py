@@ -20,8 +20,8 @@ _PROBE = "\ue000"
 
 
 def own_spans(untrusted: Iterable[Span], length: int) -> tuple[Span, ...]:
-    """Returns the caller's spans without empty ones. Raises OptionError unless they are pairs of
-    whole numbers in a text of `length` code points, ascending, without overlap."""
+    """Returns the caller's spans, neighbours as one, none empty. Raises OptionError unless they are
+    pairs of whole numbers in a text of `length` code points, ascending, without overlap."""
     found, end = list[Span](), 0
     for span in untrusted:
         start, stop = map(int, span)
@@ -31,7 +31,8 @@ def own_spans(untrusted: Iterable[Span], length: int) -> tuple[Span, ...]:
                 f"({start}, {stop})"
             )
         if start < stop:
-            found.append((start, stop))
+            joins = bool(found) and start == end
+            found.append((found.pop()[0] if joins else start, stop))
             end = stop
     return tuple(found)
 
