@@ -333,7 +333,7 @@ def without_edges(first: int, control: Any) -> dict[str, str]:
         (control_search, "is_word", lambda char: True),
         (control_search, "runs_outside", lambda spans, start, stop: [(start, stop)]),
     ],
-    ids=str,
+    ids=[f"fault {k}" for k in range(9)],
 )
 def test_a_planted_fault_is_found(
     monkeypatch: pytest.MonkeyPatch, module: Any, name: str, fault: Any
