@@ -400,3 +400,30 @@ def test_segments_that_cannot_be_used(segments: Any, message: str) -> None:
 def test_tokenizers_that_cannot_step_over_tokens_say_so() -> None:
     with pytest.raises(tokpar.OptionError, match="untrusted text needs a tokenizer of"):
         tokpar.encode("a", tokpar.load(engine="pure"), untrusted=[])
+
+
+def tokenizer_with_a_gap(id_: int) -> Tokenizer:
+    """257 tokens have the ids below 257, and "zz" has the id `id_`."""
+    vocabulary = {char: k for k, char in enumerate(pre_tokenizers.ByteLevel.alphabet())}
+    own = Tokenizer(models.BPE(vocabulary | {"<|end|>": 256, "zz": id_}, [("z", "z")]))
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    own.add_special_tokens(["<|end|>"])
+    return own
+
+
+@pytest.mark.parametrize("gap", [1, 2, 50])
+def test_tokens_behind_a_gap_in_the_ids_keep_their_ids(gap: int) -> None:
+    own = tokenizer_with_a_gap(258 + gap)
+    text = "zz <|end|> <|end|> zz"
+    for spans in ([], [(3, 10)], [(0, 10)]):
+        encoding = tokpar.encode(text, own, untrusted=spans)
+        expected = NamedEngine(own, ["<|end|>"]).encode(text, spans)[0]
+        assert encoding.ids.tolist() == expected
+        assert expected.count(256) == 2 - len(spans)
+        assert expected.count(258 + gap) == 2
+        assert tokpar.check(encoding, text, own, untrusted=spans).ok
+
+
+def test_a_token_whose_id_a_name_would_get_is_told() -> None:
+    with pytest.raises(tokpar.OptionError, match="gives a new token the id of 'zz'"):
+        tokpar.encode("zz <|end|>", tokenizer_with_a_gap(258), untrusted=[])

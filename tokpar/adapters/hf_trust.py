@@ -152,6 +152,13 @@ def _with_names(own: Any, names: Mapping[str, str]) -> Any:
                 f"untrusted text needs a copy of the tokenizer, and no copy gives the added token "
                 f"{token.content!r} its id {id_}"
             )
+    for name in names.values():  # ids with a gap: the next id may be that of a token
+        token = copy.model.id_to_token(copy.token_to_id(name))
+        if token is not None:
+            raise OptionError(
+                "untrusted text needs a copy of the tokenizer with more tokens, and the engine "
+                f"gives a new token the id of {token!r}"
+            )
     copy.encode_special_tokens = True
     return copy
 

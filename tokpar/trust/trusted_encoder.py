@@ -96,8 +96,7 @@ def control_tokens(parts: TrustParts, control: Control) -> tuple[str, ...]:
 @dataclass(frozen=True, eq=False)
 class NamedEngine:
     """An encoder of named texts. `first_name`: the code point of the first name's own character.
-    `ids`: the ids of the tokenizer for the encoder's ids from
-    `first_id` on, uint32."""
+    `ids`: the ids of the tokenizer for the encoder's ids from `first_id` on, uint32."""
 
     encoder: EncodesNames
     names: Mapping[str, str]
@@ -107,7 +106,8 @@ class NamedEngine:
 
     def tokenizer_ids(self, ids: IdArray) -> IdArray:
         """Returns the tokenizer's ids for the encoder's; read-only."""
-        places = np.flatnonzero(ids >= self.first_id)
+        last_id = self.first_id + len(self.ids)  # behind a gap in the ids, tokens have higher ids
+        places = np.flatnonzero((ids >= self.first_id) & (ids < last_id))
         if not len(places):
             return frozen_ids(ids)
         found = ids.copy()
