@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, called, own_tokenizer
@@ -148,6 +148,14 @@ def test_a_text_without_cuts_ends_between_tokens() -> None:
     kept = check_kept(adapter_of(named("cl100k_part")), [text], 100, "ends", False)
     assert 90 < kept.count <= 100
     assert check_kept(WordHash(), ["one two three"], 2, "first", False).texts == ("",)
+
+
+def test_a_text_without_ids_at_the_end_is_no_beginning() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
+    tokenizer.normalizer = normalizers.Strip()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    kept = check_kept(tokpar.load(tokenizer), ["a b", "b", " "], 2, "first", True)
+    assert kept.texts == ("a b", "", "")
 
 
 def test_few_places_are_tried_where_places_of_tokens_are_not_known() -> None:

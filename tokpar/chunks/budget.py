@@ -51,8 +51,8 @@ def fit_texts(
     require_count("budget", budget)
     require_choice("keep", keep, ("ends", "first", "last"))
     sections = [_Section(parts, tokenizer, encode) for parts in _sections(texts)]
-    room = {"first": 0, "last": budget, "ends": budget // 2}[keep]
-    for section in reversed(sections):
+    room = budget if keep == "last" else budget // 2
+    for section in reversed(sections) if keep != "first" else ():
         section.keep_last(room)
         room -= section.kept_count
         if section.start:
@@ -161,7 +161,8 @@ class _Section:
 
     def counts(self) -> list[int]:
         """The ids of each text that are kept."""
-        kept = self._encoded_text(self._ends_of(self.stop, self.start))
+        is_whole = self.start == 0
+        kept = self._whole if is_whole else self._encoded_text(self._ends_of(self.stop, self.start))
         kept.tokens_before(len(kept.text))
         sizes = (sum(stop - start for start, stop in some) for some in self.ranges())
         edges = [0, *accumulate(sizes)]
