@@ -303,12 +303,13 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def trust_parts(self) -> TrustParts:
         """See `TrustParts`. Raises OptionError where no copy has the ids of the tokenizer."""
-        from tokpar.adapters.hf_trust import trust_parts_of  # other texts do without it
+        from tokpar.adapters.hf_trust import template_control, trust_parts_of  # see `encode`
 
         if self.why_live is not None:
             raise OptionError(f"untrusted text needs a copy of the tokenizer: {self.why_live}")
         self._require_unchanged()
-        return trust_parts_of(self._whole, self._with_engine, None)
+        control = None if self._wrapper is None else template_control(self._wrapper)
+        return trust_parts_of(self._whole, self._with_engine, control)
 
     def _with_engine(self, engine: Any) -> HuggingFaceTokenizer:
         """Returns an adapter of another engine that shares the model, with the same settings."""
