@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_trimming import Trimming
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.segment_cache import SegmentCache
-    from tokpar.decoding.text_table import LaterTable
 
 MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
@@ -434,6 +433,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         *,
         add_special_tokens: bool = True,
         cut: tuple[IntArray, IntArray] | None = None,
+        char_spans: SpanArray | None = None,
     ) -> SpanArray:
         """Returns the offsets of `return_offsets_mapping` for the tokens of texts: code points,
         int64 (n, 2), text by text.
@@ -443,10 +443,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         `rows`: the ids of each text before special tokens, truncation and padding. `cut`: how many
         ids truncation removes from the left and from the right of each text, two int64 arrays
-        (texts,). The result lacks these ids, and trimming depends on them. Raises LookupError if
-        `rows` are not the ids of the texts."""
+        (texts,). The result lacks these ids, and trimming depends on them. `char_spans`: what
+        `char_offsets` returns, if the caller knows it. Raises LookupError if `rows` are not the ids
+        of the texts."""
         self._require_unchanged()
-        spans = self._engine_offsets.spans_of(texts, rows)
+        spans = self._engine_offsets.spans_of(texts, rows) if char_spans is None else char_spans
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
     def token_names(self, ids: Sequence[int]) -> list[str]:
@@ -515,12 +516,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._require_unchanged()
         return self._later_table.texts(rows)
 
-    @cached_property
-    def _later_table(self) -> LaterTable:
-        from tokpar.decoding.text_table import LaterTable  # encoding does without it
-
-        return LaterTable(partial(self.decoding_parts, False))
-
     @property
     def _decoder(self) -> Any:
         """The object whose `decode` decodes."""
@@ -553,11 +548,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         token = self._chunks.model.id_to_token(id_) if self.facts.byte_level else None
         return None if token is None else bytes_of_token(token)
-
-    @cached_property
-    def _contents(self) -> dict[int, str]:
-        """The contents of the added tokens by id."""
-        return {token.id: token.content for token in self.facts.added_tokens}
 
     def __reduce__(self) -> NoReturn:
         """Raises TypeError: a pickled Tokenizer need not give the same ids (see `same_as`)."""
