@@ -14,7 +14,7 @@ import tokpar
 from tokpar.limits import cpu_count
 
 OURS = {"tokpar", "numpy", "tokenizers", "tiktoken", "regex", "pluggy"}
-OTHERS = {"transformers", "sentencepiece", "fastokens", "gigatoken", "tokie"}
+OTHERS = {"transformers", "fastokens", "gigatoken", "snaptokens", "tokie", "tuetoken"}
 
 
 def provenance(command: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tiktoken
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 import tokpar
 from tests.support.hf_sources import save_remote_code
@@ -136,6 +137,23 @@ def test_an_encoding_that_cannot_be_followed_is_refused_and_stays() -> None:
     with pytest.raises(OptionError, match="as_tiktoken cannot follow this encoding: the class"):
         tokpar.as_hf(own)
     assert (own.model, own.second) == (plain, mine)
+
+
+@given(
+    tokens=st.sets(st.text("<a|>", min_size=1, max_size=4), max_size=4),
+    text=st.text("<a|>x", max_size=30),
+)
+@example(tokens={"a", "<a<"}, text="<aa<<aa<aa>aa")
+@example(tokens={"<|a|>", "<|a", "|"}, text="<|a|><|a<|<|a|")
+@example(tokens={"<a>", "<a>a"}, text="<<a>a<a>")
+def test_added_tokens_are_those_that_transformers_finds(tokens: set[str], text: str) -> None:
+    own = pytest.importorskip("transformers.tokenization_python").Trie(sorted(tokens))
+    from tokpar.integrations.hf_python import AddedTokenSearch
+
+    search = AddedTokenSearch(own)
+    assert search.split(text) == own.split(text)
+    search.add("x")
+    assert search.split(text) == own.split(text)  # which shares the tokens
 
 
 def test_remote_code_that_a_patched_transformers_loads(

@@ -57,11 +57,11 @@ INSIDE = {
     "34": "theorem-35.md",
     "39": "theorem-40.md",
     "3.1": "lopt-theorem-3.1.md",
-    **dict.fromkeys(map(str, range(55, 61)), "compiled-call.md"),
+    **dict.fromkeys(map(str, range(55, 62)), "compiled-call.md"),
 }
 STATEMENTS = [
     *map(str, [*range(1, 8), 9, 10, *range(13, 19), 20, 23, 24, 26, 27, 29]),
-    *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53, *range(55, 61)]),
+    *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53, *range(55, 62)]),
     "5'",
     "4.8",
     "6.1",

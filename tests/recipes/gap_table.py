@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 import tokpar
-from tests.benchmarks.kinds_texts import html_line, json_record, lines, log_line
+from tests.benchmarks.engines_texts import html_line, json_record, lines, log_line
 from tests.support.paths import TESTS, VOCAB
 from tests.support.seams import part
 from tests.vocab.samples import ENGLISH, LANGUAGES, OTHER_CODE, PYTHON, expand

@@ -15,6 +15,7 @@
 #include <Python.h>
 #include "call_words.h"
 #include "call_merges.h"
+#include "call_longest.h"
 #include "call_added.h"
 #include "call_pretokens.h"
 #include "call_characters.h"
@@ -23,7 +24,7 @@
 #include "call_places.h"
 #include "call_model.h"
 
-enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 24, MOST_TEXT = 1 << 30 };
+enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 32, MOST_TEXT = 1 << 30 };
 
 #include "call_decode.h"
 
@@ -64,8 +65,7 @@ static void free_scratch(Scratch *s)
         return;
     free_buffers(s);
     free_words(&s->learned), free_words(&s->runs);
-    free(s->met);
-    free(s);
+    free(s->met), free(s->neighbours), free(s);
 }
 
 static void put_scratch(Call *self, Scratch *s)
@@ -339,6 +339,21 @@ static int take_merges(Call *self, PyObject *arrays)
     return 1;
 }
 
+/* The tree of canonical tokens: empty while the words are made. */
+static int take_longest(Call *self, PyObject *arrays)
+{
+    Longest *l = &self->tables.longest;
+    i64 slots, root, bits;
+    if (!(l->edges = (u64 *)take_array(self, arrays, "edges", 16, 0, &slots)) ||
+        !(l->root = (u64 *)take_array(self, arrays, "root", 8, 0, &root)) ||
+        !(l->joins = (u64 *)take_array(self, arrays, "rule_joins", 8, 0, &bits)) ||
+        !(l->tokens = (Token *)take_array(self, arrays, "tokens", sizeof(Token), 0, NULL)))
+        return 0;
+    l->mask = (u64)slots - 1;
+    self->tables.has_longest = slots > 0;
+    return !slots || (is_power(slots) && root == SYMBOLS && bits == JOINS / 64);
+}
+
 static int take_words(Call *self, PyObject *arrays)
 {
     Words *w = &self->tables.words;
@@ -366,7 +381,11 @@ static int take_machine(Call *self, PyObject *arrays, const i64 *settings)
     t->of_all = *m;
     if (!(t->of_all.symbol_of = take_array(self, arrays, "symbol_of_all", 1, 0x110000, NULL)))
         return 0;
-    return stages <= MOST_STAGES && m->symbols < END - 128 && find_sure(m, items / 256, &t->sure);
+    if (!(t->of_bytes = malloc(4 << 16)))
+        return 0;
+    for (u32 k = 0; k < 1 << 16; k++)
+        t->of_bytes[k] = rank_of(&t->merges, t->byte_ids[k >> 8], t->byte_ids[k & 255]);
+    return stages <= MOST_STAGES && take_longest(self, arrays) && m->symbols < END - 128 && find_sure(m, items / 256, &t->sure);
 }
 
 static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
@@ -441,7 +460,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (!self)
         return NULL;
     Tables *t = &self->tables;
-    const i64 *settings = take_array(self, arrays, "settings", 8, 11, NULL);
+    const i64 *settings = take_array(self, arrays, "settings", 8, 12, NULL);
     int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
     is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count));
@@ -451,7 +470,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
         t->most_learned = settings[7], t->most_runs = settings[7] / 2;
         t->secret = (u64)settings[8];
         t->sample_mask = (u64)settings[9];
-        t->longest_word = settings[10];
+        t->longest_word = settings[10], t->longest_from = settings[11];
         is_done = t->is_characters  ? take_characters(self, arrays, settings)
                   : t->is_wordpiece ? take_wordpiece(self, arrays, settings)
                                     : take_machine(self, arrays, settings);
@@ -471,6 +490,7 @@ static void call_free(Call *self)
         PyBuffer_Release(self->held + k);
     for (int k = 0; k < SPARE; k++)
         free_scratch(self->spare[k]);
+    free(self->tables.of_bytes);
     free_tree(&self->tables.raw);
     free_tree(&self->tables.normalized);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -513,28 +533,42 @@ static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_w
 }
 
 /* seed(data, ends, ids, is_whole) fills the table of words, which must be writable, once. `data`: the
-   bytes of the tokens, and 16 more. Returns the bytes of `keys` and the items of `more` that are used. */
+   bytes of the tokens, and 16 more. Returns the bytes of `keys` and the items of `more` that are used, and for a
+   BPE over bytes the tables `edges`, `root`, `rule_joins` and `tokens` of call_longest.h. */
 static PyObject *call_seed(Call *self, PyObject *args)
 {
     Py_buffer data, ends, ids, is_whole;
     if (!PyArg_ParseTuple(args, "y*y*y*y*", &data, &ends, &ids, &is_whole))
         return NULL;
     Scratch *s = calloc(1, sizeof(Scratch));
-    Words *w = &self->tables.words;
+    Tables *t = &self->tables;
+    Planting plant = {0};
+    Longest *l = &plant.tree;
     int is_done = s && has_room((void **)&s->out, &s->out_room, 1024, 4) &&
                   has_room((void **)&s->ends, &s->ends_room, 1024, 4);
     const i64 *stop = ends.buf;
     i64 total = ends.len / 8;
     PyThreadState *state = PyEval_SaveThread();
     for (i64 k = 0, start = 0; is_done && k < total; start = stop[k++])
-        is_done = seed_word(&self->tables, s, (const u8 *)data.buf + start, stop[k] - start,
-                            ((const u32 *)ids.buf)[k], ((const u8 *)is_whole.buf)[k]);
+        is_done = seed_word(t, s, (const u8 *)data.buf + start, stop[k] - start, ((const u32 *)ids.buf)[k],
+                            ((const u8 *)is_whole.buf)[k]);
+    if (is_done && !t->is_characters && !t->is_wordpiece)
+        is_done = plant_tokens(&plant, &t->merges, t->byte_ids, data.buf, stop, ids.buf, total,
+                               t->lengths_count);
     PyEval_RestoreThread(state);
     free_scratch(s);
     PyBuffer_Release(&data), PyBuffer_Release(&ends), PyBuffer_Release(&ids), PyBuffer_Release(&is_whole);
-    if (!is_done)
-        return PyErr_Format(PyExc_ValueError, "the table of words is too small");
-    return Py_BuildValue("(LL)", (long long)w->keys_used, (long long)w->more_used);
+    PyObject *found = NULL;
+    if (is_done)
+        found = Py_BuildValue("(LLNNNN)", (long long)t->words.keys_used, (long long)t->words.more_used,
+                              bytes_of(l->edges, l->edges ? 16 * (i64)(l->mask + 1) : 0),
+                              bytes_of(l->root, l->edges ? 8 * SYMBOLS : 0),
+                              bytes_of(l->joins, l->edges ? JOINS / 8 : 0),
+                              bytes_of(l->tokens, l->edges ? (i64)sizeof(Token) * t->lengths_count : 0));
+    else
+        PyErr_SetString(PyExc_ValueError, "the table of words is too small");
+    free_planting(&plant);
+    return found;
 }
 
 /* read_characters(text, vocab, merges, room): see call_model.h. `vocab`, `merges`: (start, stop) of their

@@ -32,12 +32,12 @@ static inline u32 rank_of(const Merges *m, u32 left, u32 right)
 
    rank[i] is the rank of the pair that begins at i. A slot that was merged into its left neighbour is
    skipped by `next` and `prev`, and has no rank. */
-static int merge_short(const Merges *m, u32 *id, int n)
+static int merge_short(const Merges *m, const u32 *of_bytes, const u8 *p, u32 *id, int n)
 {
     u32 rank[SHORT + 1];
     u8 next[SHORT + 2], prev[SHORT + 2];
     for (int i = 0; i + 1 < n; i++)
-        rank[i] = rank_of(m, id[i], id[i + 1]);
+        rank[i] = of_bytes ? of_bytes[p[i] << 8 | p[i + 1]] : rank_of(m, id[i], id[i + 1]);
     for (int i = 0; i <= n; i++)
         next[i] = (u8)(i + 1), prev[i] = (u8)(i - 1);
     rank[n - 1] = NONE;

@@ -15,10 +15,12 @@ enum {
 };
 
 typedef struct {
-    int is_characters, is_wordpiece;
+    int is_characters, is_wordpiece, has_longest;
     WordPiece wordpiece;
     Merges merges;
+    Longest longest;
     const u32 *byte_ids;
+    u32 *of_bytes; /* the ranks of pairs of bytes; NULL if there are no merges of bytes */
     Words words; /* the vocabulary as words; read only */
     Machine machine, of_all; /* of_all: with the symbols of all characters */
     SureCuts sure;
@@ -30,7 +32,8 @@ typedef struct {
     const u16 *lengths; /* bytes of each token by id; 0: unknown */
     i64 lengths_count;
     u64 secret, sample_mask;
-    i64 most_learned, most_runs, longest_word; /* longest_word: bytes from which on the engine's regex may give up */
+    i64 most_learned, most_runs;
+    i64 longest_word, longest_from; /* bytes from which on the engine's regex may give up; see LONGEST_FROM */
 } Tables;
 
 typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
@@ -44,6 +47,7 @@ typedef struct {
     i64 text_room, copy_room, out_room, ends_room, work_room;
     Words learned, runs;
     i64 refused; /* runs, since the table of runs is full */
+    u64 *neighbours; /* pairs of tokens, see may_follow */
     u32 *met; /* marks of runs that were met, each at one of four places of MET */
     Hole *holes;
     i64 hole_count, hole_room;
@@ -96,7 +100,21 @@ static i64 add_unit(Scratch *s, const u8 *p, i64 n, i64 count, int is_added)
 
 /* ---- words */
 
-/* Encodes one new word by the merges, or by the longest tokens. */
+/* Encodes one new word of a BPE over bytes by its longest tokens. Returns -1 if that does not tell, or a reason. */
+static i64 longest_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
+{
+    u64 few[16] = {0}, *dead = few;
+    if (!s->neighbours && !(s->neighbours = calloc(PAIRS, 8)))
+        return NO_MEMORY;
+    if (n >= 1024) {
+        if (!has_room(&s->work, &s->work_room, n / 8 + 8, 1))
+            return NO_MEMORY;
+        dead = memset(s->work, 0, (size_t)(n / 64 + 1) * 8);
+    }
+    return longest_ids(&t->longest, &t->merges, s->neighbours, p, n, out, dead);
+}
+
+/* Encodes one new word by its longest tokens, or by the merges. */
 static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 {
     i64 count = n;
@@ -105,6 +123,9 @@ static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
             return NO_MEMORY;
         return pieces_of(&t->wordpiece, &t->words, p, n, s->copy + MARGIN, out);
     }
+    if (t->has_longest && (n >= t->longest_from || (p[0] | p[n - 1]) >= 0x80) && (count = longest_word(t, s, p, n, out)) != -1)
+        return count;
+    count = n;
     if (t->is_characters)
         count = atoms_of(&t->characters, t->byte_ids, p, n, out);
     else
@@ -113,7 +134,7 @@ static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
     if (count <= 1)
         return count;
     if (count <= SHORT)
-        return merge_short(&t->merges, out, (int)count);
+        return merge_short(&t->merges, t->of_bytes, p, out, (int)count);
     if (!has_room(&s->work, &s->work_room, (i64)merge_room(count), 1))
         return NO_MEMORY;
     return merge_long(&t->merges, out, count, s->work);

@@ -20,7 +20,11 @@ SAMPLED = 4096
 """One in this many new words is also encoded by the engine, to compare the ids."""
 MOST_LEARNED = 1 << 17
 """The most words that one thread learns; each needs 32 bytes and more for long words."""
+LONGEST_FROM = 25
+"""A new word of this many bytes, or one with a character outside ASCII at an end, is encoded by its
+longest tokens, a shorter one by merging."""
 _END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
+TREE = ("edges", "root", "rule_joins", "tokens")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FREE = np.uint64(2**64 - 1)
 
@@ -97,7 +101,8 @@ def with_words(
     `is_whole`: True for a token that is one id as a word; the others have the ids that the merges
     make."""
     lengths = np.diff(ends, prepend=0)
-    arrays = {"lengths": lengths_by_id(ids, lengths)} | arrays
+    none = dict.fromkeys(TREE, np.zeros(0, dtype=np.uint8))
+    arrays = {"lengths": lengths_by_id(ids, lengths)} | none | arrays
     long = lengths[lengths >= _LONG]
     for more in range(4):
         size = 1 << more + max(4, (2 * len(ids)).bit_length())
@@ -108,10 +113,13 @@ def with_words(
         }
         call = call_of(arrays | tables, {}, ((), ()), learns=False)
         try:
-            keys, items = call.seed(data, ends.astype(np.int64), ids, is_whole)
+            keys, items, *tree = call.seed(data, ends.astype(np.int64), ids, is_whole)
         except ValueError:  # slots that are taken lie too close together
             continue
         tables |= {"keys": tables["keys"][: keys + 64], "more": tables["more"][: items + 64]}
+        tables |= {
+            name: np.frombuffer(each, np.uint8) for name, each in zip(TREE, tree, strict=True)
+        }
         return arrays | tables
     raise GateError("its tokens find no place in a table")
 
@@ -140,7 +148,7 @@ def call_of(
     assert kernel_modules.CALL is not None
     secret = np.frombuffer(secrets.token_bytes(8), dtype=np.int64)
     learned = MOST_LEARNED if learns else 0
-    rest = np.array([learned, 0, SAMPLED - 1, longest_word], dtype=np.int64)
+    rest = np.array([learned, 0, SAMPLED - 1, longest_word, LONGEST_FROM], dtype=np.int64)
     rest[1] = secret[0]
     before, after = (np.array(ids, dtype=np.uint32) for ids in special)
     given = {

@@ -42,13 +42,12 @@ def accelerate(tokenizer: Any, smallest_text: int | None, options: Mapping[str, 
     """What `as_hf` returns. Raises OptionError for the tokenizer, not for options."""
     from tokpar.integrations import hf  # imports transformers
 
-    own_encodings = hf.encodings_kept_by(tokenizer)
-    if not own_encodings:
-        return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)
-    for name, encoding in own_encodings.items():
-        own_encodings[name] = as_tiktoken(encoding, smallest_text=smallest_text, **options)
-    vars(tokenizer).update(own_encodings)
-    return tokenizer
+    hf.require_release()
+    from tokpar.integrations.hf_python import accelerate_python
+
+    if accelerate_python(tokenizer, partial(as_tiktoken, smallest_text=smallest_text, **options)):
+        return tokenizer
+    return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)
 
 
 def _own_options(

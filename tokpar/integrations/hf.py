@@ -13,12 +13,11 @@ from functools import cache, wraps
 from itertools import pairwise
 from typing import Any
 
-import tiktoken
 import tokenizers
 
 try:
     import transformers
-    from transformers import BatchEncoding, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import BatchEncoding, PreTrainedTokenizerFast
     from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 except ImportError as error:
     raise ImportError(
@@ -96,16 +95,6 @@ def as_hf(
     for name in _SETTINGS & view.__dict__.keys():
         view.__dict__[name] = copy.copy(view.__dict__[name])
     return view
-
-
-def encodings_kept_by(tokenizer: Any) -> dict[str, tiktoken.Encoding]:
-    """The attributes of a tokenizer in Python that are encodings, by name. Empty for a fast
-    tokenizer. Raises OptionError for transformers below 5."""
-    require_release()
-    is_fast = isinstance(tokenizer, PreTrainedTokenizerFast)
-    if is_fast or not isinstance(tokenizer, PreTrainedTokenizerBase):
-        return {}
-    return {k: v for k, v in vars(tokenizer).items() if isinstance(v, tiktoken.Encoding)}
 
 
 def require_release() -> None:

@@ -1,0 +1,296 @@
+/* The ids of a word of a BPE over bytes without merging: the longest token, if it may stand behind the last one
+   (theorem 61). Part of call.c.
+
+   Only canonical tokens count: those that the merges make of their own bytes. The tree of canonical tokens:
+
+     root[symbol]   | size (8) | id (21) | DEEPER | PARTIAL | node (22) |   symbol: a byte, or 256 + a character of three
+     edges          | node (22) | symbol (17) |, then a word as in `root`   a slot; 0: free
+
+   size, id   of the longest canonical token that the path to the node begins with
+   DEEPER     edges go on from the node; PARTIAL: some of them with the first byte of a character of three
+
+     joins    2^20 bits: a bit for the hash of (last symbol of the left part, first symbol of the right part) of each rule
+
+     tokens[id]               | size | shorter | left | right | rank | level | by_right | by_left |  32 bytes
+
+   size      bytes; 0: the id is of no canonical token
+   shorter   the longest canonical token that is a beginning of this one, or NONE
+   left, right, rank   its rule: the last merge that makes it; rank NONE: a byte
+   level, by_right, by_left   its lambda, r and l (proofs/incremental-bpe.md); -1: a byte */
+
+typedef struct { u32 size, shorter, left, right, rank; int32_t level, by_right, by_left; } Token;
+
+typedef struct { u64 *edges, mask, *root, *joins; Token *tokens; } Longest;
+
+enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, DEEPER = 1 << 23, ID_AT = 24, SIZE_AT = 45, MOST_IDS = 1 << 21 };
+enum { SYMBOLS = 256 + (1 << 16), LONGEST_TOKEN = 255, PAIRS = 1 << 16, JOINS = 1 << 20 };
+
+/* Returns the symbol at p[0 : n], n > 0, and its bytes. */
+static inline u32 symbol_at(const u8 *p, i64 n, i64 *size)
+{
+    int is_whole = n > 2 && p[0] >> 4 == 14 && p[1] >> 6 == 2 && p[2] >> 6 == 2;
+    *size = is_whole ? 3 : 1;
+    return is_whole ? 256 + ((p[0] & 15u) << 12 | (p[1] & 63u) << 6 | (p[2] & 63u)) : p[0];
+}
+
+/* Returns the last symbol of p[0 : n], n > 0. */
+static inline u32 symbol_before(const u8 *p, i64 n)
+{
+    i64 size = 0;
+    u32 whole = n > 2 ? symbol_at(p + n - 3, 3, &size) : 0;
+    return size == 3 ? whole : p[n - 1];
+}
+
+/* Returns the slot of an edge, or a free one. `key`: node << 17 | symbol. */
+static inline u64 *edge_slot_of(u64 *edges, u64 mask, u64 key)
+{
+    u64 at = key * 0x9E3779B97F4A7C15u >> 24;
+    while (edges[2 * (at & mask)] && edges[2 * (at & mask)] != key)
+        at++;
+    return edges + 2 * (at & mask);
+}
+
+/* Returns the word of the node behind a node, or 0. `node` 0: the root. */
+static inline u64 next_node(const Longest *l, u64 node, u32 symbol)
+{
+    return node ? edge_slot_of(l->edges, l->mask, (node & NODE) << 17 | symbol)[1] : l->root[symbol];
+}
+
+/* Returns the word of the last node on the way of p[0 : n], n > 0: it has the longest canonical token. */
+static inline u64 longest_token(const Longest *l, const u8 *p, i64 n)
+{
+    i64 size, i = 0;
+    u64 node = 0, next = DEEPER;
+    for (; i < n && next & DEEPER; i += size) {
+        u32 symbol = symbol_at(p + i, n - i, &size);
+        if ((next = next_node(l, node, symbol)) == 0) {
+            int may_go_on = size == 3 && (!node || node & PARTIAL);
+            for (i64 k = i; may_go_on && k < i + 2 && (next = next_node(l, node, p[k])); k++)
+                node = next;
+            break;
+        }
+        node = next;
+    }
+    return node;
+}
+
+static inline u64 join_place(u32 left, u32 right) { return (((u64)left << 17 | right) * 0x9E3779B97F4A7C15u) >> 44; }
+
+static inline int has_join(const Longest *l, u32 left, u32 right)
+{
+    u64 bit = join_place(left, right);
+    return l->joins[bit >> 6] >> (bit & 63) & 1;
+}
+
+/* True if a rule may join an end of p[0 : at] with a beginning of p[at : n]: both have a whole character beside the
+   cut, or only bytes of it. */
+static inline int may_join(const Longest *l, const u8 *p, i64 at, i64 n)
+{
+    i64 size;
+    u32 left = symbol_before(p, at), right = symbol_at(p + at, n - at, &size), byte = p[at - 1], first = p[at];
+    return has_join(l, left, right) || (left != byte && has_join(l, byte, right)) ||
+           (right != first && (has_join(l, left, first) || (left != byte && has_join(l, byte, first))));
+}
+
+/* True if the merges leave u and v side by side as they are ("Neighbours" of proofs/incremental-bpe.md): the
+   steps of both are undone, the later one first. */
+static int are_neighbours(const Longest *l, const Merges *m, u32 u, u32 v)
+{
+    i64 limit = NONE; /* above all ranks */
+    for (;;) {
+        u32 rank = rank_of(m, u, v);
+        const Token *x = l->tokens + u, *y = l->tokens + v;
+        if (rank < limit) {
+            const Token *made = l->tokens + m->made[rank];
+            if (made->size && made->rank == rank && made->left == u && made->right == v)
+                return 0;
+        }
+        if (x->level < 0 && y->level < 0)
+            return 1;
+        if (x->level > y->level)
+            limit = x->by_right, u = x->right;
+        else
+            limit = (i64)y->by_left + 1, v = y->left;
+    }
+}
+
+/* The same, answered from `known`, of PAIRS slots, if it was asked lately. */
+static inline int may_follow(const Longest *l, const Merges *m, u64 *known, u32 u, u32 v)
+{
+    u64 key = ((u64)u << 21 | v) + 1, *slot = known + (key * 0x9E3779B97F4A7C15u >> 48);
+    if (*slot >> 1 != key)
+        *slot = key << 1 | (u64)are_neighbours(l, m, u, v);
+    return *slot & 1;
+}
+
+/* Writes the ids of p[0 : n], and returns how many there are; -1 if canonical tokens of the tree do not make the
+   word. `dead`: n / 64 + 1 zeros, a bit for each place behind which nothing fits. */
+static i64 longest_ids(const Longest *l, const Merges *m, u64 *known, const u8 *p, i64 n, u32 *id, u64 *dead)
+{
+    i64 count = 0, at = 0;
+    u64 node = longest_token(l, p, n);
+    u32 token = (u32)(node >> ID_AT) % MOST_IDS;
+    i64 end = (i64)(node >> SIZE_AT);
+    for (;;) {
+        if (!(dead[end >> 6] >> (end & 63) & 1) &&
+            (!count || !may_join(l, p, at, n) || may_follow(l, m, known, id[count - 1], token))) {
+            id[count++] = token;
+            if ((at = end) == n)
+                return count;
+            node = longest_token(l, p + at, n - at);
+            token = (u32)(node >> ID_AT) % MOST_IDS;
+            end = at + (i64)(node >> SIZE_AT);
+            continue;
+        }
+        while ((token = l->tokens[token].shorter) == NONE) {
+            if (!count)
+                return -1;
+            dead[at >> 6] |= (u64)1 << (at & 63);
+            token = id[--count];
+            at -= l->tokens[token].size;
+        }
+        end = at + l->tokens[token].size;
+    }
+}
+
+/* ---- making the tree */
+
+typedef struct { Longest tree; u64 nodes; Words canonical; } Planting;
+
+/* Makes a token canonical if the merges make it of its bytes p[0 : n]. */
+static void find_rule(const Merges *m, const u32 *byte_ids, const u8 *p, i64 n, u32 id, Token *token)
+{
+    u32 part[LONGEST_TOKEN], least = NONE, left = 0, right = 0, rank = NONE, size = (u32)n;
+    for (i64 i = 0; i < n; i++)
+        part[i] = byte_ids[p[i]];
+    for (; n > 1; n--, rank = least) {
+        i64 at = 0;
+        least = NONE;
+        for (i64 i = 0; i + 1 < n; i++) {
+            u32 found = rank_of(m, part[i], part[i + 1]);
+            if (found < least)
+                least = found, at = i;
+        }
+        if (least == NONE)
+            return;
+        left = part[at], right = part[at + 1];
+        part[at] = m->made[least];
+        memmove(part + at + 1, part + at + 2, 4 * (size_t)(n - at - 2));
+    }
+    if (part[0] == id)
+        *token = (Token){size, NONE, left, right, rank, rank == NONE ? -1 : -2, -1, -1};
+}
+
+/* Computes the levels of a canonical token behind those of its parts. */
+static void find_level(Token *tokens, Token *t)
+{
+    if (t->level != -2)
+        return;
+    Token *p = tokens + t->left, *s = tokens + t->right;
+    find_level(tokens, p), find_level(tokens, s);
+    int32_t rank = (int32_t)t->rank, behind = s->level > rank ? s->level : rank;
+    t->level = p->level > behind ? p->level : behind;
+    t->by_right = t->level > s->level ? t->level : rank;
+    t->by_left = behind == t->level ? t->level : rank;
+}
+
+/* Returns size and id of the longest canonical token that p[0 : n] begins with, as the word of a node; 0: none. */
+static u64 longest_beginning(const Words *canonical, const u8 *p, i64 n)
+{
+    const Word *found = NULL;
+    while (n > 0 && !(found = find_word(canonical, key_of(p, n), p, n)))
+        n--;
+    return found ? (u64)n << SIZE_AT | (u64)(found->id[0] & ID_BITS) << ID_AT : 0;
+}
+
+/* Adds a canonical token, p[0 : n], to the tree. */
+static void plant_token(Planting *plant, const u8 *p, i64 n)
+{
+    Longest *l = &plant->tree;
+    u64 *word = NULL; /* of the node */
+    for (i64 i = 0, size; i < n; i += size) {
+        u32 symbol = symbol_at(p + i, n - i, &size);
+        u64 key = word ? (*word & NODE) << 17 | symbol : 0;
+        u64 *slot = word ? edge_slot_of(l->edges, l->mask, key) : NULL;
+        if (word)
+            *word |= DEEPER | (p[i] >> 4 == 14 && size == 1 ? PARTIAL : 0), *slot = key;
+        word = word ? slot + 1 : l->root + symbol;
+        if (!*word)
+            *word = longest_beginning(&plant->canonical, p, i + size) | ++plant->nodes;
+    }
+}
+
+static void free_planting(Planting *plant)
+{
+    Longest *l = &plant->tree;
+    free(l->edges), free(l->root), free(l->joins), free(l->tokens);
+    free_words(&plant->canonical);
+}
+
+/* Moves the edges into a table that is at most two thirds full. Returns 0 without memory. */
+static int pack_edges(Planting *plant)
+{
+    Longest *l = &plant->tree;
+    u64 slots = 16, *edges;
+    while (2 * slots < 3 * plant->nodes)
+        slots *= 2;
+    if (!(edges = calloc((size_t)slots, 16)))
+        return 0;
+    for (u64 k = 0; k <= l->mask; k++)
+        if (l->edges[2 * k])
+            memcpy(edge_slot_of(edges, slots - 1, l->edges[2 * k]), l->edges + 2 * k, 16);
+    free(l->edges);
+    l->edges = edges, l->mask = slots - 1;
+    return 1;
+}
+
+/* Makes the tree of `count` tokens: their bytes, where each ends, and their ids, all less than `top`. Returns 0
+   without memory; then, too, the tree is to be freed. */
+static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, const u8 *data, const i64 *ends,
+                        const u32 *ids, i64 count, i64 top)
+{
+    Longest *l = &plant->tree;
+    Words *words = &plant->canonical;
+    i64 total = count ? ends[count - 1] : 0;
+    u64 slots = 16, room = 16;
+    int has_room = total < NODE && top <= MOST_IDS;
+    for (i64 k = 0, start = 0; k < count; start = ends[k++])
+        has_room &= ends[k] - start <= LONGEST_TOKEN;
+    if (!has_room)
+        return 1; /* no tree, because all rules count: the merges encode all words */
+    while ((i64)slots < 2 * total)
+        slots *= 2;
+    while ((i64)room < 4 * count)
+        room *= 2;
+    l->mask = slots - 1, words->mask = room - 1;
+    words->keys_room = total + 4 * count + 16;
+    l->edges = calloc((size_t)slots, 16), l->root = calloc(SYMBOLS, 8), l->joins = calloc(JOINS / 64, 8);
+    l->tokens = calloc((size_t)top, sizeof(Token));
+    words->slot = calloc((size_t)room, sizeof(Word)), words->keys = malloc((size_t)words->keys_room);
+    if (!l->edges || !l->root || !l->joins || !l->tokens || !words->slot || !words->keys)
+        return 0;
+    for (i64 k = 0, start = 0; k < count; start = ends[k++]) {
+        i64 n = ends[k] - start;
+        if (n < 1)
+            continue;
+        find_rule(m, byte_ids, data + start, n, ids[k], l->tokens + ids[k]);
+        if (l->tokens[ids[k]].size)
+            put_word(words, key_of(data + start, n), data + start, n, ids + k, 1, 0);
+    }
+    for (i64 k = 0, start = 0, size; k < count; start = ends[k++]) {
+        Token *token = l->tokens + ids[k];
+        const u8 *p = data + start;
+        if (!token->size)
+            continue;
+        find_level(l->tokens, token);
+        u64 shorter = longest_beginning(words, p, token->size - 1);
+        token->shorter = shorter ? (u32)(shorter >> ID_AT) % MOST_IDS : NONE;
+        plant_token(plant, p, token->size);
+        if (token->rank == NONE)
+            continue;
+        i64 at = l->tokens[token->left].size;
+        u64 bit = join_place(symbol_before(p, at), symbol_at(p + at, token->size - at, &size));
+        l->joins[bit >> 6] |= (u64)1 << (bit & 63);
+    }
+    return pack_edges(plant);
+}
