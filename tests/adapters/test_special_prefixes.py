@@ -16,8 +16,7 @@ from tests.support.special_prefixes import BOTH, NAMED
 from tokpar.errors import OptionError
 from tokpar.pure.formats import rank_vocabulary
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.save import write_ranks, write_tokenizer_json
-from tokpar.pure.vocabulary import require_none_begins_another
+from tokpar.pure.vocabulary import require_none_begins_another, write_ranks, write_tokenizer_json
 
 pytestmark = pytest.mark.compiled_at_once
 
