@@ -9,7 +9,7 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from stat import S_ISDIR
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -140,18 +140,26 @@ def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iter
 
 
 def check(
-    encoding: Any, text: str, tokenizer: object = DEFAULT_TOKENIZER, *, level: str = "ids"
+    encoding: Any,
+    text: str,
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    level: str = "ids",
+    untrusted: Spans | None = None,
+    control: Collection[str] | None = None,
 ) -> CheckReport:
     """Check an encoding of `text`, independently of how it was made. The report is true if all that
     `level` proves was proved.
 
     At each `level`, each seam must be licensed by its rule. "ids": the ids are those of the
     tokenizer's own call, which encodes each distinct segment once (theorem 31). "model": the ids
-    follow from the tokenizer's file, without a call (theorems 32, 33). Raises OptionError for
-    another level."""
+    follow from the tokenizer's file, without a call (theorems 32, 33). `untrusted`: the untrusted
+    spans of the text, as for `encode`; the check never believes the spans of the encoding.
+    `control`: the contents of the control tokens; None: those of the encoding, which the report
+    lists. Raises OptionError for another level, and for spans that are none."""
     from tokpar.certificate import checker
 
-    return checker.check(encoding, require_text(text), load(tokenizer), level)
+    return checker.check(encoding, require_text(text), load(tokenizer), level, untrusted, control)
 
 
 def strategies() -> list[StrategyRecord]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.sessions.session import Session
     from tokpar.trust.trusted_encoder import Control, TrustedEncoder
+    from tokpar.trust.trusted_session import TrustedSession
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
@@ -346,7 +347,14 @@ class Encoder:
         return streaming.stream(chunks, tokenizer, lambda text: self.encode(text).ids, rows_of)
 
     def chunks(
-        self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
+        self,
+        text: str,
+        max_tokens: int,
+        overlap: int = 0,
+        boundary: Boundary = "token",
+        *,
+        untrusted: Spans | None = None,
+        control: Control = "default",
     ) -> Iterator[TextChunk]:
         """Returns an iterator of slices of `text` that have at most `max_tokens` ids each.
 
@@ -370,9 +378,14 @@ class Encoder:
         The whole text is encoded once, region by region. Between certified cuts the ids of a chunk
         are a slice of these ids (theorem 27). Other chunks are encoded alone, many together.
 
+        `untrusted`, `control`: as in `encode`; the control tokens are those of the whole text.
+
         Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
         below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a
         character that has more than `max_tokens` ids alone."""
+        if untrusted is not None:
+            trusted = self.trusted_encoder(control)
+            return trusted.chunks(text, untrusted, max_tokens, overlap, boundary)
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
@@ -397,6 +410,15 @@ class Encoder:
         from tokpar.sessions.session import Session  # importing tokpar does without it
 
         return Session(self, text)
+
+    def trusted_session(
+        self, text: str = "", *, untrusted: Spans = (), control: Control = "default"
+    ) -> TrustedSession:
+        """Returns a session whose `append` takes `trusted=False`: a text with untrusted parts, and
+        its ids. `untrusted`, `control`: of `text`, as in `encode`. Raises OptionError."""
+        from tokpar.trust.trusted_session import TrustedSession  # see `encode_segments`
+
+        return TrustedSession(self.trusted_encoder(control), text, untrusted)
 
     def session_from_bytes(self, blob: bytes) -> Session:
         """Returns the session that `Session.to_bytes` wrote for the same tokenizer.

@@ -180,7 +180,7 @@ DAMAGES: list[tuple[Change, str]] = [
     (lambda h, c: h["licences"][0].update(theorem=20), r"licences\[0\].theorem"),
     (lambda h, c: h["licences"][0].update(witness=[["a"]]), r"licences\[0\].witness"),
     (lambda h, c: h.pop("untrusted"), "untrusted: missing"),
-    (lambda h, c: h.update(untrusted=[[0, 1]]), "untrusted: expected no spans, got 1"),
+    (lambda h, c: h.update(untrusted=[[1, 0]]), "untrusted: expected ascending"),
     (lambda h, c: h["licences"][0].update(witness=[["a", 1]]), r"licences\[0\].witness"),
     (lambda h, c: h["licences"].clear(), "codes: expected numbers of the 0 licences"),
     (lambda h, c: h["everywhere"].update(witness=[["a", True]]), "everywhere.witness"),

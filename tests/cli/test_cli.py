@@ -378,7 +378,10 @@ def test_plan_shows_where_and_by_which_rule(run: Run, long_file: Path) -> None:
     assert rule == "PAIR"
     assert "│" in lines[2]
     assert "more (--all shows them)" in lines[22]
-    assert lines[23:] == ["PAIR: theorem 20, pattern=cl100k left=non-space right=space"]
+    assert lines[23] == "PAIR: theorem 20, pattern=cl100k left=non-space right=space"
+    assert lines[24:] == [
+        "control tokens: 1; ordinary text never gets one (docs/untrusted.md)",
+    ]
     assert len(run("plan", long_file, "--chunk-chars", 400, "--all").out.splitlines()) > 23
 
 

@@ -28,7 +28,7 @@ from tokpar import errors, hooks, interfaces, plugin, pure, types
 from tokpar.plugin import merge, split, tokenizer
 
 API = ROOT / "docs" / "api"
-PLUGINS = ("conformance", "corpus", "explain", "train", "engines")
+PLUGINS = ("conformance", "corpus", "diff", "explain", "train", "engines")
 SOURCES_OF_PACKAGES = (ROOT, *(ROOT / "plugins" / f"tokpar-{name}" / "src" for name in PLUGINS))
 IMPORTED_PACKAGES = {"tokpar", *(f"tokpar_{name}" for name in PLUGINS)}
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)

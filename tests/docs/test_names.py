@@ -90,6 +90,7 @@ ALLOWED: dict[str, str] = {
     f"{_CORPUS}/verifying.py: VerifyReport.sampled": _REPORT,
     f"{_CORPUS}/verifying.py: verify.against": _OPTION,
     "tokpar/encoding.py: Batch.padded": _METHOD,
+    "tokpar/trust/trusted_session.py: TrustedSession.append.trusted": _OPTION,
     "tokpar/encoding.py: Encoding.truncated": _REPORT,
     "tokpar/encoding.py: Encoding.untruncated": _REPORT,
     "plugins/tokpar-explain/src/tokpar_explain/edit.py: SessionEdit.encoded": _JSON,

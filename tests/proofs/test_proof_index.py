@@ -24,6 +24,7 @@ NAMED = (
     "decoding.md",
     "incremental-bpe.md",
     "stream.md",
+    "untrusted.md",
     "window-lemma.md",
 )
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
@@ -58,10 +59,12 @@ INSIDE = {
     "39": "theorem-40.md",
     "3.1": "lopt-theorem-3.1.md",
     **dict.fromkeys(map(str, range(55, 62)), "compiled-call.md"),
+    "62": "untrusted.md",
 }
 STATEMENTS = [
     *map(str, [*range(1, 8), 9, 10, *range(13, 19), 20, 23, 24, 26, 27, 29]),
     *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53, *range(55, 62)]),
+    "62",
     "5'",
     "4.8",
     "6.1",

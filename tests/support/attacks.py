@@ -19,6 +19,7 @@ import numpy as np
 
 import tokpar
 from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
+from tests.support.named_engine import chat_text, chat_tokenizer, drawn_spans, may_be_control
 from tests.support.tokenizers_drawn import is_panic
 from tokpar.arrays import IdArray
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
@@ -26,7 +27,7 @@ from tokpar.certificate.checker import check
 from tokpar.certificate.findings import Level
 from tokpar.certificate.id_proof import serial_ids
 from tokpar.encoding import Encoding
-from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.errors import ControlTokenError, EngineError, FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter, token_bytes_of
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Report, Rule, Seam, Theorem, Witness
@@ -228,6 +229,50 @@ def attack(rng: random.Random, adapter: Any, seen: Counter[str]) -> None:
         require_verdict(stored, text, adapter, serial, seen)
 
 
+def attack_trust(rng: random.Random, seen: Counter[str]) -> None:
+    """Texts with untrusted spans of one drawn tokenizer: right ids pass, forged ids do not."""
+    own, contents = chat_tokenizer(rng)
+    data = json.loads(own.to_str())
+    able = [each["content"] for each in data["added_tokens"] if may_be_control(data, each)]
+    control = rng.sample(able, rng.randint(0, len(able)))
+    known = [own.token_to_id(content) for content in control] or [0]
+    adapter = tokpar.load(own, add_special_tokens=False)
+    encoder = tokpar.Encoder(adapter)
+    for _ in range(4):
+        text = chat_text(rng, contents) * rng.choice([1, 1, 1, 6])
+        spans = drawn_spans(rng, text)
+        try:
+            found = encoder.encode(text, untrusted=spans, control=control)
+        except (ControlTokenError, OptionError, EngineError):
+            continue
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            continue
+        report = check(found, text, adapter, Level.IDS, spans, control)
+        seen["ids: passed, ids right"] += 1
+        assert report, f"right ids are refused: {report.findings[:2]} in {text!r}"
+        for row in _forged_control(rng, found.ids.tolist(), known):
+            for level in Level:
+                forged = replace(found, ids=np.array(row, dtype=np.uint32))
+                wrong = check(forged, text, adapter, level, spans, control)
+                seen[f"{level}: refused, ids wrong"] += 1
+                assert not wrong, f"wrong ids pass level {level}: {row} in {text!r}, {spans}"
+
+
+def _forged_control(rng: random.Random, row: list[int], known: list[int]) -> list[list[int]]:
+    """Rows with a control id more, less, elsewhere, or in the place of another id."""
+    k, id_ = rng.randrange(len(row) + 1), rng.choice(known)
+    rows = [[*row[:k], id_, *row[k:]], [*row[:k], id_, *row[k + 1 :]], [*row[:k], *row[k + 1 :]]]
+    places = [k for k, each in enumerate(row) if each in known]
+    if places:
+        place = rng.choice(places)
+        rest = [*row[:place], *row[place + 1 :]]
+        k = rng.randrange(len(rest) + 1)
+        rows += [rest, [*rest[:k], row[place], *rest[k:]]]
+    return [each for each in rows if each != row]
+
+
 def attack_tokenizer(rng: random.Random, seen: Counter[str], texts: int = 4) -> None:
     """Attack the check of one drawn tokenizer. A failure of its engine ends it."""
     try:
@@ -249,12 +294,14 @@ def attack_tokenizer(rng: random.Random, seen: Counter[str], texts: int = 4) -> 
 def main(seed: int, seconds: float) -> int:
     """Attack drawn tokenizers for so long. Prints counts, and the seed of each failure."""
     seen: Counter[str] = Counter()
+    trusted: Counter[str] = Counter()
     begun, said, number, longest = time.monotonic(), time.monotonic(), 0, 0.0
     while time.monotonic() - begun < seconds:
         number += 1
         started = time.process_time()
         try:
             attack_tokenizer(random.Random(f"attacks {seed} {number}"), seen)
+            attack_trust(random.Random(f"trust {seed} {number}"), trusted)
         except Exception as error:
             seen["failures"] += 1
             print(f"seed {seed} {number}: {type(error).__name__}: {error}"[:600], flush=True)
@@ -262,7 +309,7 @@ def main(seed: int, seconds: float) -> int:
         if time.monotonic() - said > 60:
             said = time.monotonic()
             print(f"longest tokenizer {longest:.1f} s", dict(seen), flush=True)
-    print(f"longest tokenizer {longest:.1f} s", dict(seen), flush=True)
+    print(f"longest tokenizer {longest:.1f} s", dict(seen), "untrusted", dict(trusted), flush=True)
     return 1 if seen["failures"] else 0
 
 

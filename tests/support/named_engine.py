@@ -8,10 +8,14 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from tokenizers import AddedToken, Tokenizer
+import tiktoken
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
+import tokpar
 from tests.support.stages_drawn import drawn_tokenizer
 
+ERRORS = (tokpar.OptionError, tokpar.ControlTokenError, tokpar.EngineError)
+SPECIALS = ("<|start|>", "<|end|>", "<|user|>")
 Span = tuple[int, int]
 FLAGS = ("lstrip", "rstrip", "single_word")
 CONTENTS = (
@@ -112,3 +116,37 @@ def may_be_control(data: dict[str, Any], token: dict[str, Any]) -> bool:
     strips = any(each["lstrip"] or each["rstrip"] for each in data["added_tokens"])
     content = token["content"]
     return not token["normalized"] and not (strips and content != content.strip())
+
+
+def small_chat() -> Tokenizer:
+    vocabulary = {char: k for k, char in enumerate(pre_tokenizers.ByteLevel.alphabet())}
+    tokenizer = Tokenizer(models.BPE(vocabulary, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.add_special_tokens([*SPECIALS])
+    tokenizer.add_tokens([AddedToken("<tool>", normalized=False)])
+    return tokenizer
+
+
+class World:
+    """A drawn tokenizer, its encoder, and the definition for some control tokens."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.own, self.contents = chat_tokenizer(self.rng)
+        data = json.loads(self.own.to_str())
+        able = [t["content"] for t in data["added_tokens"] if may_be_control(data, t)]
+        self.control = self.rng.sample(able, self.rng.randint(0, len(able)))
+        self.encoder = tokpar.Encoder(tokpar.load(self.own, add_special_tokens=False))
+        self.engine = NamedEngine(self.own, self.control)
+
+    def text(self) -> tuple[str, list[Span]]:
+        text = chat_text(self.rng, self.contents)
+        return text, drawn_spans(self.rng, text)
+
+
+def encoding_of(specials: dict[str, int]) -> tiktoken.Encoding:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"<|": 257, b"|>": 258}
+    pattern = r"\p{L}+|\d| ?[^\s\p{L}\d]+|\s+"
+    return tiktoken.Encoding(
+        "t", pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(specials)
+    )

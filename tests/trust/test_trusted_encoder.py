@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -16,48 +15,23 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
 import tokpar
 from tests.support.named_engine import (
+    ERRORS,
+    SPECIALS,
     NamedEngine,
     Span,
+    World,
     chat_text,
-    chat_tokenizer,
     drawn_spans,
-    may_be_control,
+    encoding_of,
+    small_chat,
 )
 from tokpar.trust import trusted_encoder, trusted_search
 
-ERRORS = (tokpar.OptionError, tokpar.ControlTokenError, tokpar.EngineError)
-SPECIALS = ("<|start|>", "<|end|>", "<|user|>")
 TEXT = "<|start|>user <|end|> and <|start|>"
-
-
-def small_chat() -> Tokenizer:
-    vocabulary = {char: k for k, char in enumerate(pre_tokenizers.ByteLevel.alphabet())}
-    tokenizer = Tokenizer(models.BPE(vocabulary, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.add_special_tokens([*SPECIALS])
-    tokenizer.add_tokens([AddedToken("<tool>", normalized=False)])
-    return tokenizer
 
 
 def ids_of(tokenizer: Tokenizer, text: str, **options: Any) -> list[int]:
     return tokenizer.encode(text, add_special_tokens=False, **options).ids
-
-
-class World:
-    """A drawn tokenizer, its encoder, and the definition for some control tokens."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.own, self.contents = chat_tokenizer(self.rng)
-        data = json.loads(self.own.to_str())
-        able = [t["content"] for t in data["added_tokens"] if may_be_control(data, t)]
-        self.control = self.rng.sample(able, self.rng.randint(0, len(able)))
-        self.encoder = tokpar.Encoder(tokpar.load(self.own, add_special_tokens=False))
-        self.engine = NamedEngine(self.own, self.control)
-
-    def text(self) -> tuple[str, list[Span]]:
-        text = chat_text(self.rng, self.contents)
-        return text, drawn_spans(self.rng, text)
 
 
 def engine_answer(call: Callable[[], Any]) -> Any:
@@ -275,7 +249,7 @@ def test_what_the_model_gives_itself_is_an_error_that_names_the_place() -> None:
     encoder = tokpar.Encoder(tokenizer)
     assert encoder.trusted_encoder().given_ids == {2: "</s>"}
     assert encoder.encode("a</s>a", untrusted=[(0, 1)]) == [1, 2, 1]
-    with pytest.raises(tokpar.ControlTokenError, match=r"'</s>' .* at code points 1 to 5"):
+    with pytest.raises(tokpar.ControlTokenError, match=r"'</s>' .*\(code points 1 to 5\)"):
         encoder.encode("a</s>a", untrusted=[(1, 2)])
     assert encoder.encode("axa", untrusted=[(0, 3)]) == [1, 0, 1]  # the unknown token is none
 
@@ -295,14 +269,6 @@ def test_names_are_never_characters_of_the_text_or_the_vocabulary() -> None:
     for text in ("\ue000", "\ue001", "\ue002<s>", "".join(map(chr, range(0xE000, 0xF900)))):
         found = tokpar.encode(text + "<s>", tokenizer, untrusted=[])
         assert found == tokenizer.encode(text + "<s>").ids
-
-
-def encoding_of(specials: dict[str, int]) -> tiktoken.Encoding:
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"<|": 257, b"|>": 258}
-    pattern = r"\p{L}+|\d| ?[^\s\p{L}\d]+|\s+"
-    return tiktoken.Encoding(
-        "t", pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(specials)
-    )
 
 
 @given(seed=st.integers(0, 1 << 32))

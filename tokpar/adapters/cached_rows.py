@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokpar.interfaces import CachedRows, later_call_of
-from tokpar.types import Rows
+from tokpar.types import DecodingParts, Rows
 
 if TYPE_CHECKING:
     from tokpar.cache.segment_cache import SegmentCache
+    from tokpar.decoding.text_table import LaterTable
 
 
 class CachedAdapter(ABC):
@@ -22,6 +23,16 @@ class CachedAdapter(ABC):
     @abstractmethod
     def _bare_rows(self, texts: Sequence[str]) -> Rows:
         """Returns the engine's row for each text, before special tokens."""
+
+    @abstractmethod
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The `DecodingParts` of `decode`, see `Decodes`."""
+
+    @cached_property
+    def _later_table(self) -> LaterTable:
+        from tokpar.decoding.text_table import LaterTable  # encoding does without it
+
+        return LaterTable(partial(self.decoding_parts, False))
 
     @cached_property
     def _segment_cache(self) -> SegmentCache | None:

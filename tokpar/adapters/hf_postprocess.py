@@ -9,6 +9,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,6 +191,11 @@ class PostProcessingAdapter(CachedAdapter):
     @abstractmethod
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
+
+    @cached_property
+    def _contents(self) -> dict[int, str]:
+        """The contents of the added tokens by id."""
+        return {token.id: token.content for token in self.facts.added_tokens}
 
     def _bare_rows(self, texts: Sequence[str]) -> Rows:
         return self.encode_many(texts, False)

@@ -52,6 +52,39 @@ def trust_parts_of(
     )
 
 
+def template_control(wrapper: Any) -> frozenset[str] | None:
+    """Returns the control tokens of a transformers tokenizer with a chat template: its special
+    tokens, and those that `chat_control_tokens` names; without that list (new in transformers
+    5.24) those that a literal of the template contains, but white space. None without a template.
+    """
+    templates = getattr(wrapper, "chat_template", None)
+    if not templates:
+        return None
+    listed = getattr(wrapper, "chat_control_tokens", None)
+    literals = "" if listed is not None else _literals_of(templates)
+    return frozenset(
+        token.content
+        for token in wrapper.added_tokens_decoder.values()
+        if token.special
+        or token.content in (listed or ())
+        or (token.content in literals and not token.content.isspace())
+    )
+
+
+def _literals_of(templates: str | Mapping[str, str]) -> str:
+    from jinja2 import Environment, nodes  # transformers has it for its templates
+
+    texts = [templates] if isinstance(templates, str) else [*templates.values()]
+    kinds = nodes.TemplateData, nodes.Const
+    trees = [Environment(extensions=["jinja2.ext.loopcontrols"]).parse(text) for text in texts]
+    found = (
+        getattr(node, "data", None) or getattr(node, "value", None)
+        for tree in trees
+        for node in tree.find_all(kinds)
+    )
+    return "\0".join(each for each in found if isinstance(each, str))
+
+
 def _why_refused(
     own: Any, tokens: Mapping[str, AddedToken], skipped_contents: Collection[str], content: str
 ) -> str | None:

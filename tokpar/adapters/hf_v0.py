@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_trimming import Trimming
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.segment_cache import SegmentCache
-    from tokpar.decoding.text_table import LaterTable
 
 MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
@@ -303,12 +302,13 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def trust_parts(self) -> TrustParts:
         """See `TrustParts`. Raises OptionError where no copy has the ids of the tokenizer."""
-        from tokpar.adapters.hf_trust import trust_parts_of  # other texts do without it
+        from tokpar.adapters.hf_trust import template_control, trust_parts_of  # see `encode`
 
         if self.why_live is not None:
             raise OptionError(f"untrusted text needs a copy of the tokenizer: {self.why_live}")
         self._require_unchanged()
-        return trust_parts_of(self._whole, self._with_engine, None)
+        control = None if self._wrapper is None else template_control(self._wrapper)
+        return trust_parts_of(self._whole, self._with_engine, control)
 
     def _with_engine(self, engine: Any) -> HuggingFaceTokenizer:
         """Returns an adapter of another engine that shares the model, with the same settings."""
@@ -514,12 +514,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._require_unchanged()
         return self._later_table.texts(rows)
 
-    @cached_property
-    def _later_table(self) -> LaterTable:
-        from tokpar.decoding.text_table import LaterTable  # encoding does without it
-
-        return LaterTable(partial(self.decoding_parts, False))
-
     @property
     def _decoder(self) -> Any:
         """The object whose `decode` decodes."""
@@ -552,11 +546,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         token = self._chunks.model.id_to_token(id_) if self.facts.byte_level else None
         return None if token is None else bytes_of_token(token)
-
-    @cached_property
-    def _contents(self) -> dict[int, str]:
-        """The contents of the added tokens by id."""
-        return {token.id: token.content for token in self.facts.added_tokens}
 
     def __reduce__(self) -> NoReturn:
         """Raises TypeError: a pickled Tokenizer need not give the same ids (see `same_as`)."""

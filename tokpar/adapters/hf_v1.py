@@ -55,7 +55,6 @@ _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "trunc
 
 MOST_KEPT = 4
 """So many tokenizer objects are kept with their facts. Weak references to them are not possible."""
-# a million spaces: 2 ms, and 200 ms to find cuts inside them; random letters: no difference
 
 
 def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
@@ -243,11 +242,6 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             return None
         found: list[str] = self._own.decode_tokens([id_], skip_special_tokens=False)
         return bytes_of_token(found[0]) if found else None
-
-    @cached_property
-    def _contents(self) -> dict[int, str]:
-        """The contents of the added tokens by id."""
-        return {token.id: token.content for token in self.facts.added_tokens}
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
         """Returns `rebuild` and its arguments: the tokenizer in format 1.0, its digest, the

@@ -10,7 +10,7 @@ from copy import copy
 from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,9 +43,6 @@ from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows, TrustParts
-
-if TYPE_CHECKING:
-    from tokpar.decoding.text_table import LaterTable
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
@@ -376,12 +373,6 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
         """Returns `decode` of each row; None where only `decode` knows it."""
         return self._later_table.texts(rows)
-
-    @cached_property
-    def _later_table(self) -> LaterTable:
-        from tokpar.decoding.text_table import LaterTable  # encoding does without it
-
-        return LaterTable(partial(self.decoding_parts, False))
 
     def is_current(self, source: Any) -> bool:
         """True if tiktoken's own code still decides the ids of `source`."""

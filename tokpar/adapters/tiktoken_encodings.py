@@ -74,7 +74,7 @@ class EncodingAdapter:
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the encoding's `decode`. Raises KeyError for an id that is no
         token."""
-        return str(self.encoding.decode([int(id_) for id_ in ids]))
+        return str(self.encoding.decode(np.asarray(ids, dtype=np.int64).tolist()))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The bytes of each token. OptionError for an encoding with a `decode` of its own."""

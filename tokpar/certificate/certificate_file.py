@@ -3,16 +3,16 @@
 A checker needs only the file and the text, not the run that made the file. Reading a file executes
 no code and takes memory in proportion to the file.
 
-    header.json   format, format_version, tokenizer, text, untrusted, report, licences, everywhere,
-                  proofs
+    header.json   format, format_version, tokenizer, text, untrusted, control, report, licences,
+                  everywhere, proofs
     ids.npy       the ids, uint32
     positions.npy, tokens.npy, codes.npy   the planned seams, `Columns`; differences
     regions.npy   start, stop, start, stop, ... of the regions of `everywhere`, code points;
                   differences
 
-`untrusted`: [start, stop) of the spans of the text in which no added token may be matched, code
-points. This version writes and reads an empty list. For a region that is cut at every position of
-one licence, the file has only the region's ends and the licence."""
+`untrusted`: [start, stop) of the spans of the text that spell no control token, code points;
+`control`: the contents of the control tokens. null where no spans were given. For a region that is
+cut at every position of one licence, the file has only the region's ends and the licence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tokpar.arrays import IdArray, frozen_ids
 from tokpar.certificate.npz_columns import MOST, expect, read_npz, write_npz
 from tokpar.errors import FileFormatError
 from tokpar.seams import Columns, Everywhere, Licence, Seams
-from tokpar.types import Report, Rule, Seam
+from tokpar.types import Report, Rule, Seam, Trust
 
 FORMAT = "tokpar certificate"
 FORMAT_VERSION = 4
@@ -63,6 +63,7 @@ class StoredCertificate:
     text_sha256: str
     text_length: int
     tokpar_version: str
+    trust: Trust | None = None
 
 
 def text_digest(text: str) -> str:
@@ -77,13 +78,15 @@ def to_bytes(
 
     Raises ValueError for numbers above 2**53."""
     planned, everywhere = encoding.seams.planned, encoding.seams.everywhere
+    trust = encoding.report.trust
     header: dict[str, object] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "tokpar_version": tokpar_version,
         "tokenizer": tokenizer_name,
         "text": {"sha256": text_digest(text), "code_points": len(text)},
-        "untrusted": [],
+        "untrusted": None if trust is None else [[*span] for span in trust.untrusted],
+        "control": None if trust is None else [*trust.control],
         "report": {
             "strategy": encoding.report.strategy,
             "plan": encoding.report.plan,
@@ -116,8 +119,6 @@ def from_bytes(data: bytes) -> StoredCertificate:
     text, report = _field(header, "text", dict), _field(header, "report", dict)
     length = _field(text, "code_points", int, "text.")
     expect(0 <= length <= MOST, f"text.code_points: expected a length, got {length}")
-    spans = _field(header, "untrusted", list)
-    expect(not spans, f"untrusted: expected no spans, got {len(spans)} of a newer tokpar")
     ids = _take(columns, "ids", "uint32")
     seams = _seams(header, columns)
     expect(not columns, f"nothing is known of {min(columns, default='')!r}")
@@ -131,7 +132,27 @@ def from_bytes(data: bytes) -> StoredCertificate:
         text_sha256=_field(text, "sha256", str, "text."),
         text_length=length,
         tokpar_version=_field(header, "tokpar_version", str),
+        trust=_trust(header, length),
     )
+
+
+def _trust(header: Mapping[str, Any], length: int) -> Trust | None:
+    """Reads the untrusted spans of a text of `length` code points, and the control tokens."""
+    expect("untrusted" in header, "untrusted: missing")
+    if header["untrusted"] is None:
+        return None
+    spans, end = list[tuple[int, int]](), 0
+    for span in _field(header, "untrusted", list):
+        pair = [n for n in span if type(n) is int] if isinstance(span, list) else []
+        start, stop = pair if len(pair) == 2 else (-1, -1)
+        ascends = end <= start < stop <= length
+        expect(ascends, f"untrusted: expected ascending [start, stop] in the text, got {span!r}")
+        spans.append((start, stop))
+        end = stop
+    control = _field(header, "control", list)
+    known = all(isinstance(each, str) for each in control)
+    expect(known, "control: expected a list of strings")
+    return Trust(tuple(spans), tuple(control))
 
 
 def _require_format(header: object) -> None:

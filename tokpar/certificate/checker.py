@@ -5,7 +5,7 @@ The checker uses the text, the facts and the frozen tables. It never uses the pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,11 +18,13 @@ from tokpar.certificate.check_context import (
     RefusedError,
     require,
 )
+from tokpar.certificate.control_search import Span
 from tokpar.certificate.fact_differences import CheckedFacts, checked_facts
 from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import Core, id_findings, prove_ids, text_ids, well_formed
 from tokpar.certificate.model.model_proof import ModelProof, model_findings
+from tokpar.certificate.own_names import NamedText, named_text
 from tokpar.certificate.pair_rule import at_spaces, looks_at_two
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.stage_rule import Spaces
@@ -30,9 +32,8 @@ from tokpar.certificate.stage_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import Facts, Rule, Seam, Theorem
+from tokpar.types import Facts, Rule, Seam, Theorem, Trust
 
-HIDDEN = ModelProof((), (), ("post-processing", "it hides the ids of the text"))
 _MOST = 1 << 62
 
 
@@ -66,7 +67,12 @@ class SeamStep:
 
 
 def check(
-    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, level: str = Level.IDS
+    encoding: Checkable,
+    text: str,
+    tokenizer: TokenizerAdapter,
+    level: str = Level.IDS,
+    untrusted: Iterable[Span] | None = None,
+    control: Iterable[str] | None = None,
 ) -> CheckReport:
     """Check an encoding of `text`, and say what was proved.
 
@@ -74,40 +80,79 @@ def check(
     rule. No rule tokenizes.
     `ids`: the ids are those of the tokenizer's own serial call (theorem 31).
     `model`: the ids follow from the tokenizer's file (theorems 32, 33).
-    Raises OptionError for an unknown level."""
+    `untrusted`: the untrusted spans of the text, as for `Encoder.encode`; `control`: the contents
+    of the control tokens, None: those of the encoding. An encoding of other spans or tokens fails:
+    who forges ids can leave out spans, too.
+    Raises OptionError for an unknown level, and for spans that are none."""
     wanted = Level.of(level)
-    step = check_seams(encoding, text, tokenizer)
+    try:
+        names = named_text(text, tokenizer, trust_of(encoding), untrusted, control)
+        step = check_seams(encoding, text, tokenizer, names)
+    except RefusedError as refusal:
+        return CheckReport((Finding(refusal.kind, str(refusal)),), 0, wanted)
+    if names is not None:
+        text, tokenizer = names.text, names.engine.tokenizer
     licensed = f"each of {step.count:,} seams is licensed by its rule"
     if wanted is Level.MODEL:
         own = step.core.ids
-        shown = HIDDEN if own is None else model_findings(tokenizer, text, own)
-        claims = licensed, "the ids follow from the tokenizer's file (theorems 32, 33)"
+        why = None if step.core.findings else ("ids", step.core.note or "they are hidden")
+        shown = ModelProof((), (), why) if own is None else model_findings(tokenizer, text, own)
+        claims = [licensed, "the ids follow from the tokenizer's file (theorems 32, 33)"]
         notes = step.notes
     else:
         found, compared = prove_ids(
-            encoding.ids, step.seams, step.cuts, step.probe, step.reading.facts, step.are_licensed
+            encoding.ids,
+            step.seams,
+            step.cuts,
+            step.probe,
+            step.reading.facts,
+            step.are_licensed,
+            names,
         )
         shown = ModelProof(found, ())
-        claims, notes = (licensed, f"the ids are the tokenizer's: {compared}"), step.reading.notes
+        claims, notes = [licensed, f"the ids are the tokenizer's: {compared}"], step.reading.notes
     findings = (*step.findings, *shown.findings)
+    if names is not None:
+        claims.append(names.claim)
+        notes = *notes, *names.notes
     refused = None if shown.refusal is None else ": ".join(shown.refusal)
     failed = len(claims) if findings or refused else 0
     not_proved = *claims[:failed], *shown.assumptions
-    return CheckReport(findings, step.count, wanted, claims[failed:], not_proved, notes, refused)
+    return CheckReport(
+        findings, step.count, wanted, tuple(claims[failed:]), not_proved, notes, refused
+    )
 
 
-def check_seams(encoding: Checkable, text: str, tokenizer: TokenizerAdapter) -> SeamStep:
-    """Do the first step of a check. The tokenizer encodes nothing."""
-    seams = in_columns(encoding.seams)
+def trust_of(encoding: Checkable) -> Trust | None:
+    """Returns what an encoding says about its untrusted spans; None if there are none."""
+    trust: Trust | None = getattr(getattr(encoding, "report", encoding), "trust", None)
+    return trust
+
+
+def check_seams(
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, names: NamedText | None = None
+) -> SeamStep:
+    """Do the first step of a check. The tokenizer encodes nothing.
+
+    `names`: the text with names, on which the seams are checked. RefusedError for a seam that no
+    place of it is."""
+    seams, findings = in_columns(encoding.seams), [*_other_text(encoding, text)]
+    if names is not None:
+        seams, text, tokenizer = names.seams(seams), names.text, names.engine.tokenizer
     reading = checked_facts(tokenizer)
     core = text_ids(encoding.ids, text, tokenizer)
+    core = core if names is None else names.core(core)
     probe = TokenizerProbe(tokenizer, text, core.ids)
-    findings = [*_other_text(encoding, text), *reading.findings]
-    findings += seam_findings(seams, text, reading.facts, probe.utf8)
+    findings += reading.findings
+    found = [*seam_findings(seams, text, reading.facts, probe.utf8)]
+    findings += found if names is None else map(names.at_original, found)
     licensed = not findings
     cuts = _cuts(seams, probe.utf8) if licensed else NO_INTS
     found, notes = id_findings(core, seams.planned, cuts, probe, reading.facts.tiles)
     count = len(seams.planned) + len(cuts)
+    if names is not None:
+        at_core = len(core.findings)
+        found = [*core.findings, *map(names.at_original, found[at_core:])]
     notes = (*notes, *reading.notes)
     return SeamStep((*findings, *found), notes, count, licensed, seams, cuts, core, probe, reading)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from tokpar.interfaces import (
 )
 from tokpar.seams import Columns, Seams
 from tokpar.types import Facts, Rows, Theorem
+
+if TYPE_CHECKING:
+    from tokpar.certificate.own_names import NamedText
 
 PROBE = 2**31
 """Ids from here on stand for "id number k of the text itself" when post-processing is probed."""
@@ -196,11 +200,13 @@ def prove_ids(
     probe: TokenizerProbe,
     facts: Facts,
     is_licensed: bool,
+    names: NamedText | None = None,
 ) -> tuple[tuple[Finding, ...], str]:
     """Compare `ids` with the ids of the tokenizer's own call (theorem 31).
 
     Returns what is wrong with them, and a sentence about what they were compared with.
 
+    `names`: `probe` has a text with names, `ids` are those of the text without names.
     `is_licensed`: every seam of `seams` is licensed. `cuts`: the byte offsets of the seams of
     `seams.everywhere`. Without licensed cuts, or if the tokenizer fails on a segment, the text is
     encoded as a whole."""
@@ -211,19 +217,29 @@ def prove_ids(
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:
-            expected = postprocess_ids(found.ids(), text, tokenizer)
+            own = found.ids()
+            expected = postprocess_ids(own, text, tokenizer)
             findings = (
-                *id_difference(ids, expected, planned),
+                *_id_findings(ids, expected, own, planned, names),
                 *_wrong_counts(planned, found, cuts, probe),
             )
             many = f"{len(found.rows):,} distinct of {len(found.kinds):,} segments"
             return findings, f"{many} encoded by the tokenizer's own call (theorem 31)"
     try:
         serial = serial_ids(text, tokenizer)
-    except (EngineError, TypeError, ValueError) as error:
+        own = serial if names is None else probe.encode(text)
+    except (EngineError, RefusedError, TypeError, ValueError) as error:
         return (Finding("tokenizer", f"it refuses the text: {error}"),), ""
     whole = "the whole text encoded by the tokenizer's own call"
-    return tuple(id_difference(ids, serial, planned)), whole
+    return tuple(_id_findings(ids, serial, own, planned, names)), whole
+
+
+def _id_findings(
+    ids: IdArray, expected_ids: IdArray, own: IdArray, seams: Columns, names: NamedText | None
+) -> Iterator[Finding]:
+    if names is None:
+        return id_difference(ids, expected_ids, seams)
+    return names.id_findings(ids, expected_ids, own, seams)
 
 
 def _all_cuts(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> tuple[IntArray, IntArray]:

@@ -45,6 +45,7 @@ class FileCount:
 def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_sources(parser)
     options.declare_encoding(parser)
+    options.declare_trust(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,8 +92,8 @@ def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
     from tokpar.streaming import encodes_parts
 
     asked = encoder.arguments
-    usual = (asked.strategy, asked.executor, asked.option, asked.chunk_chars)
-    if name == TEXT or has_rows(name) or usual != ("auto", "auto", None, None):
+    usual = (asked.strategy, asked.executor, asked.option, asked.chunk_chars, asked.untrusted)
+    if name == TEXT or has_rows(name) or usual != ("auto", "auto", None, None, False):
         return False
     return encodes_parts(encoder.tokenizer)
 

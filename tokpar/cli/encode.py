@@ -38,6 +38,7 @@ NAMES = {STDIN: "stdin", TEXT: "text"}
 def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_sources(parser)
     options.declare_encoding(parser)
+    options.declare_trust(parser)
     add = parser.add_argument
     add("--no-ids", action="store_true", help="print everything but the ids")
     add("--all", action="store_true", help="print all ids on a terminal, too")

@@ -208,7 +208,7 @@ class InputEncoder:
         if not has_rows(name):
             for source in sources_in(self.arguments, name):
                 with blamed_on(source), self._waiting(source.text):
-                    encoding = self.encoder.encode(source.text)
+                    encoding = self._encode(self.encoder, source.text)
                 yield source, encoding
             return
         with bar_of(self.arguments, os.path.getsize(name), "B") as moved:
@@ -226,8 +226,13 @@ class InputEncoder:
             return one_call(self.arguments, self.tokenizer, text)
         return nullcontext()
 
+    def _encode(self, encoder: Encoder, text: str) -> Encoding:
+        if getattr(self.arguments, "untrusted", False):
+            return encoder.encode(text, untrusted=[(0, len(text))])
+        return encoder.encode(text)
+
     def _encode_group(self, group: Sequence[Source]) -> Sequence[Encoding]:
-        if len(group) > 1:
+        if len(group) > 1 and not getattr(self.arguments, "untrusted", False):
             try:
                 return self.row_encoder.encode_batch([source.text for source in group])
             except (TokparError, ValueError):  # the loop below finds the text that fails
@@ -235,7 +240,7 @@ class InputEncoder:
         encodings = []
         for source in group:
             with blamed_on(source):
-                encodings.append(self.row_encoder.encode(source.text))
+                encodings.append(self._encode(self.row_encoder, source.text))
         return encodings
 
 

@@ -34,6 +34,11 @@ def declare_sources(parser: argparse.ArgumentParser) -> None:
     declare_field(parser)
 
 
+def declare_trust(parser: argparse.ArgumentParser) -> None:
+    what = "the text cannot spell a control token such as <|im_end|> (docs/untrusted.md)"
+    parser.add_argument("--untrusted", action="store_true", help=what)
+
+
 def declare_field(parser: argparse.ArgumentParser) -> None:
     which = f"the text in a row of a .jsonl, also nested: data.text (default: {RULE})"
     parser.add_argument("--field", metavar="NAME", help=which)

@@ -71,13 +71,29 @@ def run(arguments: argparse.Namespace) -> int:
             split, cuts = foresee_cuts(source.text, tokenizer, strategy)
         if not arguments.json:
             _print(source, split, cuts, None if arguments.all else MOST_SHOWN)
+            print_line(_control_tokens(tokenizer))
             return 0
-        described = _plan(source, strategy.name, split, cuts)
+        control = {"control": _control_tokens(tokenizer)}
+        described = _plan(source, strategy.name, split, cuts) | control
     if arguments.json:
         print_json({"file": source.name, "loader": loader, **described})
     else:
         print_line(said)
     return 0
+
+
+def _control_tokens(tokenizer: TokenizerAdapter) -> str:
+    """How many tokens only trusted text may spell, and which the model may give by itself."""
+    from tokpar.encoder import Encoder
+
+    try:
+        trusted = Encoder(tokenizer).trusted_encoder()
+    except OptionError as error:
+        return f"no untrusted text: {error}"
+    given = sorted(trusted.given_ids.values())
+    shown = ", ".join(map(visible, given[:4])) + (", ..." if len(given) > 4 else "")
+    said = f"ordinary text may get {shown}" if given else "ordinary text never gets one"
+    return f"control tokens: {len(trusted.control):,}; {said} (docs/untrusted.md)"
 
 
 def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, Any]:

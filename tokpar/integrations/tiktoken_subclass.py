@@ -20,10 +20,12 @@ from tiktoken.core import _special_token_regex
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate, plain_text
+from tokpar.encoder import Encoder, Spans
 from tokpar.encoding import Batch
 from tokpar.errors import EngineError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.loading import load
 from tokpar.types import Rows
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
@@ -70,9 +72,17 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         *,
         allowed_special: AllowedSpecial = _NOTHING,
         disallowed_special: DisallowedSpecial = "all",
+        untrusted: Spans | None = None,
     ) -> list[int]:
-        """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
+        """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it.
+
+        `untrusted`: [start, stop) of parts of the text in which no special token counts, and none
+        is an error; code points (docs/untrusted.md)."""
         path, text = self._tokpar, plain_text(text)
+        if untrusted is not None:
+            encoder = path.trusted_encoder(allowed_special, disallowed_special)
+            trusted: list[int] = encoder.encode(text, untrusted=untrusted).ids.tolist()
+            return trusted
         if allowed_special is _NOTHING and disallowed_special == "all":
             found = path.compiled_ids(text, path.tokenizer)
             if found is not None:
@@ -170,6 +180,10 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         return self._tokpar.rebuild, (self._tokpar.original,)
 
 
+def _hashable(special: Literal["all"] | Collection[str]) -> Any:
+    return special if isinstance(special, str) else frozenset(special)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FastPath:
     """How a `TokparEncoding` encodes through tokpar. `tokenizer` refuses all special tokens.
@@ -185,6 +199,22 @@ class FastPath:
     adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
     calls: dict[int, int] = field(default_factory=dict)
+    encoders: dict[object, Encoder] = field(default_factory=dict)
+
+    def trusted_encoder(
+        self, allowed_special: AllowedSpecial, disallowed_special: DisallowedSpecial
+    ) -> Encoder:
+        """The encoder of texts with untrusted parts, by tiktoken's arguments."""
+        settings = {
+            "allowed_special": _hashable(allowed_special),
+            "disallowed_special": _hashable(disallowed_special),
+        }
+        key = tuple(settings.values())
+        if key not in self.encoders:
+            while len(self.encoders) >= MOST_ADAPTERS:
+                self.encoders.pop(next(iter(self.encoders)), None)
+            self.encoders[key] = Encoder(load(self.original, **settings))
+        return self.encoders[key]
 
     @property
     def ordinary(self) -> TiktokenTokenizer:

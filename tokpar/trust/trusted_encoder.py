@@ -5,10 +5,10 @@ One call encodes the whole text, so prefixes, strips and neighbours are those of
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 import numpy as np
 
@@ -28,6 +28,11 @@ from tokpar.trust.trusted_search import (
 )
 from tokpar.types import Trust, TrustParts
 
+if TYPE_CHECKING:
+    from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.text_chunk import TextChunk
+    from tokpar.sessions.session import Session
+
 Control = Literal["default", "special"] | Collection[str]
 """Which added tokens only trusted text may spell, see `Encoder.encode`."""
 
@@ -41,6 +46,12 @@ class EncodesNames(Protocol):
     def encode(self, text: str) -> Encoding: ...
 
     def with_tokenizer(self, tokenizer: TokenizerAdapter) -> Self: ...
+
+    def session(self) -> Session: ...
+
+    def chunks(
+        self, text: str, max_tokens: int, overlap: int, boundary: Boundary
+    ) -> Iterator[TextChunk]: ...
 
     def close(self) -> None: ...
 
@@ -77,11 +88,13 @@ def control_tokens(parts: TrustParts, control: Control) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class NamedEngine:
-    """An encoder of named texts. `ids`: the ids of the tokenizer for the encoder's ids from
+    """An encoder of named texts. `first_name`: the code point of the first name's own character.
+    `ids`: the ids of the tokenizer for the encoder's ids from
     `first_id` on, uint32."""
 
     encoder: EncodesNames
     names: Mapping[str, str]
+    first_name: int
     first_id: int
     ids: IdArray
 
@@ -120,14 +133,14 @@ class TrustedEncoder:
         refuses = self._parts.check_trusted is not None  # the own call of untrusted text, too
         if not (matches or refuses or self._search.occurs_in(text)):
             plain = self._encoder.encode(text)
-            self._require_no_control(plain, plain)
+            self._require_own(plain, plain)
             return Encoding(plain.ids, partial(_same_row, plain, trust))
         engine = self.engine_for(text)
         named = named_text(text, matches, engine.names)
         inner = engine.encoder.encode(named.text)
         row = partial(_row, text, self._encoder.tokenizer, inner, engine, named, trust)
         final = Encoding(engine.tokenizer_ids(inner.ids), row)
-        self._require_no_control(inner, final)
+        self._require_own(inner, final)
         return final
 
     def close(self) -> None:
@@ -135,13 +148,41 @@ class TrustedEncoder:
         for engine in self._engines.values():
             engine.encoder.close()
 
-    def matches(self, text: str, spans: Iterable[Span]) -> list[Match]:
-        """Returns the control tokens that the trusted runs of the text spell, ascending."""
-        runs = trusted_runs(spans, len(text))
+    @property
+    def searches_twice(self) -> bool:
+        """See `TrustedSearch.searches_twice`."""
+        return self._search.searches_twice
+
+    def matches(self, text: str, spans: Iterable[Span], start: int = 0) -> list[Match]:
+        """Returns the control tokens that the trusted runs of the text spell, ascending.
+
+        `start`: runs before this code point, at which a run begins, are left out. Raises the error
+        of the own call for a trusted run that it refuses."""
+        runs = [run for run in trusted_runs(spans, len(text)) if run[0] >= start]
         if self._parts.check_trusted is not None:
-            for start, stop in runs:
-                self._parts.check_trusted(text[start:stop])
+            for first, last in runs:
+                self._parts.check_trusted(text[first:last])
         return self._search.matches(text, runs)
+
+    def chunks(
+        self, text: str, spans: object, max_tokens: int, overlap: int, boundary: Boundary
+    ) -> Iterator[TextChunk]:
+        """Returns an iterator of `Encoder.chunks` of a text with untrusted `spans`. The control
+        tokens of a chunk are those of the whole text."""
+        text = require_text(text)
+        engine = self.engine_for(text)
+        matches = self.matches(text, require_spans(spans, text))
+        names = named_text(text, matches, engine.names)
+        for chunk in engine.encoder.chunks(names.text, max_tokens, overlap, boundary):
+            start, stop = names.original(np.array([chunk.start, chunk.stop])).tolist()
+            if any(first < stop < last for first, last, _ in matches):  # inside a longer name
+                raise OptionError(
+                    f"no chunk of at most {max_tokens} tokens from code point {start} on ends "
+                    "beside a control token: pass a greater max_tokens"
+                )
+            self.require_no_control(self._without_special(chunk.ids))
+            ids = engine.tokenizer_ids(chunk.ids)
+            yield replace(chunk, start=start, stop=stop, ids=ids)
 
     def engine_for(self, text: str) -> NamedEngine:
         """Returns an engine whose names do not stand in the text."""
@@ -151,50 +192,60 @@ class TrustedEncoder:
                 if not has_private(text, first, count):
                     return engine
             first = first_free(count, (text, self._parts.vocabulary()))
-            self._engines[first] = engine = self._made_engine(names_from(first, self.control))
+            self._engines[first] = engine = self._made_engine(first)
             return engine
 
-    def _made_engine(self, names: Mapping[str, str]) -> NamedEngine:
+    def _made_engine(self, first: int) -> NamedEngine:
+        names = names_from(first, self.control)
         encoder = self._encoder.with_tokenizer(self._parts.with_names(names))
         ids = {t.content: t.id for t in facts_of(encoder.tokenizer).added_tokens}
         own = {token.content: token.id for token in self._parts.added_tokens}
         moved = {ids[name]: own[content] for content, name in names.items()}
         if all(id_ == own_id for id_, own_id in moved.items()):  # tiktoken lets us choose the ids
-            return NamedEngine(encoder, names, 1 << 32, np.empty(0, np.uint32))
+            return NamedEngine(encoder, names, first, 1 << 32, np.empty(0, np.uint32))
         table = np.arange(min(moved), max(moved) + 1, dtype=np.uint32)
         table[np.array([*moved]) - min(moved)] = [*moved.values()]
-        return NamedEngine(encoder, names, min(moved), table)
+        return NamedEngine(encoder, names, first, min(moved), table)
 
-    def _require_no_control(self, inner: Encoding, final: Encoding) -> None:
-        """Raise ControlTokenError if the model gave a control token for ordinary text.
+    def _without_special(self, ids: IdArray) -> IdArray:
+        before, after = inserted_ids(self._encoder.tokenizer) or ((), ())
+        return ids[len(before) : len(ids) - len(after)]
 
-        `inner`: the encoding whose names have ids of their own."""
+    def require_no_control(self, ids: IdArray, place: Callable[[int], str] = str) -> None:
+        """Raises ControlTokenError if the model gave a control token for ordinary text.
+
+        `ids`: before post-processing, of a text whose names have ids of their own. `place(k)`:
+        where id k is, in words."""
         if not len(self._given_array):
             return
-        tokenizer = self._encoder.tokenizer
-        around = inserted_ids(tokenizer)
-        skipped, ids = 0, inner.ids
-        if around is not None:
-            skipped = len(around[0])
-            ids = ids[skipped : len(ids) - len(around[1])]
-        elif inner.origin is not None:
-            ids = inner.origin.before_postprocess(ids)
         places = np.flatnonzero(np.isin(ids, self._given_array))
         if len(places):
-            content = self.given_ids[int(ids[places[0]])]
-            place = _place_of(final, skipped + int(places[0]) if around is not None else None)
+            k = int(places[0])
             raise ControlTokenError(
-                f"the model itself gives the control token {content!r} for ordinary text{place}: "
-                "replace that text, or leave the token out of `control`"
+                f"the model itself gives the control token {self.given_ids[int(ids[k])]!r} for "
+                f"ordinary text ({place(k)}): replace that text, or leave the token out of control"
             )
 
+    def _require_own(self, inner: Encoding, final: Encoding) -> None:
+        """As `require_no_control`. `inner`: the encoding whose names have ids of their own."""
+        if not len(self._given_array) or inner.origin is None:
+            return
+        around = inserted_ids(self._encoder.tokenizer)
+        if around is not None:
+            before = len(around[0])
+            self.require_no_control(
+                self._without_special(inner.ids), lambda k: _place_of(final, before + k)
+            )
+        else:
+            self.require_no_control(inner.origin.before_postprocess(inner.ids), "token {}".format)
 
-def _place_of(encoding: Encoding, k: int | None) -> str:
+
+def _place_of(encoding: Encoding, k: int) -> str:
     try:
-        start, stop = encoding.char_spans[k].tolist() if k is not None else (0, 0)
-    except LookupError:
-        return "" if k is None else f" (token {k})"
-    return f" at code points {start} to {stop}" if stop else ""
+        start, stop = encoding.char_spans[k].tolist()
+    except LookupError:  # a tokenizer that cannot locate its tokens
+        return f"token {k}"
+    return f"code points {start} to {stop}"
 
 
 def _same_row(plain: Encoding, trust: Trust) -> KnownRow:
@@ -226,13 +277,16 @@ class NamedOrigin:
 
     @property
     def seams(self) -> Seams:
-        """The seams of the named text, at their places in the text."""
+        """The seams of the named text, at their places in the text. Witnesses name the tokens."""
         seams = self.inner.seams
         columns = Columns.of(seams)
-        return Seams(
-            replace(columns, positions=self.named_text.original(columns.positions)),
-            proofs=seams.proofs,
+        contents = {name: content for content, name in self.engine.names.items()}
+        licences = tuple(
+            (rule, theorem, tuple((key, contents.get(value, value)) for key, value in witness))
+            for rule, theorem, witness in columns.licences
         )
+        positions = self.named_text.original(columns.positions)
+        return Seams(replace(columns, positions=positions, licences=licences), proofs=seams.proofs)
 
     def before_postprocess(self, final: IdArray) -> IdArray:
         """Returns the ids before special tokens, truncation and padding."""

@@ -20,7 +20,7 @@ Match = tuple[int, int, str]
 
 
 def require_spans(spans: object, text: str) -> tuple[Span, ...]:
-    """Returns the untrusted spans of a text, [start, stop) each, without empty ones.
+    """Returns the untrusted spans of a text, [start, stop) each, neighbours as one, none empty.
 
     Raises OptionError unless they are pairs of ints in the text, ascending, without overlap."""
     found: list[Span] = []
@@ -40,7 +40,8 @@ def require_spans(spans: object, text: str) -> tuple[Span, ...]:
                 f"that ends at {end}"
             )
         if start < stop:
-            found.append((start, stop))
+            joins = bool(found) and start == end
+            found.append((found.pop()[0] if joins else start, stop))
             end = stop
     return tuple(found)
 
@@ -76,6 +77,11 @@ class TrustedSearch:
         late = {content for content, token in self._tokens.items() if token.normalized}
         self._first_pass = Contents.of(self._tokens.keys() - late)
         self._second_pass, self._late = Contents.of(late), Contents.of(late & self._control)
+
+    @property
+    def searches_twice(self) -> bool:
+        """True if some control tokens are searched in what the others leave of the whole text."""
+        return bool(self._late.contents)
 
     def occurs_in(self, text: str) -> bool:
         """True if a control token is written somewhere in the text, trusted or not."""

@@ -58,3 +58,16 @@ def write_file(path: Path, *changes: Change, source: Path = DEFAULT) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(config), encoding="utf-8")
     return path
+
+
+def add_token(config: dict[str, Any]) -> None:
+    """Add the special token <|end|> behind the vocabulary."""
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    size = len(config["model"]["vocab"])
+    config["added_tokens"] = [{"id": size, "content": "<|end|>", "special": True, **flags}]
+
+
+def mutated(folder: Path, *changes: Change, name: str = "model.json") -> Path:
+    """Write the bundled tokenizer with an added token, NFC and Qwen's pattern, then changed."""
+    base = (add_token, set_normalizer("NFC"), set_pattern(QWEN_2))
+    return write_file(folder / name, *base, *changes)

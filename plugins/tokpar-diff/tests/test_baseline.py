@@ -9,7 +9,9 @@ import pytest
 from mutated_files import (
     QWEN_2,
     Change,
+    add_token,
     exchange_merges,
+    mutated,
     set_flag,
     set_normalizer,
     set_pattern,
@@ -26,17 +28,6 @@ def written(tmp_path: Path) -> Path:
     path = tmp_path / "ids.jsonl"
     assert run("diff", mutated(tmp_path), "--baseline", path).code == 0
     return path
-
-
-def add_token(config: dict) -> None:
-    token = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    size = len(config["model"]["vocab"])
-    config["added_tokens"] = [{"id": size, "content": "<|end|>", "special": True, **token}]
-
-
-def mutated(folder: Path, *changes: Change) -> Path:
-    base = (add_token, set_normalizer("NFC"), set_pattern(QWEN_2))
-    return write_file(folder / "model.json", *base, *changes)
 
 
 @pytest.mark.parametrize(

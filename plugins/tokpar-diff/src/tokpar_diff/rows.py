@@ -27,6 +27,10 @@ code points. `text`: the ids decoded; `plain_text`: with skip_special_tokens=Tru
 if the tokenizer does not tell it. A row of a text on which the tokenizer fails has the one key
 "error"."""
 _TIKTOKEN = "tiktoken"
+_BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))
+_CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
+_DECODING = ("decode", "_decode", "clean_up_tokenization", "convert_tokens_to_string")
+_FORCED = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 _LIBRARIES = {"transformers": ("tokenizers", "transformers"), "tokenizers": ("tokenizers",)}
 
 
@@ -122,8 +126,7 @@ def open_name(name: str) -> Any:
     """Returns the tokenizer of a tokenizer.json, of a directory or repository (by AutoTokenizer),
     or of a name of tiktoken. Raises what the libraries raise."""
     if name.endswith(".json"):
-        with open(name, encoding="utf-8") as file:
-            return import_module("tokenizers").Tokenizer.from_str(file.read())
+        return import_module("tokenizers").Tokenizer.from_file(name)
     if not os.path.isdir(name):
         try:
             tiktoken: Any = import_module(_TIKTOKEN)
@@ -136,20 +139,48 @@ def open_name(name: str) -> Any:
 
 
 def describe(tokenizer: Any) -> dict[str, Any]:
-    """Returns what another process needs to know: versions, class, and `file`, the tokenizer.json
-    of the engine, or `encoding`, the arguments of a `tiktoken.Encoding`."""
-    own, kind = getattr(tokenizer, "backend_tokenizer", tokenizer), kind_of(tokenizer)
-    wrapped = kind == "transformers"
-    flag = "split_special_tokens" if wrapped else "encode_special_tokens"
+    """Returns what decides the rows besides the engine's file: versions, class, methods of its own.
+
+    `own_calls`, `own_decoding`: a method of the class that is not the library's, or None."""
+    kind, found = kind_of(tokenizer), dict.fromkeys(("own_calls", "own_decoding"))
+    if kind == "transformers":
+        switch = getattr(tokenizer, "_switch_to_input_mode", None)
+        if switch is not None:
+            switch()  # as each call does: translation models set their post-processor
+        found = {"own_calls": _own(tokenizer, _CALLS), "own_decoding": _own(tokenizer, _DECODING)}
+    flag = "split_special_tokens" if kind == "transformers" else "encode_special_tokens"
     return {
         "kind": kind,
         "class": type(tokenizer).__name__,
         "versions": versions_of(tokenizer),
         "skips_special": bool(getattr(tokenizer, flag, False)),
-        "cleans_up": wrapped and bool(getattr(tokenizer, "clean_up_tokenization_spaces", False)),
-        "encoding": _encoding_of(own) if kind == _TIKTOKEN else None,
-        "file": _file_of(own),
+        "cleans_up": kind == "transformers" and _cleans_up(tokenizer),
+        **found,
     }
+
+
+def _own(tokenizer: Any, names: Sequence[str]) -> str | None:
+    for name in names:
+        module = getattr(getattr(tokenizer, name, None), "__module__", None)
+        if module not in (*_BASES, None):
+            return f"{type(tokenizer).__name__} has its own {name}"
+    return None
+
+
+def _cleans_up(tokenizer: Any) -> bool:
+    """True if decoded text loses spaces before punctuation. New releases do that to BPE only if a
+    second flag is set."""
+    model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
+    is_left_alone = type(model).__name__ == "BPE" and not getattr(tokenizer, _FORCED, True)
+    return bool(getattr(tokenizer, "clean_up_tokenization_spaces", False)) and not is_left_alone
+
+
+def file_of(tokenizer: Any) -> dict[str, Any]:
+    """Returns the engine's `file`, its tokenizer.json, or the `encoding` of tiktoken; None each if
+    there is none."""
+    own = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    is_ranks = kind_of(own) == _TIKTOKEN
+    return {"encoding": _encoding_of(own) if is_ranks else None, "file": _written_by(own)}
 
 
 def _encoding_of(own: Any) -> dict[str, Any]:
@@ -157,7 +188,7 @@ def _encoding_of(own: Any) -> dict[str, Any]:
     return {"pat_str": own._pat_str, "ranks": ranks, "specials": own._special_tokens}
 
 
-def _file_of(own: Any) -> str | None:
+def _written_by(own: Any) -> str | None:
     if kind_of(own) != "tokenizers":
         return None
     if hasattr(own, "to_str"):
@@ -177,7 +208,7 @@ def main() -> None:
 
     try:
         tokenizer = open_name(sys.argv[1])
-        description = describe(tokenizer)
+        description = {**describe(tokenizer), **file_of(tokenizer)}
     except BaseException as error:  # of any library, panics included: the other process reports it
         answer({"error": f"{type(error).__name__}: {str(error).strip()[:300]}"})
         return

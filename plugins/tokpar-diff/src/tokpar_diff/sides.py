@@ -8,7 +8,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,31 +31,33 @@ _ADAPTER_SUFFIXES = (".tiktoken", ".txt")
 class Side:
     """One of the tokenizers that are compared.
 
-    `rows_of`: asks the tokenizer itself. `form`: its canonical form, or None, then `why_no_form`
-    says why. `decoder`: the decoder of its file. `decodes`: how the ids become text besides: the
-    class and whether it cleans up, or what no file tells. `is_here`: it runs in this process, on
-    the object `tokenizer`."""
+    `description`: see `rows.describe`. `rows_of`: asks the tokenizer itself. `form`: its canonical
+    form, or None, then `why_no_form` says why. `decoder`: the decoder of its file. `tokenizer`: the
+    object, None if it is in another Python."""
 
     name: str
-    versions: Mapping[str, str]
+    description: Mapping[str, Any] = field(repr=False)
     rows_of: Callable[[Sequence[str]], list[Row]] = field(repr=False)
-    class_name: str = ""
     form: JsonForm | RankForm | None = field(default=None, repr=False)
     why_no_form: str = ""
-    decoder: Any = None
-    cleans_up: bool = False
-    own_decoding: str | None = None
+    decoder: Any = field(default=None, repr=False)
     tokenizer: Any = field(default=None, repr=False)
 
     @property
     def is_here(self) -> bool:
+        """True if the tokenizer runs in this process."""
         return self.tokenizer is not None
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the libraries that encode."""
+        return dict(self.description["versions"])
 
     @property
     def label(self) -> str:
         """The name, class and versions: "a.json (Tokenizer, tokenizers 0.23.3)"."""
         versions = [f"{name} {version}" for name, version in self.versions.items()]
-        return f"{self.name} ({', '.join(filter(None, [self.class_name, *versions]))})"
+        return f"{self.name} ({', '.join([self.description['class'], *versions])})"
 
 
 def open_side(source: object, **settings: Any) -> Side:
@@ -68,24 +70,20 @@ def open_side(source: object, **settings: Any) -> Side:
     name = type(source).__name__
     if isinstance(source, (str, os.PathLike)):
         name, tokenizer = os.fspath(source), _open_named(os.fspath(source), settings)
-    kind = rows.kind_of(tokenizer)
-    if kind is None:
+    if rows.kind_of(tokenizer) is None:
         raise OptionError(
             f"a {name} is no tokenizer: pass one of tokenizers, transformers or tiktoken, a path "
             "or a name"
         )
+    description = rows.describe(tokenizer)
     form, why = _form_of(tokenizer)
-    wrapped = kind == "transformers"
     return Side(
         name=name,
-        versions=rows.versions_of(tokenizer),
+        description=description,
         rows_of=lambda texts: rows.rows_of(tokenizer, texts),
-        class_name=type(tokenizer).__name__,
         form=form,
         why_no_form=why,
         decoder=_decoder_of(engine_of(tokenizer)) if isinstance(form, JsonForm) else None,
-        cleans_up=bool(getattr(tokenizer, "clean_up_tokenization_spaces", False)),
-        own_decoding=_own_decoding(tokenizer) if wrapped else None,
         tokenizer=tokenizer,
     )
 
@@ -93,11 +91,9 @@ def open_side(source: object, **settings: Any) -> Side:
 def _open_named(name: str, settings: Mapping[str, Any]) -> Any:
     path = path_of(name, ".json")
     if path is not None and not path.is_dir():
-        data = path.read_bytes()
-        from tokenizers import Tokenizer
-
+        path.stat()  # the library's error for a missing file is vague
         with refusing(path):
-            return Tokenizer.from_str(data.decode("utf-8"))
+            return rows.open_name(name)
     if name == DEFAULT_TOKENIZER or path_of(name, *_ADAPTER_SUFFIXES) is not None:
         adapter: Any = tokpar.load(name, **settings)
         return getattr(adapter, "encoding", None) or adapter.engine
@@ -110,7 +106,11 @@ def _open_named(name: str, settings: Mapping[str, Any]) -> Any:
 def _form_of(tokenizer: Any) -> tuple[JsonForm | RankForm | None, str]:
     settings = {"allowed_special": frozenset(getattr(tokenizer, "special_tokens_set", ()))}
     try:
-        return read_origin(Origin(tokenizer, settings)), ""
+        form = read_origin(Origin(tokenizer, settings))
+        if isinstance(form, JsonForm):  # a file that is read part by part lacks this one
+            fuses = getattr(getattr(engine_of(tokenizer), "model", None), "fuse_unk", False)
+            form = replace(form, model={"fuse_unk": fuses, **form.model})
+        return form, ""
     except (CustomPartError, RefusedError, FileFormatError) as error:
         return None, str(error)
 
@@ -127,13 +127,6 @@ def _decoder_of(own: Any) -> Any:
         return "a decoder in Python"
 
 
-def _own_decoding(tokenizer: Any) -> str | None:
-    """Returns why a tokenizer of transformers decodes in its own way, or None."""
-    from tokpar.adapters.decoding_parts import own_decoding  # imports the decoders
-
-    return own_decoding(tokenizer)
-
-
 def open_elsewhere(name: str, python: str) -> Side:
     """Returns the side of a path or name in another Python, the executable `python`. Raises
     OptionError."""
@@ -145,13 +138,11 @@ def open_elsewhere(name: str, python: str) -> Side:
     file = json.loads(answer["file"]) if answer["file"] else {}
     return Side(
         name=f"{name} in {python}",
-        versions=answer["versions"],
+        description=answer,
         rows_of=other.rows_of,
-        class_name=answer["class"],
         form=form,
-        why_no_form="" if form else f"{answer['class']} has no engine whose file could be read",
+        why_no_form="" if form else f"{answer['class']} has no engine whose file can be read",
         decoder=file.get("decoder"),
-        cleans_up=answer["cleans_up"],
     )
 
 

@@ -1,0 +1,399 @@
+"""`tokpar diff A B`: equal by a proof, different by a text that needs all of its characters, or
+undecided."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+import tokpar_diff
+from mutated_files import (
+    QWEN_2,
+    Change,
+    add_token,
+    exchange_merges,
+    mutated,
+    set_flag,
+    set_normalizer,
+    set_pattern,
+    write_file,
+)
+from tokenizers import Tokenizer
+from tokpar_diff import compare, equality
+
+from tests.support.cli_runs import run
+from tests.support.paths import DEFAULT, VOCAB
+from tests.support.small_encodings import small_encoding
+from tokpar.errors import MismatchError, OptionError, UnknownNameError
+
+IDS = ("ids", "plain_ids")
+DECODE = ("text", "plain_text")
+ALL = (*IDS, "offsets", *DECODE)
+
+
+def make_row(*stages: dict[str, Any]) -> Change:
+    """Put a row of normalizers in the place of the file's own."""
+    return lambda config: config.update(
+        normalizer={"type": "Sequence", "normalizers": list(stages)}
+    )
+
+
+def replace_text(text: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": text}, "content": content}
+
+
+def lower_bert() -> dict[str, Any]:
+    flags = dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents"), False)
+    return {"type": "BertNormalizer", "lowercase": True, **flags}
+
+
+def put_entry(config: dict[str, Any]) -> None:
+    """Add an entry that nothing makes, before the last one, which is the added token."""
+    vocabulary = config["model"]["vocab"]
+    size = len(vocabulary)
+    vocabulary |= {"zzqqzz": size, "<|end|>": size + 1}
+    config["added_tokens"][0]["id"] = size + 1
+
+
+def remove_entry(config: dict[str, Any]) -> None:
+    put_entry(config)
+    del config["model"]["vocab"]["zzqqzz"]
+
+
+def make_entry(config: dict[str, Any]) -> None:
+    """As `put_entry`, and a merge that makes the entry's end of its beginning."""
+    put_entry(config)
+    config["model"]["merges"].append(["zzqq", "zz"])
+
+
+def test_a_renamed_copy_is_equal(tmp_path: Path) -> None:
+    shutil.copy(DEFAULT, tmp_path / "other.json")
+    printed = run("diff", DEFAULT, tmp_path / "other.json")
+    assert printed.code == 0
+    assert "equal: ids, ids without special tokens, offsets, decode" in printed.out
+    assert "because the same in what tokenizers" in printed.out
+
+
+def test_one_object_twice_is_equal() -> None:
+    own = Tokenizer.from_file(str(VOCAB / "llama_style.json"))
+    assert compare.diff(own, own).answer == "equal"
+
+
+EQUAL_PAIRS = {
+    "a pattern in other words": (
+        set_pattern(QWEN_2.replace(r"\s+(?!\S)|\s+", r"\s+(?!\S)|\s|\s+")),
+        "the two patterns have the same matches in every text (product of their automata)",
+        ALL,
+    ),
+    "only `special`": (
+        lambda config: config["added_tokens"][0].update(special=False),
+        "only the flag `special` of added tokens differs",
+        (*IDS, "offsets", "text"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "reason", "aspects"), EQUAL_PAIRS.values(), ids=EQUAL_PAIRS)
+def test_it_proves_what_is_equal(
+    tmp_path: Path, change: Change, reason: str, aspects: tuple[str, ...]
+) -> None:
+    found = compare.diff(mutated(tmp_path), mutated(tmp_path, change, name="b.json"))
+    assert tuple(x for x in ALL if found.aspects[x] == "equal") == aspects
+    assert any(reason in each for each in found.reasons)
+
+
+def test_normalizers_that_write_each_character_alike_are_equal(tmp_path: Path) -> None:
+    """But for offsets, about which theorem 4.8 says nothing."""
+    one = make_row({"type": "Lowercase"}, replace_text("x", "y"))
+    two = make_row(replace_text("X", "Y"), replace_text("x", "y"), lower_bert())
+    a, b = mutated(tmp_path, one), mutated(tmp_path, two, name="b.json")
+    found = run("diff", a, b, "--json")
+    assert found.code == 3
+    assert [x for x, answer in found.json["aspects"].items() if answer != "equal"] == ["offsets"]
+    assert any("theorem 4.8" in each for each in found.json["reasons"])
+    other = mutated(
+        tmp_path, make_row(replace_text("x", "y"), {"type": "Lowercase"}), name="c.json"
+    )
+    assert compare.diff(a, other).differences[0].text == "X"
+
+
+def test_an_entry_that_nothing_makes_may_go(tmp_path: Path) -> None:
+    a = mutated(tmp_path, put_entry)
+    found = compare.diff(a, mutated(tmp_path, remove_entry, name="b.json"))
+    assert found.answer == "equal"
+    assert "no character and no merge makes the entries of one side only" in found.reasons
+    assert found.structure == ("vocabulary: 1 token only in a, such as 'zzqqzz' (16384)",)
+
+
+def test_with_ignore_merges_every_entry_may_be_found(tmp_path: Path) -> None:
+    def ignore(config: dict[str, Any]) -> None:
+        config["model"]["ignore_merges"] = True
+
+    a = mutated(tmp_path, put_entry, ignore)
+    found = compare.diff(a, mutated(tmp_path, remove_entry, ignore, name="b.json"))
+    assert (found.answer, found.differences[0].text) == ("different", "zzqqzz")
+
+
+DIFFERENT_PAIRS = {
+    "one merge exchanged": (exchange_merges(0, -1), "merges", 4),
+    "one added token made rstrip": (set_flag("rstrip"), "added tokens", 8),
+    "NFC to NFKC": (set_normalizer("NFKC"), "normalizer", 1),
+    "digits by three": (
+        set_pattern(QWEN_2.replace(r"|\p{N}|", r"|\p{N}{1,3}|")),
+        "pre-tokenizer",
+        2,
+    ),
+    "a post-processor": (
+        lambda config: config.update(
+            post_processor={
+                "type": "TemplateProcessing",
+                "single": [
+                    {"SpecialToken": {"id": "<|end|>", "type_id": 0}},
+                    {"Sequence": {"id": "A", "type_id": 0}},
+                ],
+                "pair": [{"Sequence": {"id": "A", "type_id": 0}}],
+                "special_tokens": {
+                    "<|end|>": {"id": "<|end|>", "ids": [16384], "tokens": ["<|end|>"]}
+                },
+            }
+        ),
+        "post-processor",
+        0,
+    ),
+    "truncation": (
+        lambda config: config.update(
+            truncation={
+                "max_length": 5,
+                "stride": 0,
+                "strategy": "LongestFirst",
+                "direction": "Right",
+            }
+        ),
+        "truncation and padding",
+        8,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "length"), DIFFERENT_PAIRS.values(), ids=DIFFERENT_PAIRS
+)
+def test_it_finds_a_text_that_needs_each_of_its_characters(
+    tmp_path: Path, change: Change, part: str, length: int
+) -> None:
+    a, b = mutated(tmp_path), mutated(tmp_path, change, name="b.json")
+    printed = run("diff", a, b, "--json")
+    assert printed.code == 1
+    found = printed.json
+    assert [each.partition(":")[0] for each in found["structure"]] == [part]
+    first = found["differences"][0]
+    assert len(first["text"]) <= length
+    first_ids = [Tokenizer.from_file(str(path)).encode(first["text"]).ids for path in (a, b)]
+    assert [row["ids"] for row in first["rows"]] == first_ids
+    assert first_ids[0] != first_ids[1]
+    for k in range(len(first["text"])):
+        shorter = first["text"][:k] + first["text"][k + 1 :]
+        ids = [Tokenizer.from_file(str(path)).encode(shorter).ids for path in (a, b)]
+        assert ids[0] == ids[1], shorter
+    shown = run("diff", a, b).out
+    assert repr(first["text"]) in shown
+    assert "different: ids" in shown
+
+
+def test_merges_of_which_no_text_shows_the_order_are_undecided(tmp_path: Path) -> None:
+    a, b = mutated(tmp_path), mutated(tmp_path, exchange_merges(-1, -2), name="b.json")
+    printed = run("diff", a, b)
+    assert printed.code == 3
+    assert "undecided: ids, ids without special tokens, offsets" in printed.out
+    assert "nothing here decides whether they ever compete" in printed.out
+    assert run("diff", a, b, "--accept", "undecided").code == 0
+
+
+# ------------------------------------------------------------------------- directories, classes
+
+
+def test_a_file_and_its_directory(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    path = write_file(tmp_path / "model" / "tokenizer.json", add_token)
+    settings = path.with_name("tokenizer_config.json")
+    settings.write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', "utf-8")
+    same = run("diff", path, path.parent)
+    assert same.code == 0, same
+    assert "transformers 5" in same.out
+    settings.write_text('{"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}', "utf-8")
+    other = run("diff", path, path.parent)
+    assert other.code == 1
+    assert "GPT2Tokenizer, tokenizers" in other.out
+    settings.write_text(
+        '{"tokenizer_class": "PreTrainedTokenizerFast", "split_special_tokens": true}', "utf-8"
+    )
+    assert compare.diff(path, path.parent).differences[0].text in ("<|end|>", "\n<|end|>")
+
+
+def test_a_class_that_encodes_or_decodes_in_python_is_not_proved(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+
+    class Decoding(transformers.PreTrainedTokenizerFast):  # type: ignore[name-defined, misc]
+        def _decode(self, *arguments: Any, **settings: Any) -> Any:
+            return super()._decode(*arguments, **settings)
+
+    class Calling(transformers.PreTrainedTokenizerFast):  # type: ignore[name-defined, misc]
+        def __call__(self, *arguments: Any, **settings: Any) -> Any:
+            return super().__call__(*arguments, **settings)
+
+    own = Tokenizer.from_file(str(mutated(tmp_path)))
+    plain = transformers.PreTrainedTokenizerFast(tokenizer_object=own)
+    decoding = compare.diff(plain, Decoding(tokenizer_object=own))
+    assert [decoding.aspects[x] for x in ALL] == ["equal"] * 3 + ["undecided"] * 2
+    assert "Decoding has its own _decode in b" in decoding.reasons
+    calling = compare.diff(plain, Calling(tokenizer_object=own))
+    assert set(calling.aspects.values()) == {"undecided"}
+
+
+def test_encodings_of_tiktoken() -> None:
+    one, two = small_encoding(), small_encoding()
+    found = compare.diff(one, two)
+    assert dict(found.aspects) == dict.fromkeys(("ids", "plain_ids", "text"), "equal")
+    specials = {**one._special_tokens, "<a>": one.n_vocab, "<a>b": one.n_vocab + 1}
+    settings = {"pat_str": one._pat_str, "mergeable_ranks": one._mergeable_ranks}
+    by_chance = tiktoken.Encoding("chance", **settings, special_tokens=specials)
+    assert any("by chance" in each for each in compare.diff(by_chance, by_chance).reasons)
+    other_engine = compare.diff(one, VOCAB / "deepseek_part.json")
+    assert (other_engine.answer, other_engine.structure) == ("different", ())
+    assert "offsets" not in other_engine.aspects
+
+
+# -------------------------------------------------------------------------------- other Pythons
+
+
+def fake_python(folder: Path, *lines: str) -> Path:
+    """A Python in which these lines run first."""
+    path = folder / "python"
+    body = ["import sys, runpy", *lines, "sys.argv = sys.argv[2:]"]
+    body += ["runpy.run_path(sys.argv[0], run_name='__main__')"]
+    path.write_text("\n".join([f"#!{sys.executable}", *body]), "utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def test_another_python_of_the_same_versions_is_equal(tmp_path: Path) -> None:
+    path = mutated(tmp_path)
+    printed = run("diff", path, path, "--python", sys.executable)
+    assert printed.code == 0, printed
+    assert f"b: {path} in {sys.executable} (Tokenizer, tokenizers" in printed.out
+
+
+def test_no_proof_spans_two_releases(tmp_path: Path) -> None:
+    path = mutated(tmp_path)
+    other = fake_python(tmp_path, "import tokenizers", "tokenizers.__version__ = '0.1'")
+    printed = run("diff", path, path, "--python", other)
+    assert printed.code == 3, printed
+    assert "because no proof spans two releases of tokenizers: " in printed.out
+    assert " and 0.1\n" in printed.out
+    late = mutated(tmp_path, set_flag("rstrip"), name="late.json")
+    assert run("diff", path, late, "--python", other).code == 1
+
+
+def test_a_directory_in_another_python(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    path = write_file(tmp_path / "model" / "tokenizer.json", add_token)
+    settings = path.with_name("tokenizer_config.json")
+    settings.write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', "utf-8")
+    assert compare.diff(path.parent, path.parent, python=sys.executable).answer == "equal"
+
+
+def test_a_python_that_cannot_answer(tmp_path: Path) -> None:
+    path = mutated(tmp_path)
+    words = ("diff", path, path, "--python")
+    assert run(*words, tmp_path / "none").error.endswith("cannot be run: No such file or directory")
+    ending = fake_python(tmp_path, "sys.exit('no packages here')")
+    assert run(*words, ending).error.endswith("ended with exit code 1: no packages here")
+    lacking = fake_python(tmp_path, "sys.modules['tokenizers'] = None")
+    assert "ModuleNotFoundError" in run(*words, lacking).error
+    ranks = VOCAB / "cl100k_part.tiktoken"
+    error = run("diff", path, ranks, "--python", sys.executable).error
+    assert error == f"{ranks}: --python takes a tokenizer.json, a directory or a name"
+
+
+# ------------------------------------------------------------------------- objects, corpora, help
+
+
+class Words:
+    """An object with `encode` only: ids of its words, and another id for one phrase."""
+
+    def __init__(self, phrase: str = "") -> None:
+        self.name, self.phrase = "words", phrase
+
+    def encode(self, text: str) -> list[int]:
+        if "fail" in text and self.phrase:
+            raise ValueError("a word that fails")
+        return [len(word) for word in text.split()] + [0] * bool(
+            self.phrase and self.phrase in text
+        )
+
+
+def test_a_corpus_shows_what_no_other_text_does(tmp_path: Path) -> None:
+    one, two = Words(), Words("zebra crossing")
+    assert compare.diff(one, two).answer == "undecided"
+    corpus = ["a text", "long before a zebra crossing, and long after it " * 50]
+    found = compare.diff(one, two, corpus=corpus)
+    assert [each.text for each in found.differences] == ["zebra crossing"]
+    assert found.differences[0].subject == "corpus"
+    failing = compare.diff(one, two, corpus=["it will fail here"]).differences[0]
+    assert (failing.text, failing.row_b) == ("fail", {"error": "ValueError: a word that fails"})
+
+
+def test_a_corpus_file_is_read(tmp_path: Path) -> None:
+    path = mutated(tmp_path)
+    late = mutated(tmp_path, exchange_merges(-1, -2), name="b.json")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"body": "one"}\n{"body": "two"}\n', "utf-8")
+    counts = [
+        run("diff", path, late, *words, "--json").json["texts"]
+        for words in ((), ("--corpus", rows, "--field", "body"))
+    ]
+    assert counts[1] - counts[0] == 2
+    assert "No such file" in run("diff", path, late, "--corpus", tmp_path / "no.txt").error
+
+
+def test_what_is_no_tokenizer_is_refused(tmp_path: Path) -> None:
+    for source in (3, None, Words, object()):
+        with pytest.raises(OptionError, match="is no tokenizer: pass one of tokenizers"):
+            compare.diff(source, DEFAULT)
+    with pytest.raises(FileNotFoundError):
+        compare.diff(DEFAULT, tmp_path / "none.json")
+    with pytest.raises(UnknownNameError):
+        compare.diff(DEFAULT, "no/such/file/here")
+    assert "two tokenizers, or one and --baseline" in run("diff", "default").error
+    assert "two tokenizers" in run("diff", "default", "default", "--baseline", "x").error
+
+
+def test_a_text_that_contradicts_a_proof_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(equality, "different_text", lambda *arguments: None)
+    digits = set_pattern(QWEN_2.replace(r"|\p{N}|", r"|\p{N}{1,3}|"))
+    with pytest.raises(MismatchError, match="ids are proved equal, and differ on '"):
+        compare.diff(mutated(tmp_path), mutated(tmp_path, digits, name="b.json"))
+
+
+# ------------------------------------------------------------------------------- same_vocabulary
+
+
+def test_vocabularies_of_a_draft_and_a_target(tmp_path: Path) -> None:
+    draft, target = mutated(tmp_path), mutated(tmp_path, put_entry, name="b.json")
+    other = mutated(tmp_path, set_pattern(r"\p{N}{1,3}|\P{N}+"), name="c.json")
+    same = tokpar_diff.same_vocabulary(draft, other)
+    assert (same.is_same, same.size, same.differences) == (True, 16385, ())
+    found = tokpar_diff.same_vocabulary(draft, target)
+    assert (found.size, found.differences_count) == (16385, 1)
+    assert found.differences == ((16384, "<|end|>", "zzqqzz"),)
+    printed = run("diff", draft, target, "--vocabulary")
+    assert (printed.code, printed.out.split(":")[0]) == (1, "different")
+    assert run("diff", draft, other, "--vocabulary", "--json").json["same"] is True
+    with pytest.raises(OptionError, match="no file tells its tokens"):
+        tokpar_diff.same_vocabulary(draft, Words())

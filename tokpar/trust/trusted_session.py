@@ -1,0 +1,149 @@
+"""A text that grows and shrinks at its end, with untrusted parts, and its ids.
+
+Each edit names the control tokens of the last trusted run again, because a run goes over appends,
+and hands the rest to a session of the text with names (theorem 36)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tokpar.arrays import IdArray
+from tokpar.errors import OptionError
+from tokpar.limits import require_text
+from tokpar.sessions.common_ends import common_prefix
+from tokpar.trust.named_text import has_private, named_text
+from tokpar.trust.trusted_encoder import TrustedEncoder
+from tokpar.trust.trusted_search import Match, Span, require_spans
+
+
+@dataclass(frozen=True, eq=False)
+class TrustedPatch:
+    """What one edit changed: ``old[:replace_from] + replacement_ids`` are the new ids, before
+    special tokens, truncation and padding."""
+
+    replace_from: int
+    replacement_ids: IdArray
+    revision: int
+
+
+class TrustedSession:
+    """A text with untrusted parts, and its ids; make it by `Encoder.trusted_session`.
+
+    All positions are code points. Thread-safe. After an error the session is unchanged."""
+
+    def __init__(self, encoder: TrustedEncoder, text: str, spans: Iterable[Span]) -> None:
+        self._encoder = encoder
+        self._lock = threading.RLock()
+        self._text = ""
+        self._spans: tuple[Span, ...] = ()
+        self._matches: list[Match] = []
+        self._text_with_names, self._revision = "", 0
+        self._engine = encoder.engine_for(text)
+        self._inner = self._engine.encoder.session()
+        text = require_text(text)
+        self._edit(text, require_spans(spans, text))
+        self._revision = 0
+
+    def __len__(self) -> int:
+        """The length of the text in code points."""
+        return len(self._text)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
+
+    @property
+    def untrusted(self) -> tuple[Span, ...]:
+        """[start, stop) of the untrusted parts, ascending; neighbours are one part."""
+        return self._spans
+
+    @property
+    def revision(self) -> int:
+        """The number of edits so far."""
+        return self._revision
+
+    @property
+    def unprocessed_ids(self) -> IdArray:
+        """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
+        with self._lock:
+            ids = self._inner.unprocessed_ids
+            self._encoder.require_no_control(ids)
+            return self._engine.tokenizer_ids(ids)
+
+    @property
+    def ids(self) -> IdArray:
+        """The ids of the text, as ``Encoder.encode(text, untrusted=...)`` returns them; uint32,
+        (n,), read-only. Raises ControlTokenError as `encode` does."""
+        with self._lock:
+            self._encoder.require_no_control(self._inner.unprocessed_ids)
+            return self._engine.tokenizer_ids(self._inner.ids)
+
+    def append(self, text: str, *, trusted: bool = True) -> TrustedPatch:
+        """Add `text` at the end. Encodes it and the characters after the last stable cut.
+
+        Trusted texts that follow each other are one run: together they may spell a control token.
+        With untrusted text between them they cannot."""
+        if not isinstance(trusted, bool):
+            raise OptionError(f"trusted must be True or False, got {trusted!r:.80}")
+        with self._lock:
+            length, added = len(self._text), require_text(text)
+            spans = self._spans
+            if added and not trusted:
+                joins = bool(spans) and spans[-1][1] == length
+                start = spans[-1][0] if joins else length
+                spans = (*(spans[:-1] if joins else spans), (start, length + len(added)))
+            return self._edit(self._text + added, spans)
+
+    def truncate(self, position: int) -> TrustedPatch:
+        """Remove all text from code point `position` on."""
+        with self._lock:
+            if not isinstance(position, int) or not 0 <= position <= len(self._text):
+                raise OptionError(f"position must be 0 to {len(self._text)}, got {position!r:.80}")
+            spans = ((start, min(stop, position)) for start, stop in self._spans)
+            left = tuple(span for span in spans if span[0] < span[1])
+            return self._edit(self._text[:position], left)
+
+    def fork(self) -> TrustedSession:
+        """A copy of this session. Edits of one do not change the other."""
+        with self._lock:
+            twin = object.__new__(TrustedSession)
+            twin.__dict__ |= self.__dict__ | {"_lock": threading.RLock()}
+            twin._inner = self._inner.fork()
+            return twin
+
+    def _edit(self, text: str, spans: tuple[Span, ...]) -> TrustedPatch:
+        """Make `text` the text, which differs from the old one at its end only."""
+        kept = self._unchanged_until(min(len(text), len(self._text)))
+        matches = [match for match in self._matches if match[1] <= kept]
+        matches += self._encoder.matches(text, spans, kept)
+        engine, inner = self._engine, self._inner
+        if has_private(text, engine.first_name, len(engine.names)):
+            engine = self._encoder.engine_for(text)
+            inner = engine.encoder.session()
+        named = named_text(text, matches, engine.names).text
+        old = self._text_with_names if inner is self._inner else ""
+        start = common_prefix(old, named)
+        patch = inner.replace(start, len(old), named[start:])
+        self._engine, self._inner, self._text_with_names = engine, inner, named
+        self._text, self._spans, self._matches = text, spans, matches
+        self._revision += 1
+        first = patch.replace_from if old else 0
+        ids = engine.tokenizer_ids(inner.unprocessed_ids[first:])
+        return TrustedPatch(first, ids, self._revision)
+
+    def _unchanged_until(self, stop: int) -> int:
+        """The start of the last trusted run that an edit from code point `stop` on may change.
+
+        The edit changes the character beside the run that ends at `stop`, too."""
+        if self._encoder.searches_twice:
+            return 0
+        start = 0
+        for first, last in self._spans:
+            if last <= stop:
+                start = last
+            elif first < stop:
+                break
+        return start
