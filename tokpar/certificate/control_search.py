@@ -20,8 +20,9 @@ _PROBE = "\ue000"
 
 
 def own_spans(untrusted: Iterable[Span], length: int) -> tuple[Span, ...]:
-    """Returns the caller's spans without empty ones. Raises OptionError unless they are pairs of
-    whole numbers in a text of `length` code points, ascending, without overlap."""
+    """Returns the caller's spans, those that touch as one, without empty ones. Raises OptionError
+    unless they are pairs of whole numbers in a text of `length` code points, ascending, without
+    overlap."""
     found, end = list[Span](), 0
     for span in untrusted:
         start, stop = map(int, span)
@@ -31,7 +32,8 @@ def own_spans(untrusted: Iterable[Span], length: int) -> tuple[Span, ...]:
                 f"({start}, {stop})"
             )
         if start < stop:
-            found.append((start, stop))
+            touches = found and start == end
+            found[len(found) - bool(touches) :] = [(found[-1][0] if touches else start, stop)]
             end = stop
     return tuple(found)
 

@@ -37,6 +37,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_field(parser)
     options.declare_row(parser)
     options.declare_encoding(parser)
+    options.declare_trust(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument(
         "--level",
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar.certificate.checker import check
 
     source = one_source(arguments, arguments.file)
+    spans = [(0, len(source.text))] if arguments.untrusted else None
     tokenizer = options.tokenizer_of(arguments)
     encoding: StoredCertificate | Encoding
     with blamed_on(source):
@@ -65,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)
         else:
             with encoder_of(arguments, tokenizer) as encoder:
-                encoding = encoder.encode(source.text)
+                encoding = encoder.encode(source.text, untrusted=spans)
         with working(arguments, "checking"):
-            report = check(encoding, source.text, tokenizer, arguments.level)
+            report = check(encoding, source.text, tokenizer, arguments.level, spans)
     if arguments.json:
         print_json({"ok": report.ok, **asdict(report)})
     else:
