@@ -36,6 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=options.ONE_TEXT)
     options.declare_field(parser)
     options.declare_row(parser)
+    options.declare_trust(parser)
     options.declare_encoding(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument(
@@ -53,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     source = one_source(arguments, arguments.file)
     tokenizer = options.tokenizer_of(arguments)
     encoding: StoredCertificate | Encoding
+    spans = [(0, len(source.text))] if arguments.untrusted else None
     with blamed_on(source):
         if arguments.certificate is not None:
             try:
@@ -65,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)
         else:
             with encoder_of(arguments, tokenizer) as encoder:
-                encoding = encoder.encode(source.text)
+                encoding = encoder.encode(source.text, untrusted=spans)
         with working(arguments, "checking"):
-            report = check(encoding, source.text, tokenizer, arguments.level)
+            report = check(encoding, source.text, tokenizer, arguments.level, spans)
     if arguments.json:
         print_json({"ok": report.ok, **asdict(report)})
     else:
