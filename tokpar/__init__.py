@@ -16,6 +16,8 @@ array([6728, 5246], dtype=uint32)
 2
 >>> tokpar.decode([6728, 5246])
 'Hello world'
+>>> tokpar.fit(["A long text. ", "Another one."], 4).texts
+('A long', ' one.')
 >>> [ids.tolist() for ids in tokpar.stream(["Hello wor", "ld"])]
 [[6728], [5246]]
 
@@ -60,6 +62,7 @@ from tokpar.calls import (
     encode_batch,
     encode_iter,
     encode_segments,
+    fit,
     plugins,
     strategies,
     stream,
@@ -126,6 +129,7 @@ __all__ = [
     "encode_batch",
     "encode_iter",
     "encode_segments",
+    "fit",
     "load",
     "patch_transformers",
     "plugins",

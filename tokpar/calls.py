@@ -26,6 +26,7 @@ from tokpar.registry import PluginRecord, StrategyRecord, registry
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
+    from tokpar.chunks.budget import Keep, KeptTexts
     from tokpar.trust.trusted_encoder import Control
 
 MOST_KEPT = 4
@@ -123,6 +124,22 @@ def encode_iter(
 def count(text: str, tokenizer: object = DEFAULT_TOKENIZER) -> int:
     """Returns the number of ids of `encode(text)`."""
     return _call_encoder(tokenizer, _USUAL, Encoder.count, text)
+
+
+def fit(
+    texts: Sequence[str] | Sequence[Mapping[str, object]],
+    budget: int,
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    keep: Keep = "ends",
+) -> KeptTexts:
+    """Returns which part of texts or messages has at most `budget` ids. See `Encoder.fit`.
+
+    >>> fit(["A long text. ", "Another one."], 4).texts
+    ('A long', ' one.')
+    """
+    fitted: Callable[..., KeptTexts] = partial(Encoder.fit, budget=budget, keep=keep)
+    return _call_encoder(tokenizer, _USUAL, fitted, texts)
 
 
 def decode(ids: Sequence[int] | IdArray, tokenizer: object = DEFAULT_TOKENIZER) -> str:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tokpar.cache.compiled_build import LaterCall
     from tokpar.cache.compiled_call import CompiledCall
     from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.budget import Keep, KeptTexts
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
     from tokpar.concatenation import EncodeRows
@@ -392,6 +393,25 @@ class Encoder:
         encode = self.rows_of_parts
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
+    def fit(
+        self,
+        texts: Sequence[str] | Sequence[Mapping[str, object]],
+        budget: int,
+        keep: Keep = "ends",
+    ) -> KeptTexts:
+        """Returns which part of `texts` has at most `budget` ids; the rest is left out.
+
+        `texts`: a list of str, which are the parts of one text, or of messages, whose "content" is
+        encoded by itself, because a chat template puts control tokens around it. `keep`: "first"
+        keeps the beginning, "last" the end, "ends" half of the budget at the end and as much as
+        fits at the beginning. Where texts are left out, the kept part ends at a certified cut, so
+        its ids are those that it has in the whole text; without such a cut between two tokens. The
+        ids of the kept texts are counted by encoding these. Special tokens are not counted. Raises
+        OptionError."""
+        from tokpar.chunks.budget import fit_texts  # importing tokpar does without it
+
+        return fit_texts(texts, self.tokenizer, self.rows_of_parts, budget, keep)
+
     @cached_property
     def rows_of_parts(self) -> EncodeRows:
         """The fastest exact encoder of parts of a text, see `PartEncoder`."""
@@ -484,11 +504,15 @@ class Encoder:
 
         return DecodeStream(self._decode_table(skip_special_tokens), prefill)
 
-    def decode_streams(self, *, skip_special_tokens: bool = False) -> DecodeStreams:
-        """Returns many streams that share one table, for a server. Raises: see `decode_stream`."""
-        from tokpar.decoding.streams import DecodeStreams
+    def decode_streams(
+        self, *, skip_special_tokens: bool = False, starts: bool = False
+    ) -> DecodeStreams:
+        """Returns many streams that share one table, for a server. `starts`: they also say where
+        the text of each id begins (`DecodeStreams.starts`). Raises: see `decode_stream`."""
+        from tokpar.decoding.streams import DecodeStreams, PlacedStreams
 
-        return DecodeStreams(self._decode_table(skip_special_tokens))
+        kind = PlacedStreams if starts else DecodeStreams
+        return kind(self._decode_table(skip_special_tokens))
 
     def _decode_table(self, skip_special_tokens: bool) -> DecodeTable:
         from tokpar.decoding.tables import DecodeTables

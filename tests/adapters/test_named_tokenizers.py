@@ -65,7 +65,9 @@ def test_a_directory_is_found_by_any_path_to_it(tmp_path: Path) -> None:
         assert tokpar.Encoder(source).encode(TEXT).ids.tolist() == IDS
 
 
-@pytest.mark.parametrize("files", [[], ["tokenizer.model"], ["a.tiktoken"], ["vocab.json"]])
+@pytest.mark.parametrize(
+    "files", [[], ["tokenizer.model"], ["a.tiktoken"], ["tekken.json"], ["vocab.json"]]
+)
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_a_directory_without_a_tokenizer_is_told(
     tmp_path: Path, files: list[str], is_installed: bool, monkeypatch: pytest.MonkeyPatch

@@ -27,7 +27,7 @@ from tokpar.certificate import control_search
 from tokpar.certificate.canonical_form import form_of_json
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.control_search import control_matches, runs_outside
-from tokpar.trust import trusted_encoder, trusted_search
+from tokpar.trust import named_text, trusted_encoder, trusted_search
 
 SPECIALS = ("<|start|>", "<|end|>", "<|user|>")
 TEXT = "<|start|>user <|end|> and <|start|>"
@@ -334,11 +334,12 @@ def without_edges(first: int, control: Any) -> dict[str, str]:
         (control_search, "is_word", lambda char: True),
         (control_search, "runs_outside", lambda spans, start, stop: [(start, stop)]),
     ],
-    ids=str,
+    ids=[f"fault {k}" for k in range(9)],
 )
 def test_a_planted_fault_is_found(
     monkeypatch: pytest.MonkeyPatch, module: Any, name: str, fault: Any
 ) -> None:
+    monkeypatch.setattr(named_text, "randbelow", lambda count: 0)  # U+E000, which texts have
     monkeypatch.setattr(module, name, fault)
     assert some_check_fails()
 

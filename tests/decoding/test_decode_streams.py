@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,53 @@ def test_many_streams_give_the_texts_of_single_streams(kind: str, data: st.DataO
                 streams.finish(number)
             continue
         assert streams.finish(number) == rest
+
+
+@needs_below_one
+@pytest.mark.ids
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.data())
+def test_starts_say_where_each_text_lies_in_the_text_of_its_stream(
+    kind: str, data: st.DataObject
+) -> None:
+    encoder, _ = encoder_of(kind)
+    ids = st.lists(st.integers(0, KINDS[kind].id_count - 1), max_size=6)
+    streams = encoder.decode_streams(starts=True)
+    for prompts in data.draw(st.lists(st.lists(ids, min_size=2, max_size=2), max_size=2)):
+        numbers = [streams.open(prompt) for prompt in prompts]  # the second time, known numbers
+        pieces: list[list[tuple[int, str]]] = [[], []]
+        for _ in range(data.draw(st.integers(0, 3))):
+            some = data.draw(ids)
+            which = [data.draw(st.integers(0, 1)) for _ in some]
+            texts = streams.push([numbers[k] for k in which], some)
+            for k, start, text in zip(which, streams.starts, texts, strict=True):
+                pieces[k].append((start, text))
+        for number, own in zip(numbers, pieces, strict=True):
+            try:
+                rest = streams.finish(number)
+            except EngineError:  # Strip fails for a text of spaces only
+                return
+            whole = "".join(text for _, text in own) + rest
+            assert own == [(start, whole[start : start + len(text)]) for start, text in own]
+            assert [start for start, _ in own] == [
+                *accumulate((len(t) for _, t in own), initial=0)
+            ][:-1]
+
+
+def test_starts_are_those_of_the_ids() -> None:
+    streams = Encoder(small_encoding()).decode_streams(starts=True)
+    number = streams.open([65])
+    assert streams.push([number] * 5, [66, 0xE4, 0xB8, 0xAD, 67]) == ["B", "", "", "中", "C"]
+    assert streams.starts == [0, 1, 1, 1, 2]
+    with pytest.raises(OptionError):
+        streams.push([number, 9], [65, 65])
+    assert streams.push([number], [0xE4]) == [""]
+    assert (streams.starts, streams.finish(number)) == ([3], "\ufffd")
+    assert streams.push([streams.open()] * 2, [65, 66]) == ["A", "B"]
+    assert streams.starts == [0, 1]
+    plain = Encoder(small_encoding()).decode_streams()
+    plain.push([plain.open()], [65])
+    assert plain.starts == []
 
 
 def test_an_error_leaves_all_streams_as_they_were() -> None:

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from tests.support import chat_templates as draw
 from tests.support.chat_templates import CHATML, ROLE_TOKENS, TEMPLATES, THINKING, TOOLS
 from tests.support.model_files import SMALL
+from tokpar.adapters.hf_trust import template_control
 from tokpar.errors import OptionError
 
 pytest.importorskip("transformers", "5.24", reason="transformers 5.24 is missing")
 jinja2 = pytest.importorskip("jinja2", reason="jinja2 is missing")
 
 from tokpar.integrations import chat_provenance, chat_template_marks  # noqa: E402
-from tokpar.integrations.chat_template_marks import control_tokens_of_template  # noqa: E402
 
 if TYPE_CHECKING:
     from tokpar.integrations.chat_provenance import ChatText
@@ -250,4 +250,6 @@ def test_control_tokens_are_those_of_transformers(
     own = SMALL[model]()
     own.chat_control_tokens = named
     expected = own._get_control_tokens(TEMPLATES[name])
-    assert control_tokens_of_template(own, TEMPLATES[name]) == list(expected)
+    assert template_control(own, TEMPLATES[name]) == {*expected}
+    own.chat_template = {"default": TEMPLATES[name], "tool_use": TOOLS}
+    assert template_control(own) == {*expected, *own._get_control_tokens(TOOLS)}

@@ -156,15 +156,17 @@ def test_formatting_gives_the_text_of_str_and_invents_no_mark(
         assert all(is_templates(c) for c, mark in zip(found, found._marks, strict=True) if mark)
 
 
-def test_formatting_keeps_marks_where_fields_are_plain() -> None:
+def test_formatting_keeps_marks_where_the_template_wrote_plain_fields() -> None:
     for found in (
-        marked("a%s%%%sβ") % (marked("Bα"), "γ"),
-        marked("a%(x)s%%%(y)sβ") % {"x": marked("Bα"), "y": "γ"},
-        marked("a{}%{}β").fill_braces("aBα%γβ", (marked("Bα"), "γ"), {}),
-        marked("a{0}%{y}β").fill_braces("aBα%γβ", (marked("Bα"),), {"y": "γ"}),
+        marked("a%s%%%sb") % (marked("Bα"), "γ"),
+        marked("a%(x)s%%%(y)sb") % {"x": marked("Bα"), "y": "γ"},
+        marked("a{}%{}b").fill_braces("aBα%γb", (marked("Bα"), "γ"), {}),
+        marked("a{0}%{y}b").fill_braces("aBα%γb", (marked("Bα"),), {"y": "γ"}),
     ):
-        assert found == "aBα%γβ"
-        assert found._marks == marked("aBα%γβ")._marks
+        assert found == "aBα%γb"
+        assert found._marks == marked("aBα%γb")._marks
+    assert not any((marked("α%s") % marked("B"))._marks)
+    assert not any(marked("α{}").fill_braces("αB", (marked("B"),), {})._marks)
 
 
 def test_a_text_without_marks_may_stand_on_either_side() -> None:

@@ -145,6 +145,16 @@ def test_as_tiktoken_takes_untrusted_parts() -> None:
     assert both == own.encode(text, allowed_special={"<|end|>"})
 
 
+def test_neighbouring_spans_are_one_for_the_checker_too() -> None:
+    tokenizer, text = small_chat(), "<|start|>ab<|end|>"
+    spans = [(9, 9), (9, 10), (10, 13), (13, 18)]
+    encoding = tokpar.encode(text, tokenizer, untrusted=spans)
+    assert encoding.report.trust is not None
+    assert encoding.report.trust.untrusted == ((9, 18),)
+    assert tokpar.check(encoding, text, tokenizer, untrusted=spans).ok
+    assert not tokpar.check(encoding, text, tokenizer, untrusted=[(9, 13)]).ok
+
+
 def test_all_of_an_input_may_be_untrusted(tmp_path: Any) -> None:
     tokenizer = small_chat()
     tokenizer.add_tokens([AddedToken("<x>", normalized=False)])
@@ -158,3 +168,11 @@ def test_all_of_an_input_may_be_untrusted(tmp_path: Any) -> None:
     assert counted.out.split()[0] == str(sum(map(len, ids)))
     plan = run("plan", str(rows), "--row", "1", "--tokenizer", str(file))
     assert "control tokens: 5; ordinary text never gets one" in plan.out
+    text, stored = tmp_path / "a.txt", tmp_path / "a.npz"
+    text.write_text("<|start|> say <|end|>")
+    options = ["--tokenizer", str(file), "--certificate", str(stored)]
+    run("encode", text, "--untrusted", *options)
+    assert run("check", text, "--untrusted", *options).code == 0
+    unlike = run("check", text, *options)
+    assert unlike.code == 1
+    assert "the encoding is of a text with untrusted spans" in unlike.out

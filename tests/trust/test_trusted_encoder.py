@@ -25,7 +25,7 @@ from tests.support.named_engine import (
     encoding_of,
     small_chat,
 )
-from tokpar.trust import trusted_encoder, trusted_search
+from tokpar.trust import named_text, trusted_encoder, trusted_search
 
 TEXT = "<|start|>user <|end|> and <|start|>"
 
@@ -153,6 +153,7 @@ def without_edges(first: int, control: Any) -> dict[str, str]:
 def test_a_planted_fault_is_noticed(
     monkeypatch: pytest.MonkeyPatch, module: Any, name: str, fault: Any
 ) -> None:
+    monkeypatch.setattr(named_text, "randbelow", lambda count: 0)  # U+E000, which texts have
     monkeypatch.setattr(module, name, fault)
     assert fails_somewhere()
 
@@ -266,9 +267,20 @@ def test_a_bpe_that_never_makes_the_token_needs_no_look_at_ids() -> None:
 def test_names_are_never_characters_of_the_text_or_the_vocabulary() -> None:
     tokenizer = Tokenizer(models.WordLevel({"\ue000": 0, "?": 1}, unk_token="?"))
     tokenizer.add_special_tokens(["<s>"])
-    for text in ("\ue000", "\ue001", "\ue002<s>", "".join(map(chr, range(0xE000, 0xF900)))):
-        found = tokpar.encode(text + "<s>", tokenizer, untrusted=[])
-        assert found == tokenizer.encode(text + "<s>").ids
+    encoder = tokpar.Encoder(tokenizer)
+    trusted = encoder.trusted_encoder()
+    private = "".join(map(chr, range(0xE000, 0xF900)))
+    far = "".join(map(chr, range(0xF0000, 0xFFFFE)))
+    others = "".join(map(chr, range(0x40000, 0x40000 + (1 << 19), 1)))
+    for text in ("\ue000", "\ue001", "<s>", private, private + far, private + far + others):
+        engine = trusted.engine_for(text)
+        assert not {*"".join(engine.names.values())} & {*text, "\ue000"}
+        found = encoder.encode(text[-9:] + "<s>", untrusted=[])
+        assert found == tokenizer.encode(text[-9:] + "<s>").ids
+    assert len(trusted._engines) == 3
+    everything = private + far + "".join(map(chr, range(0x40000, 0xE0000)))
+    with pytest.raises(tokpar.OptionError, match="no 1 characters in a row"):
+        trusted.engine_for(everything)
 
 
 @given(seed=st.integers(0, 1 << 32))

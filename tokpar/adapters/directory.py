@@ -93,7 +93,7 @@ def _refusal(tokenizer: Any, fast: type) -> str | None:
         return (
             f"transformers loads it as {kind.__name__}, which has no backend tokenizer: pass an "
             "object of your own around it, with name and encode(text), or name the file "
-            "(tokenizer.json)"
+            "(tokenizer.json, tekken.json)"
         )
     is_kept = kind.__module__.startswith("transformers.") and kind.__name__ in _KEPT_IN_VERSION_4
     for name in () if is_kept else _CALLS:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.settings import DirectoryTokenizer
+from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer
 from tokpar.errors import FileFormatError
 from tokpar.pure.formats import read_config
 from tokpar.types import Loader
@@ -66,7 +66,7 @@ def load(directory: Path, why: str) -> DirectoryTokenizer:
 
 def _file_of(directory: Path) -> str:
     """Returns the path of the file that a user may mean, or the kinds of such files."""
-    kinds = (TOKENIZER_JSON, "vocab.txt", "*.tiktoken", "*.model")
+    kinds = (TOKENIZER_JSON, TEKKEN, "vocab.txt", "*.tiktoken", "*.model")
     paths = (str(path) for kind in kinds for path in sorted(directory.glob(kind)))
     return next(paths, ", ".join(kinds))
 

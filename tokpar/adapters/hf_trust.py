@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken as EngineToken
@@ -52,16 +52,20 @@ def trust_parts_of(
     )
 
 
-def template_control(wrapper: Any) -> frozenset[str] | None:
+def template_control(
+    wrapper: Any, templates: str | Mapping[str, str] | None = None
+) -> frozenset[str] | None:
     """Returns the control tokens of a transformers tokenizer with a chat template: its special
     tokens, and those that `chat_control_tokens` names; without that list (new in transformers
     5.24) those that a literal of the template contains, but white space. None without a template.
-    """
-    templates = getattr(wrapper, "chat_template", None)
+
+    `templates`: instead of the tokenizer's own."""
+    templates = templates or getattr(wrapper, "chat_template", None)
     if not templates:
         return None
+    texts = [templates] if isinstance(templates, str) else templates.values()
     listed = getattr(wrapper, "chat_control_tokens", None)
-    literals = "" if listed is not None else _literals_of(templates)
+    literals = "" if listed is not None else "\0".join(map(_literals_of, texts))
     return frozenset(
         token.content
         for token in wrapper.added_tokens_decoder.values()
@@ -71,18 +75,16 @@ def template_control(wrapper: Any) -> frozenset[str] | None:
     )
 
 
-def _literals_of(templates: str | Mapping[str, str]) -> str:
-    from jinja2 import Environment, nodes  # transformers has it for its templates
+@lru_cache(maxsize=32)
+def _literals_of(template: str) -> str:
+    from jinja2 import nodes  # transformers has it for its templates
+    from transformers.utils import chat_template_utils
 
-    texts = [templates] if isinstance(templates, str) else [*templates.values()]
-    kinds = nodes.TemplateData, nodes.Const
-    trees = [Environment(extensions=["jinja2.ext.loopcontrols"]).parse(text) for text in texts]
-    found = (
-        getattr(node, "data", None) or getattr(node, "value", None)
-        for tree in trees
-        for node in tree.find_all(kinds)
-    )
-    return "\0".join(each for each in found if isinstance(each, str))
+    # its environment knows the tags of chat templates
+    tree = chat_template_utils._compile_jinja_template(template).environment.parse(template)
+    constants = (each.value for each in tree.find_all(nodes.Const))
+    texts = [each.data for each in tree.find_all(nodes.TemplateData)]
+    return "\0".join([*texts, *(each for each in constants if isinstance(each, str))])
 
 
 def _why_refused(

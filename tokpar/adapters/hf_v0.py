@@ -433,6 +433,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         *,
         add_special_tokens: bool = True,
         cut: tuple[IntArray, IntArray] | None = None,
+        char_spans: SpanArray | None = None,
     ) -> SpanArray:
         """Returns the offsets of `return_offsets_mapping` for the tokens of texts: code points,
         int64 (n, 2), text by text.
@@ -442,10 +443,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         `rows`: the ids of each text before special tokens, truncation and padding. `cut`: how many
         ids truncation removes from the left and from the right of each text, two int64 arrays
-        (texts,). The result lacks these ids, and trimming depends on them. Raises LookupError if
-        `rows` are not the ids of the texts."""
+        (texts,). The result lacks these ids, and trimming depends on them. `char_spans`: what
+        `char_offsets` returns, if the caller knows it. Raises LookupError if `rows` are not the ids
+        of the texts."""
         self._require_unchanged()
-        spans = self._engine_offsets.spans_of(texts, rows)
+        spans = self._engine_offsets.spans_of(texts, rows) if char_spans is None else char_spans
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
     def token_names(self, ids: Sequence[int]) -> list[str]:

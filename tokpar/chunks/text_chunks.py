@@ -38,6 +38,13 @@ def text_chunks(
     require_choice("boundary", boundary, BOUNDARIES)
     special = special_tokens_of(tokenizer)
     special.require(max_tokens, overlap)
+    require_no_surrogate(text)
+    whole = EncodedText(text, tokenizer, encode, 8 * max_tokens)
+    return _Chunker(whole, special, max_tokens, overlap, boundary).chunks()
+
+
+def require_no_surrogate(text: str) -> None:
+    """Raises OptionError for a lone surrogate."""
     if has_surrogate(text):
         found = _SURROGATE.search(text)
         place = 0 if found is None else found.start()
@@ -46,8 +53,6 @@ def text_chunks(
             'of its own; replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", '
             '"replace")'
         )
-    whole = EncodedText(text, tokenizer, encode, 8 * max_tokens)
-    return _Chunker(whole, special, max_tokens, overlap, boundary).chunks()
 
 
 class _Chunker:

@@ -38,6 +38,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_row(parser)
     options.declare_trust(parser)
     options.declare_encoding(parser)
+    options.declare_trust(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument(
         "--level",
@@ -52,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar.certificate.checker import check
 
     source = one_source(arguments, arguments.file)
+    spans = [(0, len(source.text))] if arguments.untrusted else None
     tokenizer = options.tokenizer_of(arguments)
     encoding: StoredCertificate | Encoding
     spans = [(0, len(source.text))] if arguments.untrusted else None

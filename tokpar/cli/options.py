@@ -62,7 +62,7 @@ def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = T
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
     add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
     add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
-    allowed = "tiktoken: a special token that may stand in the text, or all; repeatable"
+    allowed = "tiktoken, tekken.json: a special token that may stand in the text, or all"
     add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
     declare_ranks(group)
 

@@ -82,9 +82,12 @@ class DecodeStream:
 class DecodeStreams:
     """The texts of many streams at once; see `Encoder.decode_streams`.
 
-    A stream is a number. Not for several threads at once."""
+    A stream is a number. Not for several threads at once. `starts`: where each text of the last
+    `push` begins in all texts of its stream together, code points; empty unless `decode_streams`
+    was asked for them. The text of an id that is still held begins there, too."""
 
     def __init__(self, table: DecodeTable) -> None:
+        self.starts: list[int] = []
         self._table = table
         self._rows: list[Row] = []
         self._held_prompts: dict[int, str] = {}
@@ -175,6 +178,28 @@ class DecodeStreams:
                 else:
                     del self._held_prompts[number]
         return texts
+
+
+class PlacedStreams(DecodeStreams):
+    """`DecodeStreams` that count the text of each stream."""
+
+    def __init__(self, table: DecodeTable) -> None:
+        super().__init__(table)
+        self._sizes: dict[int, int] = {}
+
+    def push(self, streams: Ids, ids: Ids) -> list[str]:
+        numbers = whole_numbers(streams)
+        texts, starts = super().push(numbers, ids), []
+        for number, text in zip(numbers, texts, strict=True):
+            starts.append(self._sizes.get(number, 0))
+            self._sizes[number] = starts[-1] + len(text)
+        self.starts = starts
+        return texts
+
+    def finish(self, stream: int) -> str:
+        rest = super().finish(stream)
+        self._sizes.pop(stream, None)
+        return rest
 
 
 def after_prompt(prompt_text: str, text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import BoundArguments
 from itertools import accumulate, zip_longest
 from types import FunctionType
@@ -19,8 +19,9 @@ from typing import Any
 import regex
 from transformers.utils import chat_template_utils
 
+from tokpar.adapters.hf_trust import template_control
 from tokpar.errors import OptionError
-from tokpar.integrations.chat_template_marks import control_tokens_of_template, marking_template
+from tokpar.integrations.chat_template_marks import marking_template
 from tokpar.integrations.marked_text import MarkedText, join_marked, mark_strings, marks_of
 
 _OPTIONS = (
@@ -45,17 +46,17 @@ class ChatText(str):
 
 
 @lru_cache(maxsize=32)
-def _control_pattern(tokens: tuple[str, ...]) -> regex.Pattern[str]:
+def _control_pattern(tokens: frozenset[str]) -> regex.Pattern[str]:
     """Matches the longest of the tokens that begins at a place."""
     longest_first = sorted(filter(None, tokens), key=len, reverse=True)
     return regex.compile("|".join(map(regex.escape, longest_first)) or "(?!)")
 
 
-def require_whole(text: MarkedText, tokens: Sequence[str], data: Iterable[str]) -> None:
+def require_whole(text: MarkedText, tokens: frozenset[str], data: Iterable[str]) -> None:
     """Raises OptionError for a control token in `text` of which the template wrote a part only, and
     for one that no string of `data` holds, although the template wrote no character of it."""
-    marks, known_tokens = marks_of(text), frozenset(tokens)
-    for match in _control_pattern(tuple(tokens)).finditer(text, overlapped=True):
+    marks = marks_of(text)
+    for match in _control_pattern(tokens).finditer(text, overlapped=True):
         token, start = match[0], match.start()
         token_marks = marks[start : start + len(token)]
         if all(token_marks):
@@ -63,7 +64,7 @@ def require_whole(text: MarkedText, tokens: Sequence[str], data: Iterable[str]) 
         where = f"the control token {token!r} at {start} of the rendered chat"
         if any(token_marks):
             marked_length = token_marks.find(0)
-            if any(token[:k] in known_tokens for k in range(1, marked_length + 1)):
+            if any(token[:k] in tokens for k in range(1, marked_length + 1)):
                 continue  # the template wrote a shorter control token before this text
             raise OptionError(
                 f"{where} is partly written by the chat template and partly by text that is not "
@@ -101,10 +102,14 @@ class RenderedChats:
             second = self._render(datetime.now())
             if second.texts != plain:
                 raise OptionError(second.difference(plain))
-        tokens = control_tokens_of_template(self.tokenizer, self.template)
         for text in second.texts:
-            require_whole(text, tokens, second.data)
+            require_whole(text, self.control_tokens, second.data)
         return list(map(ChatText, second.texts))
+
+    @cached_property
+    def control_tokens(self) -> frozenset[str]:
+        """The added tokens that only trusted text may spell."""
+        return template_control(self.tokenizer, self.template) or frozenset()
 
     def _render(self, moment: datetime) -> _Rendering:
         special = mark_strings(self.tokenizer.special_tokens_map, MarkedText.of_template)

@@ -63,8 +63,6 @@ class MarkingTemplate(NamedTuple):
     """A chat template whose rendering is `MarkedText`."""
 
     jinja_template: jinja2.Template
-    literals: frozenset[str]
-    """Its text between tags, and its string constants."""
     roles: frozenset[str]
     """Roles that a message may have to be trusted: those that any template knows, and the string
     constants that this one compares with a role."""
@@ -79,12 +77,10 @@ def marking_template(source: str) -> MarkingTemplate:
     environment.optimized = False  # folded constants are no longer str
     environment.filters = {**own.filters, "join": _join_filter}
     tree = environment.parse(source)
-    literals = {each.data for each in tree.find_all(nodes.TemplateData)}
-    literals.update(_strings_in(tree))
     comparisons = list(filter(_reads_role, tree.find_all(nodes.Compare)))
     roles = {text for each in comparisons for text in _strings_in(each)} - {"role"}
     jinja_template = environment.from_string(source)
-    return MarkingTemplate(jinja_template, frozenset(literals), KNOWN_ROLES | roles)
+    return MarkingTemplate(jinja_template, KNOWN_ROLES | roles)
 
 
 def _strings_in(node: nodes.Node) -> Iterator[str]:
@@ -106,20 +102,3 @@ def _join_filter(
     if type(d) is str and not context.autoescape:
         d = MarkedText(d)
     return cast(str, do_join(context, value, d, attribute))
-
-
-def control_tokens_of_template(tokenizer: Any, template: str) -> list[str]:
-    """The added tokens that only trusted text may spell: those that are special, and those that
-    `tokenizer.chat_control_tokens` names; without that list (new in transformers 5.24) those that a
-    literal of the template contains, but white space."""
-    added = tokenizer.added_tokens_decoder.values()
-    named = getattr(tokenizer, "chat_control_tokens", None)
-    text = "" if named is not None else "\0".join(marking_template(template).literals)
-
-    def is_control(token: Any) -> bool:
-        if token.special:
-            return True
-        content = token.content
-        return content in named if named is not None else content in text and not content.isspace()
-
-    return [token.content for token in added if is_control(token)]

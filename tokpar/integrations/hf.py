@@ -40,6 +40,7 @@ from tokpar.integrations.hf_columns import (
 )
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
 from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
@@ -230,12 +231,8 @@ class Acceleration:
         """The result for a text or a batch; None where only the engine's own call is exact, or is
         as fast."""
         encoder = self.encoder()
-        adapter = encoder.tokenizer
-        assert isinstance(adapter, HuggingFaceTokenizer)
-        if adapter.postprocess_refused is not None:
-            return None
-        frame = self._frame(adapter, add_special_tokens)
-        if not columns.fits(frame):
+        adapter, frame = self.adapter_and_frame(encoder, add_special_tokens)
+        if frame is None or not columns.fits(frame):
             return None
         texts = [text] if isinstance(text, str) else list(text)
         rows = self._rows(encoder, adapter, texts)
@@ -246,14 +243,22 @@ class Acceleration:
             data = row_encodings.values()
         except OWN_ANSWERS:
             return None
-        self._count(len(texts))
+        return self.result(data, row_encodings, isinstance(text, str), verbose)
+
+    def result(
+        self, data: dict[str, Any], row_encodings: EncodedCall, is_one: bool, verbose: bool
+    ) -> BatchEncoding:
+        """The result of a call, of which `data` has the columns. `is_one`: of a text, not of a
+        batch."""
+        columns, sequences = row_encodings.columns, row_encodings.frame.sequences
+        self._count(len(row_encodings))
         for row in data["input_ids"]:
             self.original._eventual_warn_about_too_long_sequence(row, columns.max_length, verbose)
         if columns.tensors is not None:
-            return BatchEncoding(data, row_encodings, columns.tensors, n_sequences=frame.sequences)
-        if isinstance(text, str):
+            return BatchEncoding(data, row_encodings, columns.tensors, n_sequences=sequences)
+        if is_one:
             data = {name: v if name == "length" else v[0] for name, v in data.items()}
-        return _batch_encoding(data, row_encodings, frame.sequences)
+        return _batch_encoding(data, row_encodings, sequences)
 
     def _rows(
         self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]
@@ -298,6 +303,16 @@ class Acceleration:
             return call(self.original)
         finally:
             end_call(engine)
+
+    def adapter_and_frame(
+        self, encoder: Encoder, add_special_tokens: bool
+    ) -> tuple[HuggingFaceTokenizer, Frame | None]:
+        """The adapter of `encoder`, and what is put around each text; None where only the engine's
+        own post-processing is exact."""
+        adapter = encoder.tokenizer
+        assert isinstance(adapter, HuggingFaceTokenizer)
+        is_refused = adapter.postprocess_refused is not None
+        return adapter, None if is_refused else self._frame(adapter, add_special_tokens)
 
     def _frame(self, adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
         """Kept as long as the tokenizer does not change."""
@@ -378,11 +393,19 @@ def accelerate_class(base: Any) -> type:
 
         @wraps(base.__call__)
         def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if kwargs.get("untrusted") is not None:
+                require_one_text(text, args, kwargs)
             if not args and kwargs.keys() <= _PLAIN_ARGUMENTS and _is_followed(self, kind):
                 found = self._tokpar_state().call(text, **kwargs)
                 if found is not None:
                     return found
             return base.__call__(self, text, *args, **kwargs)
+
+        @wraps(base.apply_chat_template)
+        def apply_chat_template(self, *args: Any, untrusted: Any = None, **kwargs: Any) -> Any:
+            if untrusted is None or untrusted is False:
+                return base.apply_chat_template(self, *args, **kwargs)
+            return apply_template(self, self._tokpar_original(), untrusted, args, kwargs)
 
         @property
         def tokpar_calls(self) -> int:
@@ -402,6 +425,13 @@ def accelerate_class(base: Any) -> type:
             how = padding_strategy, truncation_strategy
             state = self._tokpar_state()
             text = _plain(text)
+            untrusted = kwargs.pop("untrusted", None)
+            if untrusted is not None:
+                columns = columns_of(self, *how, kwargs) if text_pair is None else None
+                verbose = kwargs.get("verbose", True)
+                return encode_untrusted(
+                    state, text, untrusted, columns, add_special_tokens, verbose
+                )
             plain = text_pair is None and not args and isinstance(add_special_tokens, bool)
             if plain and state.takes(text):
                 columns = columns_of(self, *how, kwargs)

@@ -70,21 +70,30 @@ class EncodedCall(Sequence[Any]):
             counts = zip(map(len, self.rows), map(len, self.kept_ids), strict=True)
             gone = np.array([own - left for own, left in counts], dtype=np.int64)
             cut = (gone, 0 * gone) if truncation["direction"] == "left" else (0 * gone, gone)
-        add, rows = self.add_special_tokens, Rows.of(self.rows)
-        spans = self.adapter.offset_mapping(self.texts, rows, add_special_tokens=add, cut=cut)
+        spans = self._spans_of(self.texts, Rows.of(self.rows), cut)
         if len(self.texts) == 1:
             return [spans]
         edges = offsets_of([*map(len, self.kept_ids)]).tolist()
         return [spans[start:stop] for start, stop in pairwise(edges)]
 
+    def _spans_of(
+        self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
+    ) -> SpanArray:
+        """What `HuggingFaceTokenizer.offset_mapping` returns."""
+        add = self.add_special_tokens
+        return self.adapter.offset_mapping(texts, rows, add_special_tokens=add, cut=cut)
+
     @property
     def kept_words(self) -> list[list[int]]:
         """The numbers of the pre-tokens of the tokens of each text that truncation leaves. Raises
         as `kept_spans` does."""
-        rows = zip(self.texts, self.rows, strict=True)
-        words = [self.adapter.word_numbers(text, ids) for text, ids in rows]
+        words = [self._words_of(k) for k in range(len(self.texts))]
         kept_rows = self.columns.kept_of(self.frame, words)
         return [row.tolist() for row in kept_rows]
+
+    def _words_of(self, number: int) -> IntArray:
+        """The numbers of the pre-tokens of all tokens of one text."""
+        return self.adapter.word_numbers(self.texts[number], self.rows[number])
 
     def column(self, name: str) -> list[list[Any]]:
         """One column of the result, with a list for each text. Raises as `kept_spans` does."""

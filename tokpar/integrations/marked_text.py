@@ -54,9 +54,11 @@ class MarkedText(str):
     def _fill(
         self, new_text: str, fields: re.Pattern[str], value_of: Callable[[str], object]
     ) -> MarkedText:
-        """`new_text`, which a formatting method made of this text. Marks are kept where every field
-        is plain: a match of `fields`, its group the field's name, or None for an escape, of which
-        the first character is written."""
+        """`new_text`, which a formatting method made of this text. Marks are kept if this text is
+        the template's and every field is plain: a match of `fields`, its group the field's name,
+        or None for an escape, of which the first character is written."""
+        if not all(self._marks):
+            return MarkedText(new_text)  # the text decides where values go
         parts: list[str] = []
         at = 0
         for match in fields.finditer(self):

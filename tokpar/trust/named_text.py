@@ -5,20 +5,20 @@ content of its token does, because `single_word` tokens look at their neighbours
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import randbelow
 
 import numpy as np
 
 from tokpar.arrays import IntArray, byte_starts
-from tokpar.errors import OptionError
 from tokpar.pure.classes import single
 from tokpar.trust.trusted_search import Match
 
 _WORD = "\U00010600"
 """A letter of Linear A, before and behind a name that must look like a word."""
-_BLOCKS = (0xE000, 0xF900), (0xF0000, 0xFFFFE), (0x100000, 0x10FFFE)
-"""[first, last) of the private characters of Unicode."""
+ZONES = range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x40000, 0xE0000)
+"""Characters that names are made of: private ones, then such as Unicode has not assigned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,17 +63,21 @@ def named_text(text: str, matches: Sequence[Match], names: Mapping[str, str]) ->
     return NamedText("".join(parts) if matches else text, np.array(ends, np.int64))
 
 
-def first_free(count: int, texts: Iterable[str]) -> int:
-    """Returns the first of `count` private characters in a row that stand in none of `texts`.
+def first_free(count: int, zone: range, *texts: str) -> int | None:
+    """Returns the first of `count` characters of a zone in a row that stand in none of `texts`,
+    searched from a random place on; None if there is no such row.
 
-    Raises OptionError if there is no such row."""
-    used = sorted({ord(c) for text in texts for c in {*text}})
-    for first, last in _BLOCKS:
+    Who writes a text cannot know the names, and so cannot make each call look for others."""
+    if count > len(zone):
+        return None
+    used = sorted({ord(c) for text in texts for c in {*text} if ord(c) in zone})
+    middle = zone.start + randbelow(len(zone) - count + 1)
+    for first, last in ((middle, zone.stop), (zone.start, zone.stop)):
         for code in (*(c for c in used if first <= c < last), last):
             if first + count <= code:
                 return first
             first = code + 1
-    raise OptionError(f"the text uses too many private characters: {count} in a row are needed")
+    return None
 
 
 def has_private(text: str, first: int, count: int) -> bool:

@@ -18,7 +18,14 @@ from tokpar.errors import ControlTokenError, OptionError
 from tokpar.interfaces import MarksTrust, TokenizerAdapter, facts_of, inserted_ids
 from tokpar.limits import require_text
 from tokpar.seams import Columns, Seams
-from tokpar.trust.named_text import NamedText, first_free, has_private, named_text, names_from
+from tokpar.trust.named_text import (
+    ZONES,
+    NamedText,
+    first_free,
+    has_private,
+    named_text,
+    names_from,
+)
 from tokpar.trust.trusted_search import (
     Match,
     Span,
@@ -121,7 +128,7 @@ class TrustedEncoder:
         self.given_ids = self._parts.given_ids(self.control)
         """The ids of control tokens that ordinary text may get -> their contents."""
         self._given_array = np.array(sorted(self.given_ids), np.uint32)
-        self._engines: dict[int, NamedEngine] = {}
+        self._engines: dict[range, NamedEngine] = {}
         self._lock = threading.Lock()
 
     def encode(self, text: str, spans: object) -> Encoding:
@@ -185,15 +192,23 @@ class TrustedEncoder:
             yield replace(chunk, start=start, stop=stop, ids=ids)
 
     def engine_for(self, text: str) -> NamedEngine:
-        """Returns an engine whose names do not stand in the text."""
+        """Returns an engine whose names do not stand in the text: one of three that are kept, or,
+        for a text with names of each, a new one. Raises OptionError if all characters are used."""
         count = max(1, len(self.control))
         with self._lock:
-            for first, engine in self._engines.items():
-                if not has_private(text, first, count):
+            for zone in ZONES:
+                engine = self._engines.get(zone)
+                if engine is None:
+                    first = first_free(count, zone, self._parts.vocabulary())
+                    if first is None:
+                        continue
+                    self._engines[zone] = engine = self._made_engine(first)
+                if not has_private(text, engine.first_name, count):
                     return engine
-            first = first_free(count, (text, self._parts.vocabulary()))
-            self._engines[first] = engine = self._made_engine(first)
-            return engine
+            first = first_free(count, ZONES[-1], text, self._parts.vocabulary())
+            if first is None:
+                raise OptionError(f"the text leaves no {count} characters in a row for names")
+            return self._made_engine(first)
 
     def _made_engine(self, first: int) -> NamedEngine:
         names = names_from(first, self.control)

@@ -80,10 +80,10 @@ def test_a_change_is_found(
 ) -> None:
     printed = run("diff", mutated(tmp_path, change), "--baseline", written, "--json")
     assert printed.code == 1, printed
-    assert printed.json["structure_changes"] == [part]
+    assert printed.json["changes"] == [part]
     found = printed.json["differences"]
     assert aspect in found[0]["aspects"]
-    assert found[0]["rows"][0][aspect] != found[0]["rows"][1][aspect]
+    assert found[0]["row_a"][aspect] != found[0]["row_b"][aspect]
     shown = run("diff", mutated(tmp_path, change), "--baseline", written).out
     assert f"spelled otherwise than in the baseline: {part}" in shown
     assert repr(found[0]["text"]) + " (" in shown
@@ -108,9 +108,9 @@ def test_the_versions_of_both_sides_are_printed(written: Path, tmp_path: Path) -
     printed = run("diff", mutated(tmp_path), "--baseline", written)
     assert "written with tokenizers 0.19.1" in printed.out
     assert "now: " in printed.out
-    versions = run("diff", mutated(tmp_path), "--baseline", written, "--json").json["versions"]
-    assert versions[0] == header["versions"]
-    assert versions[1]["tokenizers"] != "0.19.1"
+    found = run("diff", mutated(tmp_path), "--baseline", written, "--json").json
+    assert found["versions"] == header["versions"]
+    assert found["versions_now"]["tokenizers"] != "0.19.1"
 
 
 def test_a_changed_row_is_found(written: Path, tmp_path: Path) -> None:

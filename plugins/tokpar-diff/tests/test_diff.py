@@ -22,8 +22,8 @@ from mutated_files import (
     set_pattern,
     write_file,
 )
-from tokenizers import Tokenizer
-from tokpar_diff import compare, equality
+from tokenizers import AddedToken, Tokenizer, decoders, normalizers
+from tokpar_diff import compare, equality, sides
 
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
@@ -83,6 +83,32 @@ def test_one_object_twice_is_equal() -> None:
     assert compare.diff(own, own).answer == "equal"
 
 
+def test_an_object_that_does_otherwise_than_its_file_is_not_proved() -> None:
+    """The engine normalizes the contents of added tokens when they are added."""
+    own = Tokenizer.from_file(str(DEFAULT))
+    own.normalizer = normalizers.BertNormalizer(lowercase=False)
+    own.add_tokens([AddedToken("ABC", normalized=True)])
+    own.normalizer.lowercase = True
+    found = compare.diff(own, Tokenizer.from_str(own.to_str()))
+    assert found.answer == "different", found
+    assert found.structure == ()
+
+
+def test_parts_in_python_and_ids_by_chance_are_not_proved() -> None:
+    drawing = Tokenizer.from_file(str(DEFAULT))
+    drawing.model.dropout = 0.5
+    found = equality.arguments_for(sides.open_side(drawing), sides.open_side(drawing))
+    assert "ids are drawn at random (dropout) in a" in [each.sentence for each in found]
+
+    class Decoder:
+        def decode_chain(self, tokens: list[str]) -> list[str]:
+            return tokens
+
+    custom = Tokenizer.from_file(str(DEFAULT))
+    custom.decoder = decoders.Decoder.custom(Decoder())
+    assert compare.diff(custom, custom).answer == "undecided"
+
+
 EQUAL_PAIRS = {
     "a pattern in other words": (
         set_pattern(QWEN_2.replace(r"\s+(?!\S)|\s+", r"\s+(?!\S)|\s|\s+")),
@@ -126,7 +152,7 @@ def test_an_entry_that_nothing_makes_may_go(tmp_path: Path) -> None:
     found = compare.diff(a, mutated(tmp_path, remove_entry, name="b.json"))
     assert found.answer == "equal"
     assert "no character and no merge makes the entries of one side only" in found.reasons
-    assert found.structure == ("vocabulary: 1 token only in a, such as 'zzqqzz' (16384)",)
+    assert found.structure == ("vocabulary: 1 token only in a, such as 'zzqqzz': 16384",)
 
 
 def test_with_ignore_merges_every_entry_may_be_found(tmp_path: Path) -> None:
@@ -193,7 +219,7 @@ def test_it_finds_a_text_that_needs_each_of_its_characters(
     first = found["differences"][0]
     assert len(first["text"]) <= length
     first_ids = [Tokenizer.from_file(str(path)).encode(first["text"]).ids for path in (a, b)]
-    assert [row["ids"] for row in first["rows"]] == first_ids
+    assert [first[row]["ids"] for row in ("row_a", "row_b")] == first_ids
     assert first_ids[0] != first_ids[1]
     for k in range(len(first["text"])):
         shorter = first["text"][:k] + first["text"][k + 1 :]
@@ -353,7 +379,7 @@ def test_a_corpus_file_is_read(tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"body": "one"}\n{"body": "two"}\n', "utf-8")
     counts = [
-        run("diff", path, late, *words, "--json").json["texts"]
+        run("diff", path, late, *words, "--json").json["texts_count"]
         for words in ((), ("--corpus", rows, "--field", "body"))
     ]
     assert counts[1] - counts[0] == 2

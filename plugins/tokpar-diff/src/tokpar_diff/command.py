@@ -14,8 +14,9 @@ cannot be used.
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokpar.cli import options
 from tokpar.cli.options import print_json
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from tokpar_diff.sides import Side
 
 MOST_SHOWN = 3
-
-
 CODES = {"equal": 0, "different": 1, "undecided": 3}
 
 
@@ -68,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         sides = _open_both(arguments)
         result = compare_sides(*sides, (source.text for source in corpus))
     if arguments.json:
-        print_json(result.to_json())
+        print_json(asdict(result))
     else:
         _print_result(result)
     return 0 if result.answer == arguments.accept else CODES[result.answer]
@@ -96,7 +95,7 @@ def _vocabulary(arguments: argparse.Namespace) -> int:
     with working(arguments, "comparing"):
         result = compare_vocabularies(*_open_both(arguments))
     if arguments.json:
-        print_json(result.to_json())
+        print_json({"same": result.is_same, **asdict(result)})
     else:
         print_line(visible(str(result)))
     return 0 if result.is_same else 1
@@ -130,26 +129,17 @@ def _baseline(arguments: argparse.Namespace) -> int:
             count = write_baseline(side, path)
             said = f"wrote {path}: {plural(count, 'text')} of {side.label}"
             if arguments.json:
-                print_json({"answer": "written", "texts": count, "versions": dict(side.versions)})
+                print_json({"answer": "written", "texts_count": count, "versions": side.versions})
             else:
                 print_line(f"{visible(said)}; run again to compare, and keep the file")
             return 0
         result = compare_baseline(side, path)
     if arguments.json:
-        print_json(_baseline_json(side, result))
+        answer = "different" if result.differences else "equal"
+        print_json({"answer": answer, **asdict(result), "versions_now": side.versions})
     else:
         _print_baseline(side, result, path)
     return 1 if result.differences else 0
-
-
-def _baseline_json(side: Side, result: BaselineResult) -> dict[str, Any]:
-    return {
-        "answer": "different" if result.differences else "equal",
-        "texts": result.texts_count,
-        "versions": [dict(result.versions), dict(side.versions)],
-        "structure_changes": list(result.changes),
-        "differences": [difference.to_json() for difference in result.differences],
-    }
 
 
 def _print_baseline(side: Side, result: BaselineResult, path: Path) -> None:

@@ -36,19 +36,6 @@ class TokenizerDiff:
     differences: tuple[Difference, ...]
     texts_count: int
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns the answer as `tokpar diff --json` prints it."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "answer": self.answer,
-            "aspects": dict(self.aspects),
-            "structure": list(self.structure),
-            "reasons": list(self.reasons),
-            "differences": [difference.to_json() for difference in self.differences],
-            "texts": self.texts_count,
-        }
-
 
 def diff(
     a: object,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tokpar.cli.screen import print_line, visible
 from tokpar_diff.rows import ASPECTS, Row
@@ -26,15 +25,6 @@ class Difference:
     def rank(self) -> tuple[int, int]:
         """Differences are shown in this order: other ids first, then the shortest text."""
         return list(ASPECTS).index(self.aspects[0]), len(self.text)
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the difference as `--json` prints it."""
-        return {
-            "text": self.text,
-            "subject": self.subject,
-            "aspects": list(self.aspects),
-            "rows": [self.row_a, self.row_b],
-        }
 
 
 def compare_rows(row_a: Row, row_b: Row) -> tuple[str, ...]:

@@ -6,16 +6,11 @@ from __future__ import annotations
 from collections import deque
 
 from tokpar.patterns.decided_pattern import checked_machines
-from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.types import Facts
 
 _State = tuple[int, int, bool]
 """A state of each automaton, and True if the last match so far ends at another place in one of
 them than in the other."""
-
-
-class UndecidedPatternError(ValueError):
-    """No automaton decides one of the patterns."""
 
 
 def different_text(pattern_a: str, pattern_b: str, engine: str) -> str | None:
@@ -24,12 +19,9 @@ def different_text(pattern_a: str, pattern_b: str, engine: str) -> str | None:
 
     A pattern that an automaton decides looks at nothing to the left of a match. So if there is no
     such text, the matches are the same at every place of every text. Raises
-    UndecidedPatternError."""
+    UnsupportedPatternError."""
     facts = Facts(engine=engine, model="BPE", patterns=(pattern_a, pattern_b))
-    try:
-        symbols, (a, b) = checked_machines(facts)
-    except UnsupportedPatternError as error:
-        raise UndecidedPatternError(str(error)) from None
+    symbols, (a, b) = checked_machines(facts)
     size = symbols.size
     words: dict[_State, tuple[int, ...]] = {(0, 0, False): ()}
     queue = deque(words)

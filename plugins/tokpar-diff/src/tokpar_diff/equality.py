@@ -10,8 +10,9 @@ from typing import Any
 
 from tokpar.certificate.canonical_form import JsonForm, RankForm, regex_of, setting
 from tokpar.certificate.origin_reader import engine_of
+from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.types import NormalizerStage
-from tokpar_diff.equal_patterns import UndecidedPatternError, different_text
+from tokpar_diff.equal_patterns import different_text
 from tokpar_diff.rows import ASPECTS
 from tokpar_diff.sides import Side
 from tokpar_diff.structure import parts_of, parts_that_differ
@@ -21,6 +22,7 @@ ALL = tuple(ASPECTS)
 DECODE = ("text", "plain_text")
 _CHARACTERS = (*range(0xD800), *range(0xE000, 0x110000))
 """All characters that a text may have."""
+MOST_TEXTS = 200
 _LETTER_BY_LETTER = ("Lowercase", "StripAccents", "Nmt", "ByteLevel")
 
 
@@ -92,7 +94,7 @@ def _engine_obstacles(a: Side, b: Side) -> Iterator[Argument]:
 
 def _chance_in(form: JsonForm | RankForm | None) -> str | None:
     if isinstance(form, JsonForm):
-        drawn = [name for name in ("dropout", "nbest_size") if form.model.get(name)]
+        drawn = [name for name in ("dropout", "alpha", "nbest_size") if form.model.get(name)]
         if drawn:
             return f"ids are drawn at random ({drawn[0]})"
         if form.kind == "Unigram" and isinstance(form.model.get("vocab"), Mapping):
@@ -141,22 +143,23 @@ def _judge_pretokenizers(a: Side, b: Side) -> Argument:
     assert isinstance(b.form, JsonForm)
     rows = a.form.pre_tokenizers, b.form.pre_tokenizers
     if a.form.line_one:
-        return _undecided_stages("pre-tokenizer", "tokenizers 1.x lists no character classes")
+        return _refuse("pre-tokenizer", "tokenizers 1.x lists no character classes")
     if len(rows[0]) != len(rows[1]):
-        return _undecided_stages("pre-tokenizer", "the rows of stages have different lengths")
+        return _refuse("pre-tokenizer", "the rows of stages have different lengths")
     judged: list[Argument] = []
     for stage_a, stage_b in zip(*rows, strict=True):
         if stage_a == stage_b:
             continue
         patterns = regex_of(stage_a), regex_of(stage_b)
         if None in patterns or _but_pattern(stage_a) != _but_pattern(stage_b):
-            return _undecided_stages("pre-tokenizer", f"{stage_a.kind} and {stage_b.kind} differ")
+            return _refuse("pre-tokenizer", f"{stage_a.kind} and {stage_b.kind} differ")
         judged.append(_judge_patterns(str(patterns[0]), str(patterns[1]), a.form.engine))
     return min(judged, key=lambda argument: argument.holds)
 
 
-def _undecided_stages(part: str, why: str) -> Argument:
-    return Argument(part, False, f"the {part}s are not decided: {why}")
+def _refuse(part: str, why: str, texts: tuple[str, ...] = ()) -> Argument:
+    few = texts[:: 1 + len(texts) // MOST_TEXTS]
+    return Argument(part, False, f"the {part}s are not decided: {why}", texts=few)
 
 
 def _but_pattern(stage: NormalizerStage) -> tuple[str, dict[str, Any]]:
@@ -168,8 +171,8 @@ def _judge_patterns(pattern_a: str, pattern_b: str, engine: str) -> Argument:
     """Judge two patterns that the installed engine runs."""
     try:
         text = different_text(pattern_a, pattern_b, engine)
-    except UndecidedPatternError as error:
-        return _undecided_stages("pattern", str(error))
+    except UnsupportedPatternError as error:
+        return _refuse("pattern", str(error))
     if text is None:
         said = "the two patterns have the same matches in every text (product of their automata)"
         return Argument("pattern", True, said)
@@ -190,28 +193,21 @@ def _judge_normalizers(a: Side, b: Side) -> Argument:
     assert isinstance(a.form, JsonForm)
     assert isinstance(b.form, JsonForm)
     if not (a.is_here and b.is_here) or a.form.line_one:
-        return _undecided_stages("normalizer", "the engine's own normalizers are not at hand")
-    calls = [_normalize_call(side) for side in (a, b)]
-    texts = tuple(char for char in map(chr, _CHARACTERS) if calls[0](char) != calls[1](char))
+        return _refuse("normalizer", "the engine's own normalizers are not at hand")
+    write_a, write_b = _normalize_call(a), _normalize_call(b)
+    texts = tuple(char for char in map(chr, _CHARACTERS) if write_a(char) != write_b(char))
     for stage in (*a.form.normalizers, *b.form.normalizers):
         if not _maps_each_character(stage):
-            said = f"{stage.kind} does not act character by character"
-            argument = _undecided_stages("normalizer", said)
-            return Argument("normalizer", False, argument.sentence, texts=_spread(texts))
+            return _refuse("normalizer", f"{stage.kind} asks for more than one character", texts)
     if texts:
-        said = f"the normalizers write {len(texts):,} characters differently"
-        return Argument("normalizer", False, said, texts=_spread(texts))
+        return _refuse("normalizer", f"they write {len(texts):,} characters differently", texts)
     if any(setting(stage, "prepend_scheme") == "first" for stage in a.form.pre_tokenizers):
-        return _undecided_stages("normalizer", "Metaspace asks where the text begins")
+        return _refuse("normalizer", "Metaspace asks where the text begins")
     said = (
         "both normalizers act character by character (theorem 4.8), and write each of the "
         f"{len(_CHARACTERS):,} characters alike"
     )
     return Argument("normalizer", True, said, tuple(x for x in ALL if x != "offsets"))
-
-
-def _spread(texts: tuple[str, ...], most: int = 200) -> tuple[str, ...]:
-    return texts[:: 1 + len(texts) // most]
 
 
 def _normalize_call(side: Side) -> Callable[[str], str]:

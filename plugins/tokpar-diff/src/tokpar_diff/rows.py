@@ -176,11 +176,12 @@ def _cleans_up(tokenizer: Any) -> bool:
 
 
 def file_of(tokenizer: Any) -> dict[str, Any]:
-    """Returns the engine's `file`, its tokenizer.json, or the `encoding` of tiktoken; None each if
-    there is none."""
+    """Returns the engine's `file`, its tokenizer.json, and the `size` of its model's vocabulary, or
+    the `encoding` of tiktoken; None for each that there is not."""
     own = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    is_ranks = kind_of(own) == _TIKTOKEN
-    return {"encoding": _encoding_of(own) if is_ranks else None, "file": _written_by(own)}
+    encoding = _encoding_of(own) if kind_of(own) == _TIKTOKEN else None
+    size = own.get_vocab_size(with_added_tokens=False) if hasattr(own, "get_vocab_size") else None
+    return {"encoding": encoding, "file": _written_by(own), "size": size}
 
 
 def _encoding_of(own: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.adapters.settings import DirectoryTokenizer, path_of, refusing
+from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, path_of, refusing
 from tokpar.certificate.canonical_form import JsonForm, RankForm, form_of_json, parse_json
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.origin_reader import CustomPartError, engine_of, read_origin
@@ -24,7 +24,7 @@ from tokpar.types import AddedToken, Origin
 from tokpar_diff import rows
 from tokpar_diff.rows import Row
 
-_ADAPTER_SUFFIXES = (".tiktoken", ".txt")
+_ADAPTER_SUFFIXES = (".tiktoken", ".txt", TEKKEN)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def open_side(source: object, **settings: Any) -> Side:
             "or a name"
         )
     description = rows.describe(tokenizer)
-    form, why = _form_of(tokenizer)
+    form, why = _form_of(tokenizer, description["kind"])
     return Side(
         name=name,
         description=description,
@@ -103,16 +103,30 @@ def _open_named(name: str, settings: Mapping[str, Any]) -> Any:
     return named
 
 
-def _form_of(tokenizer: Any) -> tuple[JsonForm | RankForm | None, str]:
-    settings = {"allowed_special": frozenset(getattr(tokenizer, "special_tokens_set", ()))}
+def _form_of(tokenizer: Any, kind: str) -> tuple[JsonForm | RankForm | None, str]:
+    if kind == "object":
+        return None, "it is an object with its own encode"
+    allowed, own = frozenset(getattr(tokenizer, "special_tokens_set", ())), engine_of(tokenizer)
+    settings = {"allowed_special": allowed, "no_file": _why_no_file(own)}
     try:
         form = read_origin(Origin(tokenizer, settings))
         if isinstance(form, JsonForm):  # a file that is read part by part lacks this one
-            fuses = getattr(getattr(engine_of(tokenizer), "model", None), "fuse_unk", False)
+            fuses = getattr(getattr(own, "model", None), "fuse_unk", False)
             form = replace(form, model={"fuse_unk": fuses, **form.model})
         return form, ""
     except (CustomPartError, RefusedError, FileFormatError) as error:
         return None, str(error)
+
+
+def _why_no_file(own: Any) -> str | None:
+    """Returns why the engine may do otherwise than its file says, or None: its normalizer was
+    changed after tokens were added, or a part is in Python."""
+    if not hasattr(own, "model"):
+        return None
+    from tokpar.adapters.hf_copy import private_copy, why_copy_differs  # imports tokenizers
+
+    private, why = private_copy(own)
+    return why or why_copy_differs(own, private)
 
 
 def _decoder_of(own: Any) -> Any:
@@ -124,7 +138,7 @@ def _decoder_of(own: Any) -> Any:
     except Exception as error:  # the library has no exception type for a part in Python
         if "ustom" not in str(error):
             raise
-        return "a decoder in Python"
+        return f"a decoder in Python ({id(own)})"
 
 
 def open_elsewhere(name: str, python: str) -> Side:
@@ -135,13 +149,14 @@ def open_elsewhere(name: str, python: str) -> Side:
     other = _OtherPython(python, os.path.abspath(name) if Path(name).exists() else name)
     answer = other.description
     form = _form_of_answer(answer)
+    why = "" if form else f"{answer['class']} has no engine whose file tells everything"
     file = json.loads(answer["file"]) if answer["file"] else {}
     return Side(
         name=f"{name} in {python}",
         description=answer,
         rows_of=other.rows_of,
         form=form,
-        why_no_form="" if form else f"{answer['class']} has no engine whose file can be read",
+        why_no_form=why,
         decoder=file.get("decoder"),
     )
 
@@ -158,6 +173,8 @@ def _form_of_answer(answer: Mapping[str, Any]) -> JsonForm | RankForm | None:
     if not answer["file"]:
         return None
     config = dict(parse_json(answer["file"]))
+    if answer["size"] not in (None, len(config["model"]["vocab"])):
+        return None  # two tokens with one id, of which a file has one
     if answer["kind"] == "transformers":  # its calls leave these out
         config |= {"truncation": None, "padding": None}
     line_one = answer["versions"].get("tokenizers", "").startswith("1.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tokpar.certificate.canonical_form import FLAGS, JsonForm, RankForm
@@ -89,89 +89,58 @@ def _say_settings(part_a: Parts, part_b: Parts) -> str:
     return "; ".join(f"{name}: {_say_values(part_a.get(name), part_b.get(name))}" for name in names)
 
 
-def _say_vocabulary(part_a: Any, part_b: Any) -> str:
-    if not (isinstance(part_a, Mapping) and isinstance(part_b, Mapping)):
-        return f"{len(part_a):,} pieces in a, {len(part_b):,} in b"
-    only_a, only_b = part_a.keys() - part_b.keys(), part_b.keys() - part_a.keys()
-    moved = [token for token in part_a.keys() & part_b.keys() if part_a[token] != part_b[token]]
-    return "; ".join(
-        f"{plural(len(tokens), 'token')} {where}, such as {_first(tokens, ids)}"
-        for tokens, ids, where in (
-            (only_a, part_a, "only in a"),
-            (only_b, part_b, "only in b"),
-            (moved, part_a, "with another id in b"),
-        )
-        if tokens
-    )
-
-
-def _first(tokens: Iterable[str], ids: Mapping[str, int]) -> str:
-    token = min(tokens, key=ids.__getitem__)
-    return f"{token!r} ({ids[token]})"
-
-
-def _say_merges(part_a: Any, part_b: Any) -> str:
-    if part_a is None or part_b is None:
-        return "one side has none that is written"
-    only_a, only_b, moved = merge_changes(part_a, part_b)
-    return "; ".join(
-        f"{plural(len(merges), 'merge')} {where}, such as {' '.join(merges[0])!r}"
-        for merges, where in (
-            (only_a, "only in a"),
-            (only_b, "only in b"),
-            (moved, "in another place"),
-        )
-        if merges
-    )
-
-
 Merges = Sequence[tuple[str, str]]
 
 
-def merge_changes(merges_a: Merges, merges_b: Merges) -> tuple[Merges, Merges, Merges]:
+def merge_changes(merges_a: Merges, merges_b: Merges) -> list[Merges]:
     """Returns the merges only in a, those only in b, and those of both that stand at another place
     among those of both."""
     in_a, in_b = set(merges_a), set(merges_b)
     common_a = [merge for merge in merges_a if merge in in_b]
     common_b = [merge for merge in merges_b if merge in in_a]
     moved = [left for left, right in zip(common_a, common_b, strict=False) if left != right]
-    return (
-        [merge for merge in merges_a if merge not in in_b],
-        [merge for merge in merges_b if merge not in in_a],
-        moved,
+    only_a = [merge for merge in merges_a if merge not in in_b]
+    return [only_a, [merge for merge in merges_b if merge not in in_a], moved]
+
+
+def _say_merges(part_a: Merges | None, part_b: Merges | None) -> str:
+    places = ("only in a", "only in b", "in another place")
+    changes = zip(places, merge_changes(part_a or (), part_b or ()), strict=True)
+    return "; ".join(
+        f"{plural(len(merges), 'merge')} {place}, such as {' '.join(merges[0])!r}"
+        for place, merges in changes
+        if merges
     )
 
 
-def _say_added_tokens(part_a: Sequence[AddedToken], part_b: Sequence[AddedToken]) -> str:
-    return "; ".join(_added_token_changes(part_a, part_b))
+def _say_entries(part_a: Any, part_b: Any) -> str:
+    """Returns what differs between two vocabularies, or between added tokens."""
+    a, b = _values_of(part_a), _values_of(part_b)
+    groups = {
+        "only in a": [token for token in a if token not in b],
+        "only in b": [token for token in b if token not in a],
+        "changed": [token for token in a if a[token] != b.get(token, a[token])],
+    }
+    said = []
+    for place, tokens in groups.items():
+        for token in tokens[:1]:
+            values = _say_values(a[token], b[token]) if place == "changed" else (a | b)[token]
+            said.append(f"{plural(len(tokens), 'token')} {place}, such as {token!r}: {values}")
+    return "; ".join(said)
 
 
-def _added_token_changes(
-    part_a: Sequence[AddedToken], part_b: Sequence[AddedToken]
-) -> Iterator[str]:
-    by_a, by_b = ({token.content: token for token in part} for part in (part_a, part_b))
-    for here, there, where in ((by_a, by_b, "only in a"), (by_b, by_a, "only in b")):
-        only = here.keys() - there.keys()
-        if only:
-            yield f"{plural(len(only), 'token')} {where}, such as {min(only)!r}"
-    flags: dict[str, list[str]] = {}
-    for content in sorted(by_a.keys() & by_b.keys()):
-        for flag in ("id", *FLAGS):
-            if getattr(by_a[content], flag) != getattr(by_b[content], flag):
-                flags.setdefault(flag, []).append(content)
-    for flag, contents in flags.items():
-        values = (getattr(by[contents[0]], flag) for by in (by_a, by_b))
-        in_a, in_b = values
-        yield (
-            f"{plural(len(contents), 'token')} with another {flag}, such as {contents[0]!r}: "
-            f"{in_a} in a, {in_b} in b"
-        )
+def _values_of(part: Any) -> dict[str, Any]:
+    """Returns the tokens with their ids, scores, or ids and flags."""
+    if part and isinstance(part, Sequence) and isinstance(part[0], AddedToken):
+        flags = {token: [flag for flag in FLAGS if getattr(token, flag)] for token in part}
+        return {token.content: [token.id, *flags[token]] for token in part}
+    return dict(part or ())
 
 
 _SENTENCES: dict[str, Callable[[Any, Any], str]] = {
     "model": _say_settings,
     "config": _say_settings,
-    "vocabulary": _say_vocabulary,
+    "vocabulary": _say_entries,
     "merges": _say_merges,
-    "added tokens": _say_added_tokens,
+    "added tokens": _say_entries,
 }

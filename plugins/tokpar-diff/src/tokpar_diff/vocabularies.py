@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -38,10 +38,6 @@ class SameVocabulary:
             return f"same: {ids} mean the same tokens"
         shown = "; ".join(f"{id_} is {a!r} and {b!r}" for id_, a, b in self.differences)
         return f"different: {self.differences_count:,} of {ids} mean other tokens: {shown}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the fields, and `same`."""
-        return {"same": self.is_same, **asdict(self)}
 
 
 def same_vocabulary(draft: object, target: object, **settings: Any) -> SameVocabulary:

@@ -1,0 +1,196 @@
+"""`Encoder.fit`: what is kept has the ids that are said, and at most the budget."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+import tokpar
+from tests.chunks.brute_force import BruteForce, called, own_tokenizer
+from tests.conftest import drawn
+from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tests.support.fakes import WordHash
+from tokpar.chunks.budget import KeptTexts
+from tokpar.errors import OptionError
+
+pytestmark = pytest.mark.ids
+
+KEEPS = st.sampled_from(("ends", "first", "last"))
+
+
+def check_kept(
+    adapter: Any, texts: list[str], most: int, keep: Any, as_messages: bool
+) -> KeptTexts:
+    """What was kept, after all that the result says was compared with encodes of its texts."""
+    messages = [{"role": "user", "content": text} for text in texts]
+    kept = tokpar.Encoder(adapter).fit(messages if as_messages else texts, most, keep)
+
+    def ids(some: list[str]) -> list[list[int]]:
+        joined = some if as_messages else ["".join(some)]
+        return [adapter.encode(text).tolist() if text else [] for text in joined]
+
+    found, whole = ids([*kept.texts]), ids(texts)
+    assert len(kept.texts) == len(kept.ranges) == len(kept.counts) == len(texts)
+    assert sum(kept.counts) == kept.count == sum(map(len, found)) <= most
+    assert kept.whole_count == sum(map(len, whole))
+    assert (kept.count == kept.whole_count) or kept.whole_count > most
+    for text, some, own in zip(texts, kept.ranges, kept.texts, strict=True):
+        assert "".join(text[start:stop] for start, stop in some) == own
+        assert all(start < stop for start, stop in some)
+    if as_messages:
+        assert [*kept.counts] == [*map(len, found)]
+    if kept.is_certified:
+        for own, given_ids in zip(found, whole, strict=True):
+            counts = {"first": [len(own)], "last": [0]}.get(keep, range(len(own) + 1))
+            ends = [given_ids[:k] + given_ids[len(given_ids) - len(own) + k :] for k in counts]
+            assert own in ends
+    check_places(texts, kept, keep)
+    return kept
+
+
+def check_places(texts: list[str], kept: KeptTexts, keep: str) -> None:
+    """One range of all texts is left out: at the end, at the beginning, or between."""
+    firsts = [sum(map(len, texts[:k])) for k in range(len(texts))]
+    placed = [[(a + first, b + first) for a, b in some]
+              for first, some in zip(firsts, kept.ranges, strict=True)]  # fmt: skip
+    size = sum(map(len, texts))
+    edges = [0, *chain(*chain(*placed)), size]
+    gaps = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+    assert len(gaps) <= 1
+    assert keep != "first" or all(b == size for _, b in gaps)
+    assert keep != "last" or all(a == 0 for a, _ in gaps)
+
+
+@given(
+    data=st.data(),
+    tokenizer=any_tokenizer(),
+    most=st.integers(1, 60),
+    keep=KEEPS,
+    as_messages=st.booleans(),
+    times=st.sampled_from((1, 1, 20)),
+)
+def test_what_is_kept_is_what_it_says(
+    data: st.DataObject, tokenizer: Any, most: int, keep: Any, as_messages: bool, times: int
+) -> None:
+    count = data.draw(st.integers(0, 4))
+    texts = [drawn_text(data, tokenizer, 60) * times for _ in range(count)]
+    if isinstance(tokenizer, Tokenizer):  # its own call may panic: not such texts
+        called(tokenizer, "".join(texts), False)
+    check_kept(adapter_of(tokenizer), texts, most, keep, as_messages)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=drawn(40))
+@given(data=st.data(), most=st.integers(1, 200), keep=KEEPS, as_messages=st.booleans())
+def test_parts_of_real_vocabularies(
+    name: str, data: st.DataObject, most: int, keep: Any, as_messages: bool
+) -> None:
+    texts = [drawn_text(data, named(name), 100) * 3 for _ in range(3)]
+    check_kept(adapter_of(named(name)), texts, most, keep, as_messages)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lines_for_each_budget(name: str) -> None:
+    """Ends whose characters would make one token side by side: "e" before "\n", and "T" behind."""
+    texts = ["One line.\nTwo ", "lines, x\n\ny", " and some words. " * 3, "one\ntwo three\nfour"]
+    certified = 0
+    for most in range(1, 40, 3):
+        for keep in ("ends", "first", "last"):
+            for as_messages in (False, True):
+                kept = check_kept(adapter_of(named(name)), texts, most, keep, as_messages)
+                certified += kept.is_certified and 0 < kept.count < kept.whole_count
+    assert certified > 10 or name == "metaspace_unigram"
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part"])
+@settings(max_examples=drawn(40))
+@given(data=st.data(), most=st.integers(1, 60))
+def test_the_beginning_ends_at_the_last_cut_that_fits(
+    name: str, data: st.DataObject, most: int
+) -> None:
+    text, adapter = drawn_text(data, named(name), 200), adapter_of(named(name))
+    kept = check_kept(adapter, [text], most, "first", False)
+    own = own_tokenizer(named(name))
+    wanted = BruteForce(text, own, adapter).stop(0, most + own.special, "cut") if text else 0
+    assert len(kept.texts[0]) == (wanted or 0)
+
+
+def test_counts_of_parts_add_up_to_the_count_of_the_prompt() -> None:
+    """A token over the end of a part counts where it begins; counts alone do not add up."""
+    parts = ["The limit ", "holds", " for", " all."]
+    kept = tokpar.fit(parts, 100)
+    assert kept.count == kept.whole_count == tokpar.count("".join(parts))
+    assert sum(map(tokpar.count, parts)) != kept.count
+    assert (kept.texts, kept.is_certified) == (tuple(parts), True)
+
+
+def test_the_middle_of_a_long_chat_is_left_out() -> None:
+    """No count by characters, no half character, and each message is counted as it is encoded."""
+    chat = [{"role": "system", "content": "Answer briefly. 🫠 "}]
+    chat += [{"role": "user", "content": f"Question {k}: " + "🫠 of words " * 50} for k in range(9)]
+    kept = tokpar.fit(chat, 400)
+    assert kept.texts[0] == chat[0]["content"]
+    assert kept.ranges[4] == ()
+    assert kept.texts[9]
+    assert chat[9]["content"].endswith(kept.texts[9])
+    assert [*kept.counts] == [*map(tokpar.count, kept.texts)]
+    assert 380 < kept.count <= 400
+
+
+def test_a_text_without_cuts_ends_between_tokens() -> None:
+    """Chinese without a sign, and a tokenizer of which nothing is known."""
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 500)))
+    kept = check_kept(adapter_of(named("cl100k_part")), [text], 100, "ends", False)
+    assert 90 < kept.count <= 100
+    assert check_kept(WordHash(), ["one two three"], 2, "first", False).texts == ("",)
+
+
+def test_a_text_without_ids_at_the_end_is_no_beginning() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
+    tokenizer.normalizer = normalizers.Strip()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    kept = check_kept(tokpar.load(tokenizer), ["a b", "b", " "], 2, "first", True)
+    assert kept.texts == ("a b", "", "")
+
+
+def test_few_places_are_tried_where_places_of_tokens_are_not_known() -> None:
+    """Each try encodes the kept text: without a bound, a long text takes quadratic time."""
+    tokenizer = tokpar.load("default")
+    encoded: list[int] = []
+
+    class NoPlaces:
+        name, facts = tokenizer.name, tokenizer.facts
+
+        def encode(self, text: str) -> Any:
+            encoded.append(len(text))
+            return tokenizer.encode(text)
+
+    text = "internationalization " * 5_000 + "a b c " * 10_000
+    for keep in ("first", "last", "ends"):
+        kept = tokpar.Encoder(NoPlaces(), executor="serial").fit([text], 100, keep)
+        assert 20 <= kept.count <= 100
+    assert len(encoded) < 150
+
+
+def test_arguments_that_cannot_be_used() -> None:
+    wrong: list[tuple[str, Any, dict[str, Any]]] = [
+        ("budget must be an int of at least 1, got 0", ["a"], {"budget": 0}),
+        ("budget must be an int of at least 1, got 1.5", ["a"], {"budget": 1.5}),
+        ("keep must be one of 'ends', 'first', 'last', got 'middle'", ["a"], {"keep": "middle"}),
+        ("texts must be a list of str or of messages, got str", "a text", {}),
+        ("texts must be a list of str or of messages, got dict", {"content": "a"}, {}),
+        ("texts must be all str or all messages, got some of each", ["a", {"content": "a"}], {}),
+        ("text 1 must be a str, got bytes", ["a", b"a"], {}),
+        ('"content" of message 0 must be a str, got list', [{"content": [{"type": "text"}]}], {}),
+        ('"content" of message 0 must be a str, got NoneType', [{"role": "user"}], {}),
+        ("text has a lone surrogate at code point 1", ["a\ud800"], {}),
+    ]
+    for why, texts, more in wrong:
+        with pytest.raises(OptionError, match=why):
+            tokpar.fit(texts, **{"budget": 5, **more})
+    assert tokpar.fit([], 1) == KeptTexts((), (), (), 0, 0, True)

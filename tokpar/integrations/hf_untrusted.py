@@ -1,0 +1,193 @@
+"""Calls of a transformers tokenizer whose texts hold spans that are not trusted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import transformers
+from transformers import BatchEncoding
+
+from tokpar.adapters.hf_trust import template_control
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.adapters.hf_version import numbers, own_methods
+from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.errors import OptionError
+from tokpar.integrations.hf_columns import Columns
+from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
+from tokpar.trust.trusted_encoder import NamedOrigin, TrustedEncoder
+from tokpar.types import Rows
+
+if TYPE_CHECKING:
+    from tokpar.integrations.hf import Acceleration
+
+OLDEST_FOR_CHATS = (5, 24)
+
+
+def apply_template(
+    tokenizer: Any, original: Any, untrusted: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What `tokenizer.apply_chat_template(*args, **kwargs)` returns, where text that neither the
+    template nor a trusted role wrote spells no control token. With `tokenize=False` a `ChatText`,
+    or a list of them. `original`: the tokenizer as an object of its own class.
+
+    Raises OptionError as `chats_of_call` and `RenderedChats.texts`, and for a class that applies
+    templates in its own way."""
+    _require_own_template(original)
+    from tokpar.integrations.chat_provenance import chats_of_call
+
+    own_call = type(original).apply_chat_template.__get__(tokenizer)
+    call = inspect.signature(own_call).bind(*args, **kwargs)
+    call.apply_defaults()
+    chats = chats_of_call(tokenizer, untrusted, call)
+    if not call.arguments["tokenize"]:
+        texts = own_call(*args, **kwargs)
+        return chats.texts([texts])[0] if isinstance(texts, str) else chats.texts(texts)
+    options = call.arguments["tokenizer_kwargs"] or {}
+    call.arguments["tokenizer_kwargs"] = {**options, "untrusted": chats}
+    return own_call(*call.args, **call.kwargs)
+
+
+def _require_own_template(original: Any) -> None:
+    if numbers(transformers.__version__) < OLDEST_FOR_CHATS:
+        raise OptionError(
+            "untrusted text in chats needs transformers 5.24 or later, "
+            f"{transformers.__version__} is installed: pip install -U transformers"
+        )
+    for reason in own_methods(original, ("apply_chat_template", "get_chat_template")).values():
+        raise OptionError(f"cannot tell which text of a chat is not trusted: {reason}")
+
+
+def require_one_text(text: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises OptionError if a call with spans also has a second text or a target."""
+    more = [*args[:3], *(kwargs.get(f"text_{name}") for name in ("pair", "target", "pair_target"))]
+    if text is None or any(each is not None for each in more):
+        raise OptionError("untrusted spans are of one text, or of a batch of texts: pass no others")
+
+
+def encode_untrusted(
+    state: Acceleration,
+    text: Any,
+    untrusted: Any,
+    columns: Columns | None,
+    add_special_tokens: bool,
+    verbose: bool,
+) -> BatchEncoding:
+    """The result for a text or a batch. `untrusted`: the spans (start, stop) of the text, code
+    points; a row of spans for each text of a batch; or the chats that were rendered to the texts.
+
+    Raises OptionError for spans and arguments that cannot be used, and as `TrustedEncoder`."""
+    encoder = state.encoder()
+    adapter, frame = state.adapter_and_frame(encoder, bool(add_special_tokens))
+    if columns is None or frame is None or not columns.fits(frame):
+        raise OptionError(
+            "untrusted takes a text or a batch of texts, with padding and with truncation that "
+            "leaves room for text: no pairs, words, stride, return_overflowing_tokens or "
+            f"split_special_tokens{'' if frame else f', and {adapter.postprocess_refused}'}"
+        )
+    texts = [text] if isinstance(text, str) else list(text)
+    spans, control = _spans_and_control(text, untrusted, state.original)
+    trusted = encoder.trusted_encoder(control)
+    rows = [_TrustedRow.of(trusted, *each) for each in zip(texts, spans, strict=True)]
+    call = _TrustedCall(adapter, texts, rows, frame, columns, bool(add_special_tokens))
+    try:
+        data = call.values()
+    except OWN_ANSWERS as error:
+        raise OptionError(f"the offsets of this text are not known: {error}") from error
+    return state.result(data, call, isinstance(text, str), verbose)
+
+
+def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[Any], Any]:
+    """The spans of each text, and the control tokens."""
+    texts = [text] if isinstance(text, str) else text
+    if not all(isinstance(each, str) for each in texts):
+        raise OptionError(f"untrusted takes a text or a batch of texts, got {text!r:.80}")
+    if hasattr(untrusted, "texts"):  # RenderedChats, whose module needs jinja2
+        return [each.untrusted_spans for each in untrusted.texts(texts)], untrusted.control_tokens
+    control = template_control(original) or "default"
+    if isinstance(text, str):
+        return [untrusted], control
+    if not isinstance(untrusted, (list, tuple)) or len(untrusted) != len(text):
+        raise OptionError(
+            f"a batch of {len(text)} texts needs a list with the untrusted spans of each, got "
+            f"{untrusted!r:.80}"
+        )
+    return list(untrusted), control
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TrustedRow:
+    """The ids of one text before post-processing. `named_origin`: where they came from, or None if
+    they are those of the text itself."""
+
+    ids: IdArray
+    named_origin: NamedOrigin | None
+
+    @classmethod
+    def of(cls, encoder: TrustedEncoder, text: str, spans: Any) -> _TrustedRow:
+        encoding = encoder.encode(text, spans)
+        origin = encoding.origin
+        assert origin is not None
+        ids = origin.before_postprocess(encoding.ids)
+        return cls(ids, origin if isinstance(origin, NamedOrigin) else None)
+
+    def named_ids(self) -> IdArray:
+        """The ids of the text with names."""
+        assert self.named_origin is not None
+        inner = self.named_origin.inner
+        assert inner.origin is not None
+        return inner.origin.before_postprocess(inner.ids)
+
+
+class _TrustedCall(EncodedCall):
+    """What a call encoded whose texts may hold spans that are not trusted. The engine by itself has
+    other ids for such texts, so it answers no question."""
+
+    def __init__(
+        self,
+        adapter: HuggingFaceTokenizer,
+        texts: Sequence[str],
+        rows: Sequence[_TrustedRow],
+        *others: Any,
+    ) -> None:
+        super().__init__(adapter, texts, [row.ids for row in rows], *others)
+        self._trusted_rows = rows
+
+    @cached_property
+    def own_encodings(self) -> list[Any]:
+        raise OptionError(
+            "only the engine answers this question about an encoding, and it has other ids for a "
+            "text with untrusted spans: ask for ids, offsets, masks, tokens or words"
+        )
+
+    def _spans_of(
+        self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
+    ) -> SpanArray:
+        if all(row.named_origin is None for row in self._trusted_rows):
+            return super()._spans_of(texts, rows, cut)
+        pairs = zip(texts, self._trusted_rows, strict=True)
+        parts = [self._char_offsets(text, row) for text, row in pairs]
+        spans = np.concatenate([np.empty((0, 2), np.int64), *parts])
+        add = self.add_special_tokens
+        return self.adapter.offset_mapping(
+            texts, rows, add_special_tokens=add, cut=cut, char_spans=spans
+        )
+
+    def _char_offsets(self, text: str, row: _TrustedRow) -> SpanArray:
+        if row.named_origin is None:
+            return self.adapter.char_offsets([text], Rows.of([row.ids]))
+        named, own = row.named_origin.named_text, row.named_origin.engine.encoder.tokenizer
+        assert isinstance(own, HuggingFaceTokenizer)
+        return named.original(own.char_offsets([named.text], Rows.of([row.named_ids()])))
+
+    def _words_of(self, number: int) -> IntArray:
+        row = self._trusted_rows[number]
+        if row.named_origin is None:
+            return super()._words_of(number)
+        own = row.named_origin.engine.encoder.tokenizer
+        assert isinstance(own, HuggingFaceTokenizer)
+        return own.word_numbers(row.named_origin.named_text.text, row.named_ids())
