@@ -36,7 +36,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=options.ONE_TEXT)
     options.declare_field(parser)
     options.declare_row(parser)
-    options.declare_trust(parser)
     options.declare_encoding(parser)
     options.declare_trust(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
@@ -56,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
     spans = [(0, len(source.text))] if arguments.untrusted else None
     tokenizer = options.tokenizer_of(arguments)
     encoding: StoredCertificate | Encoding
-    spans = [(0, len(source.text))] if arguments.untrusted else None
     with blamed_on(source):
         if arguments.certificate is not None:
             try:
