@@ -54,6 +54,7 @@ def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
     tokenizer, contents, draw = drawn(kind, seed)
     with pytest.MonkeyPatch.context() as patched:  # the comparison at load would hide a fault
         patched.setattr(call_tables, "LONGEST_FROM", draw.choice([1, 6, 25]))
+        patched.setattr(call_tables, "USES_AVX2", draw.random() < 0.5)
         patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
         adapter: Any = tokpar.load(tokenizer)
     call = adapter.later_call and adapter.later_call.call

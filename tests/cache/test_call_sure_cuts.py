@@ -109,6 +109,37 @@ def test_sure_cuts_need_each_condition(row: list[str], text: str) -> None:
         assert ids_of(call.encode_plain(each)) == merged.encode(each).ids
 
 
+@pytest.mark.parametrize("uses_avx2", [True, False])
+@pytest.mark.parametrize("row", ROWS, ids=" then ".join)
+def test_text_of_all_pairs_of_bytes_has_the_engine_s_ids(
+    row: list[str], uses_avx2: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokpar.cache.call_tables.USES_AVX2", uses_avx2)
+    draw = random.Random(str(row))
+    pairs = ["".join(pair) for pair in product(map(chr, range(128)), repeat=2)]
+    merges = tuple((a, b) for a, b in draw.sample(pairs, 3000))
+    tokenizer = tokenizer_of(row, merges=merges)
+    call = call_for(tokenizer)
+    for chars in (pairs, ["ab", "a ", " b", "  ", "\n", "1", "c", ".,", "'s", "é", "中 "]):
+        text = "".join(draw.choices(chars, k=20_000))
+        assert ids_of(call.encode(text)) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("length", [2, 15, 16, 24])
+def test_bytes_of_one_pre_token_and_of_several_have_entries_of_their_own(length: int) -> None:
+    """ "aa" alone is two pre-tokens, before "c" it is one."""
+    tokenizer = tokenizer_of([rf"a{{{length}}}(?=c)|[^x]"], merges=(("a", "a"), ("aa", "c")))
+    both = "a" * length, "a" * length + "c"
+    for texts in (both, both[::-1]):
+        call = call_for(tokenizer)
+        for text in texts * 3:
+            assert ids_of(call.encode(text)) == tokenizer.encode(text).ids
+            found = call.encode_places(text)
+            assert np.frombuffer(found[0], np.uint32).tolist() == tokenizer.encode(text).ids
+            words = [word for word in tokenizer.encode(text).word_ids if word is not None]
+            assert np.frombuffer(found[2], np.int64).tolist() == words
+
+
 @pytest.mark.parametrize("row", ROWS, ids=" then ".join)
 def test_parts_between_sure_cuts_have_their_own_pre_tokens(row: list[str]) -> None:
     """What the engine makes of a text, it makes of both sides of each sure cut."""

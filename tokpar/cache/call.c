@@ -8,8 +8,8 @@
                                               -> segments between certain cuts -> words -> ids
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
-   call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_merges.h encodes
-   new ones, call_section.h leads the text through all of this. call_decode.h is the way back.
+   call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_longest.h and call_merges.h
+   encode new ones, call_section.h leads the text through all of this. call_decode.h is the way back.
    call_segments.h is the cache of tokenizers without a compiled call. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -385,7 +385,7 @@ static int take_machine(Call *self, PyObject *arrays, const i64 *settings)
         return 0;
     for (u32 k = 0; k < 1 << 16; k++)
         t->of_bytes[k] = rank_of(&t->merges, t->byte_ids[k >> 8], t->byte_ids[k & 255]);
-    return stages <= MOST_STAGES && take_longest(self, arrays) && m->symbols < END - 128 && find_sure(m, items / 256, &t->sure);
+    return stages <= MOST_STAGES && take_longest(self, arrays) && m->symbols < END - 128 && find_sure(m, items / 256, &t->sure, settings[12]);
 }
 
 static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
@@ -460,7 +460,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (!self)
         return NULL;
     Tables *t = &self->tables;
-    const i64 *settings = take_array(self, arrays, "settings", 8, 12, NULL);
+    const i64 *settings = take_array(self, arrays, "settings", 8, 13, NULL);
     int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
     is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count));

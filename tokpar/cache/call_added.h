@@ -12,6 +12,8 @@ typedef struct {
     u32 nodes;
     u64 *begins2, *few2, *begins4; /* bits: two bytes that begin a token; a token of < 4 bytes; four */
     i64 count;
+    int first; /* the byte that all tokens begin with, or -1 */
+    u8 is_first[256];
 } Tree;
 
 typedef struct { i64 start, stop; u32 token; } Match;
@@ -67,6 +69,8 @@ static void add_token(Tree *t, const u8 *p, i64 n, u32 token)
         node = (u32)t->edges[at];
     }
     t->token[node] = token;
+    t->is_first[p[0]] = 1;
+    t->first = t->count && t->first != p[0] ? -1 : p[0];
     t->count++;
     u32 two = n > 1 ? p[0] | (u32)p[1] << 8 : p[0];
     for (; two < 65536; two += n > 1 ? 65536 : 256) {
@@ -85,6 +89,18 @@ static void add_token(Tree *t, const u8 *p, i64 n, u32 token)
 static inline int find_token(const Tree *t, const u8 *p, i64 i, i64 stop, i64 *steps, Match *found)
 {
     for (; i < stop; i++) {
+        if (t->first >= 0) {
+            const u8 *next = memchr(p + i, t->first, (size_t)(stop - i));
+            if (!next)
+                return 0;
+            i = next - p;
+        } else {
+            const u8 *f = t->is_first, *q = p + i;
+            for (; q < p + stop && !(f[q[0]] | f[q[1]] | f[q[2]] | f[q[3]] | f[q[4]] | f[q[5]] | f[q[6]] | f[q[7]]); q += 8)
+                ;
+            if ((i = q - p) >= stop)
+                return 0;
+        }
         u32 two = p[i] | (u32)p[i + 1] << 8;
         if (LIKELY(!(t->begins2[two >> 6] >> (two & 63) & 1)))
             continue;

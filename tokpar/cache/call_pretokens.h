@@ -6,7 +6,15 @@
                            END: the text ends
    begins                  the first state of each Split of the row
    pairs                   a bit: a pre-token ends between two symbols. An ASCII byte is its own symbol
-   sure_of, class_of       the same of two bytes: sure_of[a] >> class_of[b] & 1 */
+   left, right             a cut is sure between two ASCII bytes a and b if left[a] & right[b]: each bit stands for a
+                           set of left bytes that are all sure before each of a set of right bytes */
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HAS_AVX2 1
+#else
+#define HAS_AVX2 0
+#endif
 
 enum { END = 255, MOST_STAGES = 8 };
 #define HIT 0x80000000u
@@ -20,7 +28,7 @@ typedef struct {
     int stages;
 } Machine;
 
-typedef struct { u64 sure_of[256]; u8 class_of[256], pairs[256][32]; } SureCuts;
+typedef struct { u8 left[256], right[256], pairs[256][32]; int has_avx2; } SureCuts;
 
 /* Returns the end of the match of a stage that begins at i, i if there is none, -1 for a character
    about which nothing is known. `*read`: how far it looked. */
@@ -157,37 +165,59 @@ static void find_pairs(const Machine *m, i64 states, u8 (*sure)[256], u8 *seen, 
     }
 }
 
-/* Fills `found`. Bytes of characters that are not ASCII have class 63, which no pair has. Returns 0
-   without memory. */
-static int find_sure(const Machine *m, i64 states, SureCuts *found)
+/* Counts the sure pairs of ASCII bytes that are new if each byte that is sure before `like` gets a bit of `left`, and
+   each byte behind all of these one of `right`. Sets the bit if `bit` is not 0. */
+static int cover(u8 (*sure)[256], SureCuts *found, u32 like, u8 bit)
+{
+    int count = 0;
+    for (u32 b = 0; b < 128; b++) {
+        int is_behind = 1, more = 0;
+        for (u32 a = 0; a < 128; a++) {
+            if (sure[a][like] != IS_SURE)
+                continue;
+            is_behind &= sure[a][b] == IS_SURE;
+            more += !(found->left[a] & found->right[b]);
+        }
+        count += is_behind ? more : 0;
+        if (is_behind)
+            found->right[b] |= bit;
+    }
+    for (u32 a = 0; a < 128; a++)
+        if (sure[a][like] == IS_SURE)
+            found->left[a] |= bit;
+    return count;
+}
+
+/* Fills `found`. Eight sets cover the sure pairs of ASCII bytes, or most of them: the rest is cut by the machine.
+   Returns 0 without memory. */
+static int find_sure(const Machine *m, i64 states, SureCuts *found, int uses_avx2)
 {
     u8 (*sure)[256] = calloc(256, 256), *seen = malloc((size_t)states);
     u32 *open = malloc(4 * (size_t)states);
-    int is_done = sure && seen && open, classes = 0;
+    int is_done = sure && seen && open;
     memset(found, 0, sizeof *found);
-    memset(found->class_of, 63, sizeof found->class_of);
     if (is_done)
         find_pairs(m, states, sure, seen, open);
     for (u32 a = 0; is_done && a < 256; a++)
         for (u32 b = 0; b < 256; b++)
             found->pairs[a][b >> 3] |= (u8)((sure[a][b] == IS_SURE) << (b & 7));
-    for (u32 b = 0; is_done && b < 128; b++) {
-        u32 like = 0, a;
-        for (; like < b; like++) {
-            for (a = 0; a < 128 && (sure[a][like] == IS_SURE) == (sure[a][b] == IS_SURE); a++)
-                ;
-            if (a == 128)
-                break;
+    for (u32 bit = 1; is_done && bit < 256; bit *= 2) {
+        int most = 0, best = 0;
+        for (u32 b = 0; b < 128; b++) {
+            int count = cover(sure, found, b, 0);
+            if (count > most)
+                most = count, best = (int)b;
         }
-        if (like == b && classes == 63)
-            continue; /* too many kinds of bytes: no cut before this one */
-        found->class_of[b] = like == b ? (u8)classes++ : found->class_of[like];
-        for (a = 0; a < 128; a++)
-            found->sure_of[a] |= (u64)(sure[a][b] == IS_SURE && found->class_of[b] < 63) << found->class_of[b];
+        if (most)
+            cover(sure, found, (u32)best, (u8)bit);
     }
     free(sure);
     free(seen);
     free(open);
+    (void)uses_avx2;
+#if HAS_AVX2
+    found->has_avx2 = uses_avx2 && __builtin_cpu_supports("avx2");
+#endif
     return is_done;
 }
 
@@ -198,18 +228,43 @@ static inline int is_sure(const SureCuts *sure, const u8 *symbol_of, u32 symbols
     return a < 128 + symbols && b < 128 + symbols && sure->pairs[a][b >> 3] >> (b & 7) & 1;
 }
 
+#if HAS_AVX2
+/* Looks up bytes below 128 in 128 bytes, and gives 0 for the others. A shuffle looks up 16 of them: it gives 0 for an
+   index from 128 on, which all bytes of the other sixteens become. */
+__attribute__((target("avx2"))) static inline __m256i looked_up(const u8 *table, __m256i bytes)
+{
+    __m256i found = _mm256_setzero_si256(), rest = _mm256_set1_epi8(0x70);
+    for (int k = 0; k < 8; k++) {
+        __m256i sixteen = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(table + 16 * k)));
+        __m256i index = _mm256_adds_epu8(_mm256_xor_si256(bytes, _mm256_set1_epi8((char)(16 * k))), rest);
+        found = _mm256_or_si256(found, _mm256_shuffle_epi8(sixteen, index));
+    }
+    return found;
+}
+
+__attribute__((target("avx2"))) static u64 cuts_by_avx2(const SureCuts *sure, const u8 *p, i64 at)
+{
+    u64 cuts = 0;
+    for (int k = 0; k < 64; k += 32) {
+        __m256i left = looked_up(sure->left, _mm256_loadu_si256((const __m256i *)(p + at + k - 1)));
+        __m256i right = looked_up(sure->right, _mm256_loadu_si256((const __m256i *)(p + at + k)));
+        __m256i none = _mm256_cmpeq_epi8(_mm256_and_si256(left, right), _mm256_setzero_si256());
+        cuts |= (u64)(u32)~_mm256_movemask_epi8(none) << k;
+    }
+    return cuts;
+}
+#endif
+
 /* Returns the sure cuts at places at to at + 63 as bits. p[at - 1] and 64 more bytes are read. */
 static inline u64 sure_cuts(const SureCuts *sure, const u8 *p, i64 at)
 {
     u64 cuts = 0;
-    for (int k = 0; k < 64; k += 8) {
-        if ((word_at(p + at + k) & 0x8080808080808080u) == 0x8080808080808080u)
-            continue;
-        u64 part = 0;
-        for (int j = 0; j < 8; j++)
-            part |= (sure->sure_of[p[at + k + j - 1]] >> sure->class_of[p[at + k + j]] & 1) << j;
-        cuts |= part << k;
-    }
+#if HAS_AVX2
+    if (sure->has_avx2)
+        return cuts_by_avx2(sure, p, at);
+#endif
+    for (int k = 0; k < 64; k++)
+        cuts |= (u64)((sure->left[p[at + k - 1]] & sure->right[p[at + k]]) != 0) << k;
     return cuts;
 }
 

@@ -141,11 +141,11 @@ static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 }
 
 static void learn(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, const u32 *ids, i64 count,
-                  int is_alone)
+                  int kind)
 {
-    if (t->most_learned && !put_word(&s->learned, key, p, n, ids, count, is_alone))
+    if (t->most_learned && !put_word(&s->learned, key, p, n, ids, count, kind))
         if (grow_words(&s->learned, t->most_learned, 16, 2))
-            put_word(&s->learned, key, p, n, ids, count, is_alone);
+            put_word(&s->learned, key, p, n, ids, count, kind);
 }
 
 /* Keeps a new word for a comparison with the engine, if there is room. */
@@ -233,6 +233,8 @@ static i64 add_hole(Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
     return count;
 }
 
+enum { LONGEST_SEGMENT = 24 }; /* bytes of segments that are looked up and learned */
+
 /* Encodes a segment by its pre-tokens. Returns the new count. */
 static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
 {
@@ -245,36 +247,37 @@ static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i
         return s->steps < 0 ? OUTSIDE : add_hole(s, p, start, stop, count);
     Group g;
     g.p = p, g.count = 0;
-    for (i64 k = 0; k < ends; start = s->ends[k++]) {
-        if (s->ends[k] - start > t->longest_word)
+    i64 first = count, at = start;
+    for (i64 k = 0; k < ends; at = s->ends[k++]) {
+        if (s->ends[k] - at > t->longest_word)
             return OUTSIDE;
-        add_to_group(t, s, &g, start, s->ends[k]);
+        add_to_group(t, s, &g, at, s->ends[k]);
         if (g.count == GROUP || k + 1 == ends)
             if ((count = encode_group(t, s, &g, ends == 1, count)) < 0)
                 return count;
     }
+    if (ends > 1 && stop - start <= LONGEST_SEGMENT && !s->is_placing)
+        learn(t, s, key_of(p + start, stop - start), p + start, stop - start, s->out + first, count - first, SEVERAL);
     return count;
 }
 
-/* Encodes segments: one that is known as one pre-token by one lookup. */
+/* Encodes segments: one that is known by one lookup. */
 static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
 {
     for (int k = 0; k < g->count && count >= 0; k++) {
         const u8 *p = g->p + g->start[k];
         i64 n = g->size[k];
-        if (n < 16) {
-            const Words *w = &t->words;
-            const Word *known = find_word(w, g->key[k], p, n);
-            if (!known && s->learned.slot)
-                known = find_word(w = &s->learned, g->key[k], p, n);
-            if (known && known->id[0] & IS_ALONE) {
-                count += copy_ids(w, known, s->out + count);
-                if (s->is_placing)
-                    count = add_unit(s, p, n, count, 0);
-                continue;
-            }
+        const Words *w = &t->words;
+        const Word *known = n > LONGEST_SEGMENT ? NULL : find_entry(w, g->key[k], p, n, 1);
+        if (!known && n <= LONGEST_SEGMENT && s->learned.slot)
+            known = find_entry(w = &s->learned, g->key[k], p, n, 1);
+        if (!known || (s->is_placing && is_several(w, known))) {
+            count = encode_segment(t, s, g->p, g->start[k], g->start[k] + n, count);
+            continue;
         }
-        count = encode_segment(t, s, g->p, g->start[k], g->start[k] + n, count);
+        count += copy_ids(w, known, s->out + count);
+        if (s->is_placing)
+            count = add_unit(s, p, n, count, 0);
     }
     g->count = 0;
     return count;
@@ -282,7 +285,7 @@ static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
 
 static inline void add_segment(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
 {
-    if (stop - start < 16) {
+    if (stop - start <= LONGEST_SEGMENT) {
         add_to_group(t, s, g, start, stop);
         return;
     }

@@ -23,6 +23,8 @@ MOST_LEARNED = 1 << 17
 LONGEST_FROM = 25
 """A new word of this many bytes, or one with a character outside ASCII at an end, is encoded by its
 longest tokens, a shorter one by merging."""
+USES_AVX2 = True
+"""Sure cuts are found 32 bytes at a time where the processor can."""
 _END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
 TREE = ("edges", "root", "rule_joins", "tokens")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -148,7 +150,7 @@ def call_of(
     assert kernel_modules.CALL is not None
     secret = np.frombuffer(secrets.token_bytes(8), dtype=np.int64)
     learned = MOST_LEARNED if learns else 0
-    rest = np.array([learned, 0, SAMPLED - 1, longest_word, LONGEST_FROM], dtype=np.int64)
+    rest = np.array([learned, 0, SAMPLED - 1, longest_word, LONGEST_FROM, USES_AVX2], np.int64)
     rest[1] = secret[0]
     before, after = (np.array(ids, dtype=np.uint32) for ids in special)
     given = {
