@@ -9,6 +9,7 @@ import pytest
 import tiktoken
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tokpar_train.save import write_ranks, write_tokenizer_json
 
 import tokpar
 from tests.support.paths import VOCAB
@@ -16,7 +17,6 @@ from tests.support.special_prefixes import BOTH, NAMED
 from tokpar.errors import OptionError
 from tokpar.pure.formats import rank_vocabulary
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.save import write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import require_none_begins_another
 
 pytestmark = pytest.mark.compiled_at_once

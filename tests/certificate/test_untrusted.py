@@ -83,7 +83,8 @@ def test_right_ids_of_drawn_tokenizers_pass_and_no_others() -> None:
 def test_an_encoding_and_its_file_pass(level: str, flags: dict[str, bool]) -> None:
     own = chat(**flags)
     long = [(k * len(PART) + 9, k * len(PART) + len(PART) - 7) for k in range(0, 200, 3)]
-    for text, spans in ((TEXT, SPANS), (PART * 200, long), ("no control token", [(0, 3)])):
+    words = "no control token in it " * 300
+    for text, spans in ((TEXT, SPANS), (PART * 200, long), (words, [(0, 3)])):
         found = tokpar.encode(text, own, untrusted=spans)
         stored = from_bytes(to_bytes(found, text, "chat"))
         for each in (found, stored):

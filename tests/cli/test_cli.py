@@ -270,6 +270,17 @@ def test_check_without_a_certificate_encodes_and_checks_the_ids(run: Run, long_f
     assert got["seams"] > 3
 
 
+def test_check_of_an_untrusted_text_needs_the_option(run: Run, tmp_path: Path) -> None:
+    text, path = tmp_path / "text.txt", tmp_path / "seams.tokpar"
+    text.write_text("words <|endoftext|> and words", encoding="utf-8")
+    run("encode", text, "--untrusted", "--certificate", path)
+    assert run("check", text, "--untrusted", "--certificate", path).code == 0
+    assert run("check", text, "--untrusted").code == 0
+    outcome = run("check", text, "--certificate", path)
+    assert outcome.code == 1
+    assert "pass them to the check" in outcome.out
+
+
 def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path) -> None:
     seams = seams_in(certificate)
     seams[2] = replace(seams[2], position=seams[2].position + 2)

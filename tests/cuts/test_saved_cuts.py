@@ -16,6 +16,7 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_train.save import tokenizer_json, write_tokenizer_json
 
 import tokpar
 from tests.support.paths import VOCAB
@@ -24,7 +25,6 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
-from tokpar.pure.save import tokenizer_json, write_tokenizer_json
 
 pytestmark = pytest.mark.ids
 

@@ -56,7 +56,7 @@ CL100K_TIKTOKEN = (
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 CL100K_SAVED = CL100K_TIKTOKEN.replace("{1,3}+", "{1,3}").replace(r"\s++$", r"\s++(?![\s\S])")
-"""As `tokpar.pure.save` writes it: nothing in it has a meaning of its own in Oniguruma."""
+"""As `tokpar_train.save` writes it: nothing in it has a meaning of its own in Oniguruma."""
 DEEPSEEK = (
     r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
     r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""

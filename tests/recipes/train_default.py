@@ -134,8 +134,9 @@ def training_texts(sdist: Path) -> Iterator[str]:
 
 def train(texts: Iterable[str]) -> bytes:
     """The compact `tokenizer.json` that `tokpar.train` gives for these texts."""
+    from tokpar_train.save import compact_json
+
     import tokpar
-    from tokpar.pure.save import compact_json
 
     vocabulary = tokpar.train(
         texts,

@@ -20,6 +20,7 @@ from tests.support.session_models import token
 from tests.support.tokenizers_drawn import is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.sessions import editing
 from tokpar.sessions.session import Session
 
 pytestmark = pytest.mark.ids
@@ -51,7 +52,8 @@ def check_placeholders(rng: random.Random, adapter: TokenizerAdapter, seen: Coun
     numbers = {added.content: added.id for added in facts_of(adapter).added_tokens}
     content = rng.choice([*sorted(numbers), "<img>"])
     tokens = (*contents_of(adapter), content, content)
-    session = tokpar.Encoder(adapter).session(drawn_text(rng, tokens, 12))
+    session = tokpar.Encoder(adapter).session(drawn_text(rng, tokens, 6))
+    session.append(drawn_text(rng, tokens, 12))
     own = session.unprocessed_ids
     counts = np.where(own == numbers.get(content, -1), rng.choice((1, 2, 3, 9)), 1)
     try:
@@ -81,7 +83,10 @@ def drawn_collisions(rng: random.Random) -> TokenizerAdapter:
     return tokpar.load(made(*tokens))
 
 
-def test_placeholders_of_drawn_tokenizers_have_the_ids_of_all_copies() -> None:
+def test_placeholders_of_drawn_tokenizers_have_the_ids_of_all_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(editing, "SEGMENT", 2)  # so that segments are divided, too
     seen, rng = Counter[str](), random.Random("placeholders")
     while seen["tokenizers"] < drawn(600):
         try:

@@ -24,7 +24,7 @@ from tokpar.certificate.findings import CheckReport, Finding, Level
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import Core, id_findings, prove_ids, text_ids, well_formed
 from tokpar.certificate.model.model_proof import ModelProof, model_findings
-from tokpar.certificate.own_names import NamedText, named_text
+from tokpar.certificate.own_names import NamedText, agreed_trust, named_text
 from tokpar.certificate.pair_rule import at_spaces, looks_at_two
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.stage_rule import Spaces
@@ -86,7 +86,8 @@ def check(
     Raises OptionError for an unknown level, and for spans that are none."""
     wanted = Level.of(level)
     try:
-        names = named_text(text, tokenizer, trust_of(encoding), untrusted, control)
+        trust = agreed_trust(trust_of(encoding), untrusted, control, len(text))
+        names = None if trust is None else named_text(text, tokenizer, trust)
         step = check_seams(encoding, text, tokenizer, names)
     except RefusedError as refusal:
         return CheckReport((Finding(refusal.kind, str(refusal)),), 0, wanted)

@@ -24,6 +24,7 @@ from tokpar.certificate.findings import Finding
 from tokpar.certificate.id_proof import Core, id_difference
 from tokpar.certificate.own_postprocess import postprocess_of
 from tokpar.certificate.own_vocabulary import OwnVocabulary
+from tokpar.certificate.tokenizer_probe import Utf8Text
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import Locates, MarksTrust, TokenizerAdapter, inserted_ids, origin_of
 from tokpar.seams import Columns, Everywhere, Seams
@@ -110,9 +111,11 @@ class NamedText:
 
     def at_original(self, finding: Finding) -> Finding:
         """Returns a finding about the text with names at its place in the original."""
-        if finding.position is None:
-            return finding
-        return replace(finding, position=int(self._move(np.array([finding.position]), 1)[0]))
+        place = finding.position
+        return finding if place is None else replace(finding, position=self._original(place))
+
+    def _original(self, place: int) -> int:
+        return int(self._move(np.array([place]), 1)[0])
 
     def core(self, core: Core) -> Core:
         """Returns the text's own ids as the copy gives them; with a finding unless they have the
@@ -185,47 +188,51 @@ class NamedText:
     def _place_of(self, k: int, own: IdArray) -> int | None:
         """Returns where final id `k` of the copy begins in the original, if that can be told."""
         around, tokenizer = inserted_ids(self.engine.tokenizer), self.engine.tokenizer
-        k -= len(around[0]) if around is not None else len(own)
-        if not 0 <= k < len(own) or not isinstance(tokenizer, Locates):
+        k -= len(own) if around is None else len(around[0])
+        if not (0 <= k < len(own) and isinstance(tokenizer, Locates)):
             return None
         try:
             byte = int(tokenizer.locate(own, self.text)[k, 0])
         except (LookupError, ValueError, EngineError):
             return None
-        place = len(self.text.encode()[:byte].decode(errors="ignore"))
-        return int(self._move(np.array([place]), 1)[0])
+        return self._original(Utf8Text(self.text).position(byte))
 
 
-def named_text(
-    text: str,
-    tokenizer: TokenizerAdapter,
+def agreed_trust(
     trust: Trust | None,
     untrusted: Iterable[Span] | None,
     control: Iterable[str] | None,
-) -> NamedText | None:
-    """Returns what is to be checked of a text with untrusted spans; None for one without.
+    length: int,
+) -> Trust | None:
+    """Returns `trust`, what an encoding of a text of `length` code points says.
 
-    `trust`: what the encoding says; `untrusted`, `control`: what the caller says. Refused unless
-    both are equal: who forges ids could leave out spans and control tokens, too. None for
-    `control`: those of the encoding. Raises OptionError for wrong spans."""
+    `untrusted`, `control`: what the caller says. Refused unless both are equal: who forges ids
+    could leave out spans and control tokens, too. None for `control`: those of the encoding.
+    Raises OptionError for wrong spans."""
     if untrusted is None:
         given = "the encoding is of a text with untrusted spans: pass them to the check"
         require(trust is None, "untrusted", given)
         return None
-    spans = own_spans(untrusted, len(text))
+    spans = own_spans(untrusted, length)
     if trust is None:
         raise RefusedError("untrusted", "the encoding is of a text without untrusted spans")
     for k, (own, told) in enumerate(zip_longest(spans, trust.untrusted)):
         require(own == told, "untrusted", f"span {k}: expected {own}, the encoding says {told}")
     unlike = {*trust.control} ^ {*(trust.control if control is None else control)}
     require(not unlike, "control", f"{sorted(unlike)} are control tokens of one side only")
+    return trust
+
+
+def named_text(text: str, tokenizer: TokenizerAdapter, trust: Trust) -> NamedText:
+    """Returns the text with names. Refused if the definition does not cover it, or if no copy of
+    the tokenizer knows names."""
     require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")
     form = checked_facts(tokenizer).form
     if form is None:
         raise RefusedError("untrusted", f"the file of {tokenizer.name} is not known")
     tokens = {token.content: token for token in form.added_tokens}
     _require_control(form, trust.control, tokens)
-    matches = control_matches(text, spans, form.added_tokens, trust.control)
+    matches = control_matches(text, trust.untrusted, form.added_tokens, trust.control)
     spelled = [*trust.control, *(form.specials if isinstance(form, RankForm) else ())]
     engine = NamedEngine(tokenizer, {}, {})
     if occurring(spelled, text):

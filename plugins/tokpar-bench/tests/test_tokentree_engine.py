@@ -18,6 +18,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokpar_conformance import check_tokenizer
+from tokpar_train.save import merges_of_ranks
 
 import tokpar
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
@@ -33,7 +34,6 @@ from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import Decodes, HasFacts, HasSpec, HasTraits, Locates
 from tokpar.pure.formats import Vocabulary, rank_vocabulary
-from tokpar.pure.save import merges_of_ranks
 from tokpar.pure.tokenizer import exact_model
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")

@@ -55,7 +55,7 @@ def test_json_says_what_was_made(tmp_path: Path) -> None:
 
 
 def test_the_options_are_those_of_the_function(tmp_path: Path) -> None:
-    from tokpar.pure.save import compact_json
+    from tokpar_train.save import compact_json
 
     out = tmp_path / "t.json"
     options = ("--min-frequency", 3, "--max-token-length", 5, "--ties", "lexicographic")

@@ -25,6 +25,7 @@ from tokpar_train import corpus as corpus_module
 from tokpar_train import trainer
 from tokpar_train.corpus import Boundaries, FileSlice, Job, jobs_of
 from tokpar_train.merges import TIES, Limits, Ties, learn_merges
+from tokpar_train.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
@@ -33,7 +34,6 @@ from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.patterns import shipped_patterns as known
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 
 tokenizers = pytest.importorskip("tokenizers")

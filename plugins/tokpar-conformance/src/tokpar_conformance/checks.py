@@ -13,7 +13,7 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
-from tokpar.errors import EngineError, TokparError
+from tokpar.errors import EngineError, PluginError, TokparError
 from tokpar.foreign_errors import INTERRUPTS
 from tokpar_conformance.differing import show_text, simplest, smallest
 
@@ -154,6 +154,8 @@ def ask(check: Check, texts: str | tuple[str, ...]) -> Complaint | None:
         raise
     except SetAsideError:
         return None
+    except PluginError as error:  # tokpar says in words what a part must return
+        return Complaint(str(error))
     except BaseException as error:
         return Complaint(f"raised {type(error).__name__}: {error}")
 

@@ -1,16 +1,19 @@
 """Compare ids, rows and spans, and say where they differ."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from tokpar.arrays import IdArray, byte_starts, first_difference
+from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.spans import postprocess_single
-from tokpar.types import Piece, Rows
+from tokpar.types import Piece, Rows, Seam
 from tokpar_conformance.checks import Complaint, SetAsideError, prefix_complaint
 from tokpar_conformance.differing import describe_ids, position_of
+
+NEAR = 60  # code points at the start of a text in which each place is tried as a cut
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
@@ -48,6 +51,34 @@ def ids_differ(
         describe_ids(tokenizer, got, k),
         text,
     )
+
+
+def cuts_complaint(
+    tokenizer: TokenizerAdapter, text: str, find_seam: Callable[[str, int], Seam | None]
+) -> Complaint | None:
+    """Cut the start of the text at each place where `find_seam` gives a seam, and compare the ids
+    of both sides with those of the whole. Returns the first complaint, or None."""
+    text = text[:NEAR]
+    if finder_for(facts_of(tokenizer)).refusal_for(text) is not None:
+        return None
+    expected = ids_of(tokenizer, text)
+    for place in range(1, len(text)):
+        seam = find_seam(text, place)
+        if seam is None:
+            continue
+        after = place + seam.absorbed
+        halves = [ids_of(tokenizer, text[:place]), ids_of(tokenizer, text[after:])]
+        wrong = ids_differ(expected, np.concatenate(halves), text, tokenizer)
+        if wrong is not None:
+            where = f"{text[:place]!r} + {text[after:]!r}, rule {seam.rule}, theorem {seam.theorem}"
+            return prefix_complaint(wrong, where)
+    return None
+
+
+def contradictions(rules: Iterable[tuple[object, str]]) -> Complaint | None:
+    """A complaint that names the rules that do not hold, or None. `rules`: (holds, rule)."""
+    broken = [said for holds, said in rules if not holds]
+    return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
 
 
 def array_complaint(ids: object, what: str = "encode") -> Complaint | None:

@@ -19,11 +19,16 @@ from tokpar.interfaces import (
 from tokpar.pure.added_token_search import AddedTokens
 from tokpar.types import AddedToken, Facts
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, check
-from tokpar_conformance.compare import ids_differ, ids_of, spans_complaint
+from tokpar_conformance.compare import (
+    contradictions,
+    cuts_complaint,
+    ids_differ,
+    ids_of,
+    spans_complaint,
+)
 from tokpar_conformance.differing import show_text, token
 
 MOST_ADDED = 12  # added tokens that are tried between other texts; a vocabulary may have hundreds
-NEAR = 60  # code points at the start of a text in which cuts at pairs are tried
 AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 
@@ -67,32 +72,14 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (not facts.sizes or facts.normalizers, "sizes are for tokenizers with a normalizer"),
         (isinstance(facts.first_prefix, bool), "first_prefix is a bool"),
     )
-    broken = [said for holds, said in rules if not holds]
-    return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
+    return contradictions(rules)
 
 
-@check("facts.pairs", takes_all_texts=True)
-def pairs(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+@check("facts.pairs")
+def pairs(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """a regex tokenizer is cut where pairs of characters say that its patterns cut (theorem 40)"""
-    return next(filter(None, (_at_pairs(tokenizer, text) for text in texts)), None)
-
-
-def _at_pairs(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """Cut the start of the text at each place that a pair licenses, and compare both sides' ids
-    with the ids of the whole. Return the first complaint, or None."""
-    finder, text = finder_for(facts_of(tokenizer)), text[:NEAR]
-    if finder.pairs is None or finder.refusal_for(text) is not None:
-        return None
-    whole = ids_of(tokenizer, text)
-    for place in range(1, len(text)):
-        seam = finder.pairs.certify(text, place)
-        if seam is None:
-            continue
-        apart = [ids_of(tokenizer, each) for each in (text[:place], text[place:])]
-        if not np.array_equal(np.concatenate(apart), whole):
-            shown = f"{text[:place]!r} | {text[place:]!r}, theorem {seam.theorem}"
-            return Complaint("its patterns are not what it cuts by", got=shown)
-    return None
+    known = finder_for(facts_of(tokenizer)).pairs
+    return None if known is None else cuts_complaint(tokenizer, text, known.certify)
 
 
 @check("facts.byte_level")
@@ -100,11 +87,8 @@ def round_trip(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """nothing of a text is lost: decode(encode(text)) == text"""
     assert isinstance(tokenizer, Decodes)
     back = tokenizer.decode(ids_of(tokenizer, text).tolist())
-    return (
-        None
-        if back == text
-        else Complaint("other text came back", show_text(text), show_text(back))
-    )
+    same = back == text
+    return None if same else Complaint("other text came back", show_text(text), show_text(back))
 
 
 @check("facts.tiles")

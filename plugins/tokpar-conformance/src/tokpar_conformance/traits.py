@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tokpar.interfaces import EncodesMany, HasTraits, TokenizerAdapter, own_call_of, traits_of
 from tokpar.types import EngineTraits
 from tokpar_conformance.checks import Check, Complaint, check, fails, outcome
+from tokpar_conformance.compare import contradictions
 
 
 def traits_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
@@ -44,8 +45,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (isinstance(traits.forbidden, frozenset), "forbidden is a frozenset"),
         (not traits.forbidden or traits.check_text, "forbidden needs check_text"),
     )
-    broken = [said for holds, said in rules if not holds]
-    return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
+    return contradictions(rules)
 
 
 @check("check_text")

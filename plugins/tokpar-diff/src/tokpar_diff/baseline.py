@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
-from tokpar_diff.differences import Difference, compare_rows
+from tokpar_diff.differences import Difference, aspects_told, compare_rows
 from tokpar_diff.rows import ASPECTS, Row
 from tokpar_diff.sides import Side
 from tokpar_diff.structure import parts_of
@@ -24,13 +24,14 @@ SAMPLE = 64
 
 @dataclass(frozen=True)
 class BaselineResult:
-    """The comparison of a tokenizer with its baseline: how many texts, and those that differ, the
-    shortest first.
+    """The comparison of a tokenizer with its baseline: how many texts, which `aspects` both tell,
+    and the texts that differ, the shortest first.
 
     `versions`: those with which the baseline was written. `changes`: the parts of the structure
     that are spelled otherwise than in the baseline, which alone is no difference."""
 
     texts_count: int
+    aspects: tuple[str, ...]
     versions: Mapping[str, str]
     differences: tuple[Difference, ...]
     changes: tuple[str, ...]
@@ -61,15 +62,17 @@ def compare_baseline(side: Side, path: Path) -> BaselineResult:
     header, lines = _read(path)
     _require_same_tokenizer(side, header, path)
     rows = side.rows_of([line["of"] for line in lines])
+    rows_before = [_unpack_row(line) for line in lines]
     found = [
-        Difference(line["of"], line["about"], aspects, row_before, row)
-        for line, row in zip(lines, rows, strict=True)
-        if (aspects := compare_rows(row_before := _unpack_row(line), row))
+        Difference(line["of"], line["about"], aspects, old, new)
+        for line, old, new in zip(lines, rows_before, rows, strict=True)
+        if (aspects := compare_rows(old, new))
     ]
     found.sort(key=lambda each: each.rank)
     parts = {name: digest_of(part) for name, part in parts_of(side).items()}
     changes = [name for name, digest in header["parts"].items() if parts.get(name) != digest]
-    return BaselineResult(len(lines), header["versions"], tuple(found), tuple(changes))
+    told = aspects_told([*rows_before, *rows])
+    return BaselineResult(len(lines), told, header["versions"], tuple(found), tuple(changes))
 
 
 def digest_of(part: object) -> str:

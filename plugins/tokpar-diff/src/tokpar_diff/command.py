@@ -151,7 +151,8 @@ def _print_baseline(side: Side, result: BaselineResult, path: Path) -> None:
     if result.changes:
         print_line(f"spelled otherwise than in the baseline: {', '.join(result.changes)}")
     if not result.differences:
-        print_line("equal: ids with and without special tokens, offsets and decode of all texts")
+        names = ", ".join(ASPECTS[aspect] for aspect in result.aspects)
+        print_line(f"equal in all texts: {names}")
         return
     print_line(f"different: {plural(len(result.differences), 'text')}, the shortest first")
     for difference in result.differences[:MOST_SHOWN]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tokpar.cli.screen import print_line, visible
@@ -25,6 +26,14 @@ class Difference:
     def rank(self) -> tuple[int, int]:
         """Differences are shown in this order: other ids first, then the shortest text."""
         return list(ASPECTS).index(self.aspects[0]), len(self.text)
+
+
+def aspects_told(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Returns the aspects that all rows tell. A row of an error tells all of them."""
+    every = list(rows)
+    return tuple(
+        aspect for aspect in ASPECTS if all(row.get(aspect, 0) is not None for row in every)
+    )
 
 
 def compare_rows(row_a: Row, row_b: Row) -> tuple[str, ...]:

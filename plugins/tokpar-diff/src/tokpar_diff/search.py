@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from tokpar_diff.differences import Difference, compare_rows
+from tokpar_diff.differences import Difference, aspects_told, compare_rows
 from tokpar_diff.equality import Argument
-from tokpar_diff.rows import ASPECTS, Row
+from tokpar_diff.rows import Row
 from tokpar_diff.sides import Side
 from tokpar_diff.structure import merge_changes, parts_of
 from tokpar_diff.witness_texts import (
@@ -40,8 +40,7 @@ class Search:
         self.texts_count = 0
         self._tried_texts: set[str] = set()
         self._shortest: dict[str, Difference] = {}
-        rows = [*a.rows_of(["a"]), *b.rows_of(["a"])]
-        self.aspects = tuple(x for x in ASPECTS if all(row.get(x, 0) is not None for row in rows))
+        self.aspects = aspects_told([*a.rows_of(["a"]), *b.rows_of(["a"])])
 
     @property
     def has_found(self) -> bool:

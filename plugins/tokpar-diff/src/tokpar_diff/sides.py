@@ -18,6 +18,7 @@ from tokpar.certificate.canonical_form import JsonForm, RankForm, form_of_json, 
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.origin_reader import CustomPartError, engine_of, read_origin
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.interfaces import origin_of
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.named_tokenizers import tokenizer_named
 from tokpar.types import AddedToken, Origin
@@ -95,8 +96,9 @@ def _open_named(name: str, settings: Mapping[str, Any]) -> Any:
         with refusing(path):
             return rows.open_name(name)
     if name == DEFAULT_TOKENIZER or path_of(name, *_ADAPTER_SUFFIXES) is not None:
-        adapter: Any = tokpar.load(name, **settings)
-        return getattr(adapter, "encoding", None) or adapter.engine
+        origin = origin_of(tokpar.load(name, **settings))
+        assert origin is not None  # every adapter of these files has one
+        return origin.source
     named = tokenizer_named(name)
     if isinstance(named, DirectoryTokenizer):
         return named.tokenizer or _open_named(os.fspath(named), {})

@@ -47,7 +47,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.pure.save import write_ranks, write_tokenizer_json
+    from tokpar_train.save import write_ranks, write_tokenizer_json
 
     _check(arguments)
     start = time.perf_counter()

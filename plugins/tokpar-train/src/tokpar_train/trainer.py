@@ -156,7 +156,7 @@ def train(
 ) -> Vocabulary:
     """The vocabulary that a corpus gives, with at most `vocab_size` entries.
 
-    `tokpar.load` accepts it, `tokpar.pure.save.write_tokenizer_json` writes it. The ids are:
+    `tokpar.load` accepts it, `tokpar_train.save.write_tokenizer_json` writes it. The ids are:
     special tokens, then the 256 bytes in the order of their ByteLevel characters, then one id per
     merge.
 

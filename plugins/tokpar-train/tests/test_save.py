@@ -17,6 +17,12 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokpar_train.save import (
+    merges_of_ranks,
+    tokenizer_json,
+    write_ranks,
+    write_tokenizer_json,
+)
 
 import tokpar
 from tests.support.paths import DATA, VOCAB
@@ -33,12 +39,6 @@ from tokpar.pure.formats import (
 )
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.patterns import compile_pattern
-from tokpar.pure.save import (
-    merges_of_ranks,
-    tokenizer_json,
-    write_ranks,
-    write_tokenizer_json,
-)
 from tokpar.types import AddedToken
 
 PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
