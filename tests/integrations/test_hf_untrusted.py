@@ -43,6 +43,7 @@ def definition(own: Any, text: str, untrusted: Any) -> list[int]:
     engine that knows the names and matches no other control token."""
     control = [token.content for token in own.added_tokens_decoder.values() if token.special]
     data = json.loads(own.backend_tokenizer.to_str())
+    data |= {"truncation": None, "padding": None}  # of an earlier call
     engine = Tokenizer.from_str(json.dumps(data))
     engine.encode_special_tokens = True
     names = {content: chr(0xF0000 + k) for k, content in enumerate(control)}
