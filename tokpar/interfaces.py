@@ -1,4 +1,4 @@
-"""The four interfaces of one method each, and the nine abilities that an adapter may have.
+"""The four interfaces of one method each, and the eight abilities that an adapter may have.
 
 An object fits an interface if the object has the method. Nothing needs to be subclassed. A member
 of an interface that is marked `optional` may be missing. A `Plan` looks the optional members up
@@ -278,14 +278,6 @@ class HasSpec(Protocol):
         Calling the function with the arguments returns an adapter with the same `encode`."""
 
 
-@runtime_checkable
-class MarksTrust(Protocol):
-    """An adapter whose texts may have untrusted parts."""
-
-    def trust_parts(self) -> TrustParts:
-        """Returns the `TrustParts`. Raises OptionError if no part of a text can be untrusted."""
-
-
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     """Returns the facts of the adapter. An adapter without facts gets facts that allow no cut."""
     facts: Facts | None = getattr(tokenizer, "facts", None)  # called often, so not by isinstance
@@ -315,6 +307,14 @@ def loader_of(tokenizer: TokenizerAdapter) -> Loader | None:
     None for a tokenizer of an object or of a file."""
     loader: Loader | None = getattr(tokenizer, "loader", None)
     return loader
+
+
+def trust_parts_of(tokenizer: TokenizerAdapter) -> TrustParts | None:
+    """Returns the adapter's `trust_parts()`, or None if it has none: no part of a text can be
+    untrusted. Raises OptionError as the method does."""
+    call = _optional_method(tokenizer, "trust_parts")
+    parts: TrustParts | None = None if call is None else call()
+    return parts
 
 
 def vocabulary_of(tokenizer: TokenizerAdapter) -> Any:

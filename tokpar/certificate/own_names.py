@@ -26,7 +26,13 @@ from tokpar.certificate.own_postprocess import postprocess_of
 from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.tokenizer_probe import Utf8Text
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import Locates, MarksTrust, TokenizerAdapter, inserted_ids, origin_of
+from tokpar.interfaces import (
+    Locates,
+    TokenizerAdapter,
+    inserted_ids,
+    origin_of,
+    trust_parts_of,
+)
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Trust
 
@@ -286,10 +292,11 @@ def _named_engine(
     spelled = "".join(each for each in pieces if isinstance(each, str))
     used = {*text, *spelled, *"".join(tokens)}
     names = names_of(control, used, any(token.single_word for token in tokens.values()))
-    if not isinstance(tokenizer, MarksTrust):
-        raise RefusedError("untrusted", f"{tokenizer.name} has no copy that knows names")
     try:
-        copy = tokenizer.trust_parts().with_names(names)
+        parts = trust_parts_of(tokenizer)
+        if parts is None:
+            raise RefusedError("untrusted", f"{tokenizer.name} has no copy that knows names")
+        copy = parts.with_names(names)
     except OptionError as error:
         raise RefusedError("untrusted", str(error)) from error
     other = checked_facts(copy).form

@@ -15,7 +15,7 @@ import numpy as np
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Encoding, KnownRow
 from tokpar.errors import ControlTokenError, OptionError
-from tokpar.interfaces import MarksTrust, TokenizerAdapter, facts_of, inserted_ids
+from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, trust_parts_of
 from tokpar.limits import require_text
 from tokpar.seams import Columns, Seams
 from tokpar.trust.named_text import (
@@ -63,14 +63,14 @@ class EncodesNames(Protocol):
     def close(self) -> None: ...
 
 
-def trust_parts_of(tokenizer: TokenizerAdapter) -> TrustParts:
-    """Returns the adapter's `trust_parts()`. Raises OptionError if it has none."""
-    if not isinstance(tokenizer, MarksTrust):
+def _require_parts(tokenizer: TokenizerAdapter) -> TrustParts:
+    parts = trust_parts_of(tokenizer)
+    if parts is None:
         raise OptionError(
             f"untrusted text needs a tokenizer of tokenizers 0.2x or tiktoken, got "
             f"{tokenizer.name}: its engine has no call that steps over control tokens"
         )
-    return tokenizer.trust_parts()
+    return parts
 
 
 def control_tokens(parts: TrustParts, control: Control) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class TrustedEncoder:
 
     def __init__(self, encoder: EncodesNames, control: Control) -> None:
         self._encoder = encoder
-        self._parts = trust_parts_of(encoder.tokenizer)
+        self._parts = _require_parts(encoder.tokenizer)
         self.control = control_tokens(self._parts, control)
         self._search = TrustedSearch(self._parts.added_tokens, self.control)
         self.given_ids = self._parts.given_ids(self.control)
