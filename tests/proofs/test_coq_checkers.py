@@ -73,7 +73,7 @@ def test_pairs_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> No
     definitions, terms, expected = [ANSWER], [], []
     for number in range(PATTERNS):
         proof = drawn_proof(rng)
-        size, checker = proof["size"], PairChecker(json.dumps(proof))
+        size, checker = proof["size"], PairChecker(json.loads(json.dumps(proof)))
         tree = coq_tree(proof["tree"], proof["size"])
         definitions += [
             f"Definition tree_{number} := {tree}.",

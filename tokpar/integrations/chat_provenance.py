@@ -49,7 +49,8 @@ class ChatText(str):
 def _control_pattern(tokens: frozenset[str]) -> regex.Pattern[str]:
     """Matches the longest of the tokens that begins at a place."""
     longest_first = sorted(filter(None, tokens), key=len, reverse=True)
-    return regex.compile("|".join(map(regex.escape, longest_first)) or "(?!)")
+    pattern = "|".join(map(regex.escape, longest_first)) or "(?!)"
+    return regex.compile(pattern, regex.VERSION0)
 
 
 def require_whole(text: MarkedText, tokens: frozenset[str], data: Iterable[str]) -> None:

@@ -51,7 +51,7 @@ class AddedTokenSearch(Trie):  # type: ignore[misc]  # transformers may be missi
 
     def split(self, text: str) -> list[str]:
         """As `Trie.split`: the added tokens, and the text before, between and behind them."""
-        regex = self._regex
-        if regex is None:
+        pattern = self._regex
+        if pattern is None:
             return list(super().split(text))
-        return [part for part in regex.split(text) if part]
+        return [part for part in pattern.split(text) if part]

@@ -25,7 +25,8 @@ class MarkedText(str):
     def __new__(cls, text: str = "", marks: bytes | None = None) -> Self:
         made = str.__new__(cls, text)
         made._marks = bytes(len(text)) if marks is None else marks
-        assert len(made._marks) == len(made)
+        if len(made._marks) != len(made):
+            raise ValueError(f"{len(made)} characters have {len(made._marks)} marks")
         return made
 
     @classmethod
