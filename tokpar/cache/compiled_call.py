@@ -172,9 +172,10 @@ class CompiledCall:
             return None
         known = np.split(found, [place for place, _ in holes])
         rows = self._rows_of_holes([part for _, part in holes])
-        return np.concatenate(
+        whole: IdArray = np.concatenate(
             [known[0], *(x for k in range(len(rows)) for x in (rows[k], known[k + 1]))]
         )
+        return whole
 
     def _rows_of_holes(self, parts: Sequence[bytes]) -> list[IdArray]:
         """Returns the engine's ids of each part. Those of short parts are kept."""

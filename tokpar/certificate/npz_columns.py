@@ -72,7 +72,8 @@ def _npy(name: str, values: NDArray[Any]) -> bytes:
         values = steps.astype(next(kept))
     file = io.BytesIO()
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-    np.lib.format.write_array(file, little, version=(1, 0), allow_pickle=False)
+    write: Any = np.lib.format.write_array  # some releases of numpy have no types for it
+    write(file, little, version=(1, 0), allow_pickle=False)
     return file.getvalue()
 
 

@@ -140,7 +140,8 @@ class NamedText:
 
     def _control_places(self, ids: IdArray) -> list[int]:
         known = [id_ for id_, content in self.content_of.items() if content != self.unknown]
-        return np.flatnonzero(np.isin(ids, known)).tolist()
+        places: list[int] = np.flatnonzero(np.isin(ids, known)).tolist()
+        return places
 
     def _order_findings(self, ids: IdArray) -> Iterator[Finding]:
         """Yields the first place at which the control tokens among `ids`, the tokenizer's, are not
