@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken
+from tokenizers import AddedToken, Tokenizer, models
 
 import tokpar
 from tests.support.cli_runs import run
@@ -128,6 +128,20 @@ def test_chunks_of_untrusted_text_hold_no_control_token() -> None:
     encoder = tokpar.Encoder(tokenizer)
     chunks = [*encoder.chunks(text, 50, untrusted=[(9, len(text) - 7)])]
     assert [end in chunk.ids for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
+
+
+def test_what_the_model_gives_itself_is_an_error_at_every_door() -> None:
+    own = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("</s>", -1.0)], 0))
+    own.add_special_tokens(["</s>"])
+    encoder = tokpar.Encoder(own)
+    session = encoder.trusted_session("a")
+    session.append("</s>", trusted=False)
+    with pytest.raises(tokpar.ControlTokenError, match="'</s>'"):
+        assert session.ids is None
+    with pytest.raises(tokpar.ControlTokenError, match="'</s>'"):
+        assert session.unprocessed_ids is None
+    with pytest.raises(tokpar.ControlTokenError, match="'</s>'"):
+        list(encoder.chunks("a</s>a", 9, untrusted=[(0, 6)]))
 
 
 def test_as_tiktoken_takes_untrusted_parts() -> None:

@@ -82,7 +82,7 @@ def check(
     `model`: the ids follow from the tokenizer's file (theorems 32, 33).
     `untrusted`: the untrusted spans of the text, as for `Encoder.encode`; `control`: the contents
     of the control tokens, None: those of the encoding. An encoding of other spans or tokens fails:
-    who forges ids can leave out spans, too.
+    whoever forges ids can leave out spans, too.
     Raises OptionError for an unknown level, and for spans that are none."""
     wanted = Level.of(level)
     try:
