@@ -72,6 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     the other profiles run it for each combination of values."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if not is_quick():
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0))  # deeper runs draw for hours
         return
     of_test: dict[str, list[pytest.Item]] = {}
     for item in items:

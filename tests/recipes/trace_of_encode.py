@@ -101,7 +101,8 @@ def traces(tokenizer: object, text: str) -> dict[str, Trace]:
     for name, call in calls.items():
         for _ in range(WARM_AFTER):
             call()
-        found[name] = trace(call)
+        # one pre-token in 4,096 is compared with the engine, which is not what a call does
+        found[name] = min((trace(call) for _ in range(2)), key=lambda each: len(each.files))
     whole.close()
     chunked.close()
     return found
