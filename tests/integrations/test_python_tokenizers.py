@@ -116,6 +116,23 @@ def test_a_copy_has_the_same_ids(kind: str, copied: Callable[[Any], Any]) -> Non
     assert isinstance(getattr(other, KEPT_AS[kind]), TokparEncoding) == (kind == "KimiLike")
 
 
+@pytest.mark.parametrize("kind", KEPT_AS)
+@pytest.mark.parametrize(
+    "copied", [lambda each: each, copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_untrusted_text_is_refused_and_not_ignored(kind: str, copied: Callable[[Any], Any]) -> None:
+    tokenizer = copied(tokpar.as_hf(made(kind)))
+    assert isinstance(tokenizer, type(original(kind)))
+    named = rf"tokenizer in Python.*: tokenizer\.{KEPT_AS[kind]}\.encode\(text, untrusted="
+    chat = [{"role": "user", "content": "a"}]
+    for call in (tokenizer, tokenizer.encode, tokenizer.apply_chat_template):
+        with pytest.raises(OptionError, match=named):
+            call(chat if call == tokenizer.apply_chat_template else "a", untrusted=[(0, 1)])
+    template = "{{ messages[0].content }}"
+    options = {"chat_template": template, "tokenize": False, "untrusted": False}
+    assert tokenizer.apply_chat_template(chat, **options) == "a"
+
+
 def test_a_tokenizer_in_python_without_an_encoding_is_refused_as_before() -> None:
     own = made("KimiLike")
     for kept in (object(), [own.model]):

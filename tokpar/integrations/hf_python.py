@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import tiktoken
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.tokenization_python import Trie
+
+from tokpar.errors import OptionError
 
 
 def accelerate_python(
@@ -24,9 +27,61 @@ def accelerate_python(
     attributes = vars(tokenizer)
     encodings = {k: each for k, each in attributes.items() if isinstance(each, tiktoken.Encoding)}
     attributes.update({name: accelerate(each) for name, each in encodings.items()})
-    if encodings and type(attributes.get("tokens_trie")) is Trie:
-        attributes["tokens_trie"] = AddedTokenSearch(attributes["tokens_trie"])
+    if encodings:
+        _refuse_untrusted(tokenizer)
+        if type(attributes.get("tokens_trie")) is Trie:
+            attributes["tokens_trie"] = AddedTokenSearch(attributes["tokens_trie"])
     return bool(encodings)
+
+
+def _refuse_untrusted(tokenizer: Any) -> Any:
+    """`tokenizer`, which from now on raises OptionError for `untrusted` instead of ignoring it."""
+    if not issubclass(type(tokenizer), _Refuses):
+        tokenizer.__class__ = _refusing_class(type(tokenizer))
+    return tokenizer
+
+
+class _Refuses:
+    """Marks the classes of `_refusing_class`."""
+
+
+@cache
+def _refusing_class(base: Any) -> type:
+    """The subclass of `base`, with its name, that cannot encode untrusted text and says so."""
+
+    class RefusingTokenizer(base, _Refuses):  # type: ignore[misc]
+        __doc__ = base.__doc__
+
+        def __call__(self, *args: Any, untrusted: object = None, **kwargs: Any) -> Any:
+            _require_trusted(self, untrusted)
+            return super().__call__(*args, **kwargs)
+
+        def encode(self, *args: Any, untrusted: object = None, **kwargs: Any) -> Any:
+            _require_trusted(self, untrusted)
+            return super().encode(*args, **kwargs)
+
+        def apply_chat_template(self, *args: Any, untrusted: object = None, **kwargs: Any) -> Any:
+            _require_trusted(self, untrusted or None)
+            return super().apply_chat_template(*args, **kwargs)
+
+        def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+            plain: Any = object.__new__(base)
+            plain.__dict__ = self.__dict__
+            return _refuse_untrusted, (copy.copy(plain),)
+
+    for name in ("__name__", "__qualname__", "__module__"):  # which transformers saves
+        setattr(RefusingTokenizer, name, getattr(base, name))
+    return RefusingTokenizer
+
+
+def _require_trusted(tokenizer: object, untrusted: object) -> None:
+    if untrusted is not None:
+        kept = [k for k, each in vars(tokenizer).items() if isinstance(each, tiktoken.Encoding)]
+        raise OptionError(
+            f"untrusted cannot be used with {type(tokenizer).__name__}, a tokenizer in Python; "
+            f"encode with the tiktoken encoding that it keeps: tokenizer.{kept[0]}.encode(text, "
+            "untrusted=...)"
+        )
 
 
 class AddedTokenSearch(Trie):  # type: ignore[misc]  # transformers may be missing
