@@ -467,7 +467,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (is_done) {
         t->is_characters = settings[0] == 1;
         t->is_wordpiece = settings[0] == 2;
-        t->most_learned = settings[7], t->most_runs = settings[7] / 2;
+        t->most_learned = t->most_runs = settings[7];
         t->secret = (u64)settings[8];
         t->sample_mask = (u64)settings[9];
         t->longest_word = settings[10], t->longest_from = settings[11];

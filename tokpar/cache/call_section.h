@@ -10,7 +10,7 @@ enum {
     MARGIN = 16,    /* bytes before a text: room for one space that is put before a section */
     OTHER_IDS = 64, /* special tokens around a text, and places that are written behind the ids */
     LEAST_RUN = 64, NEAR = 48, /* bytes of a run, and how far behind them a line end is preferred */
-    MET = 1 << 16,
+    MET = 1 << 17,
     KEPT_ROOM = 1 << 22
 };
 
@@ -413,16 +413,41 @@ static inline i64 run_end(const Tables *t, const u8 *p, i64 start, i64 stop)
     return stop;
 }
 
-/* True if a run that looks like p[0 : n] was met lately; else it is noted. Reads 40 of its bytes: new text
-   pays little. */
-static inline int was_met(Scratch *s, const u8 *p, i64 n)
+typedef struct { i64 end, size; Key key; } Run; /* size 0: it is not kept */
+
+static inline u32 *marks_of(const Scratch *s, Key key) { return s->met + ((key.hash >> 32) % MET & ~3ull); }
+
+/* Returns the run that begins at `start`, and fetches what is known of it. */
+static inline Run run_at(const Tables *t, const Scratch *s, const u8 *p, i64 start, i64 stop)
 {
-    u64 hash = mixed(mixed(word_at(p) + (u64)n, word_at(p + n / 4)), word_at(p + n / 2));
-    hash = mixed(hash ^ word_at(p + 3 * n / 4), word_at(p + n - 8));
-    u32 mark = (u32)hash | 1;
-    if (!s->met && !(s->met = calloc(MET, sizeof *s->met)))
-        return 0;
-    u32 *four = s->met + ((hash >> 32) % MET & ~3ull);
+    Run run = {run_end(t, p, start, stop), 0, {0}};
+    i64 n = run.end - start;
+    if (n < LEAST_RUN || n > LONGEST_KEPT)
+        return run;
+    run.size = n;
+    run.key = key_of(p + start, n);
+    FETCH(marks_of(s, run.key));
+    if (s->runs.slot)
+        FETCH(s->runs.slot + (run.key.hash & s->runs.mask));
+    return run;
+}
+
+/* Fetches the bytes and the ids of a run that is known. */
+static inline void fetch_run(const Words *w, Run run)
+{
+    const Word *slot = run.size && w->slot ? w->slot + (run.key.hash & w->mask) : NULL;
+    if (!slot || slot->a != run.key.a)
+        return;
+    FETCH(w->keys + (slot->b & (((u64)1 << 56) - 1)));
+    FETCH(w->keys + (slot->b & (((u64)1 << 56) - 1)) + 64);
+    FETCH(w->more + slot->id[1]);
+    FETCH(w->more + slot->id[1] + 16);
+}
+
+/* True if a run was met lately; else it is noted, at one of four places. */
+static inline int was_met(Scratch *s, Run run)
+{
+    u32 mark = (u32)run.key.hash | 1, *four = marks_of(s, run.key);
     if ((four[0] == mark) | (four[1] == mark) | (four[2] == mark) | (four[3] == mark))
         return 1;
     four[3] = four[2], four[2] = four[1], four[1] = four[0], four[0] = mark;
@@ -458,22 +483,23 @@ static i64 encode_new_run(const Tables *t, Scratch *s, Encode part, Key key, u8 
 static i64 encode_runs(const Tables *t, Scratch *s, Encode part, u8 *p, i64 start, i64 stop, i64 count)
 {
     i64 done = start; /* what lies between `done` and `start` is new */
-    while (start < stop && t->most_runs && !s->is_placing) {
-        i64 end = run_end(t, p, start, stop), n = end - start;
-        if (n >= LEAST_RUN && n <= LONGEST_KEPT && was_met(s, p + start, n)) {
-            Key key = key_of(p + start, n);
-            const Word *known = s->runs.slot ? find_word(&s->runs, key, p + start, n) : NULL;
-            if (known || may_learn_run(t, s)) {
-                if (done < start && (count = part(t, s, p, done, start, count)) < 0)
-                    return count;
-                count = known ? count + copy_ids(&s->runs, known, s->out + count)
-                              : encode_new_run(t, s, part, key, p, start, end, count);
-                if (count < 0)
-                    return count;
-                done = end;
-            }
-        }
-        start = end;
+    if (stop - start < LEAST_RUN || !t->most_runs || s->is_placing || (!s->met && !(s->met = calloc(MET, sizeof *s->met))))
+        return part(t, s, p, start, stop, count);
+    for (Run run = run_at(t, s, p, start, stop), next; start < stop; start = run.end, run = next) {
+        next = run_at(t, s, p, run.end, stop); /* what is fetched arrives while this run is looked up */
+        if (!run.size)
+            continue;
+        const Word *known = s->runs.slot ? find_word(&s->runs, run.key, p + start, run.size) : NULL;
+        fetch_run(&s->runs, next);
+        if (!known && !(was_met(s, run) && may_learn_run(t, s)))
+            continue;
+        if (done < start && (count = part(t, s, p, done, start, count)) < 0)
+            return count;
+        count = known ? count + copy_ids(&s->runs, known, s->out + count)
+                      : encode_new_run(t, s, part, run.key, p, start, run.end, count);
+        if (count < 0)
+            return count;
+        done = run.end;
     }
     return done < stop ? part(t, s, p, done, stop, count) : count;
 }
